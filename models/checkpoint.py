@@ -1,0 +1,101 @@
+"""Checkpoints: one safetensors file that holds a model's trained weights and says what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from models import registry
+
+PRETRAINED = Path(__file__).parent / "pretrained"
+DEFAULT_MATCHER = PRETRAINED / "matcher.safetensors"
+DEFAULT_CAPTIONER = PRETRAINED / "captioner.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded model and where it came from; `fingerprint` changes whenever its answers could."""
+
+    kind: str
+    name: str
+    model: Any  # a registry.Matcher or registry.Captioner; its kind says which
+    fingerprint: str
+    facts: dict[str, Any]  # what was recorded at training: data, seed, metrics
+
+
+def trained_state(model: nn.Module) -> dict[str, Tensor]:
+    """The weights that training made: parameters and buffers outside frozen packaged networks.
+
+    A model lists the prefixes of what its packages bring in `packaged`, a tuple of strings.
+    """
+    packaged: tuple[str, ...] = getattr(model, "packaged", ())
+    return {
+        key: value.detach().cpu().contiguous()
+        for key, value in model.state_dict().items()
+        if not key.startswith(packaged or ("\0",))
+    }
+
+
+def save(path: Path, kind: str, name: str, model: nn.Module, facts: dict[str, Any]) -> None:
+    """Write a checkpoint whole or not at all; half precision where the model asks for it."""
+    half: tuple[str, ...] = getattr(model, "stored_in_half", ())
+    state = {
+        key: value.half() if half and key.startswith(half) else value
+        for key, value in trained_state(model).items()
+    }
+    described = {"kind": kind, "name": name, "config": asdict(model.config), "facts": facts}  # type: ignore[call-overload]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    save_file(state, partial, metadata={"tessera": json.dumps(described, sort_keys=True)})
+    partial.replace(path)
+
+
+def load(path: Path, device: str = "cpu") -> Checkpoint:
+    """Rebuild a model from its checkpoint, ready to answer (evaluation mode).
+
+    Raises LookupError for a missing file, ValueError for one that is no Tessera checkpoint.
+    """
+    if not path.is_file():
+        raise LookupError(f"no checkpoint at {path}; `tessera models` lists the ones that ship")
+    try:
+        with safe_open(path, framework="pt") as file:
+            described = json.loads((file.metadata() or {}).get("tessera", "null"))
+            state = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - no dict
+    except SafetensorError as broken:
+        raise ValueError(f"{path} is not a safetensors file: {broken}") from broken
+    if described is None:
+        raise ValueError(f"{path} holds tensors but no Tessera description; train it with tessera")
+    module = registry.find(described["kind"], described["name"])
+    model = module.Model(module.Config(**described["config"]))
+    restore(model, state)
+    model.eval().to(device)
+    return Checkpoint(
+        described["kind"], described["name"], model, fingerprint(path), described["facts"]
+    )
+
+
+def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
+    """Put trained weights back; every one must be there, and none more."""
+    wanted = trained_state(model).keys()
+    if wanted != state.keys():
+        raise ValueError(
+            f"the checkpoint lacks {sorted(wanted - state.keys())[:3]} "
+            f"and has {sorted(state.keys() - wanted)[:3]} that the model does not know"
+        )
+    with torch.no_grad():
+        model.load_state_dict({k: v.float() if v.is_floating_point() else v
+                               for k, v in state.items()}, strict=False)
+
+
+def fingerprint(path: Path) -> str:
+    """Sixteen hexadecimal digits of the SHA-256 of a checkpoint file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

@@ -1,0 +1,65 @@
+"""Which models there are: the folders matchers/ and captioners/ are the registry.
+
+A model is a module there that exports `Config`, a frozen dataclass of plain values, and `Model`,
+built as `Model(Config(...))`. Every model keeps one of the two contracts below.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Protocol
+
+from torch import Tensor
+
+from models.types import FragmentBag
+
+KINDS = ("matchers", "captioners")
+
+
+class Matcher(Protocol):
+    """Puts photos and sentences into one space. Safe to call from several threads."""
+
+    dimension: int
+    score: str  # a name in models.scoring.SCORES
+
+    def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
+        """Bags of uint8 RGB photos of any sizes, each (3, height, width)."""
+        ...
+
+    def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
+        """Bags of sentences; ValueError for a text without words or with too many."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A generated sentence and its log-probability (natural log, summed over words)."""
+
+    text: str
+    log_probability: float
+
+
+class Captioner(Protocol):
+    """Describes photos. Safe to call from several threads."""
+
+    def describe(self, images: Sequence[Tensor], *, beam: int, count: int) -> list[list[Caption]]:
+        """The `count` best captions of each uint8 RGB photo (3, height, width), best first."""
+        ...
+
+
+def names(kind: str) -> list[str]:
+    """The models of a kind ("matchers" or "captioners"), in alphabetical order."""
+    package = importlib.import_module(f"models.{kind}")
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+
+
+def find(kind: str, name: str) -> ModuleType:
+    """The module of one model; LookupError names the ones there are."""
+    known = names(kind)
+    if name not in known:
+        raise LookupError(f"no model {name!r} among {kind}; there are: {', '.join(known)}")
+    return importlib.import_module(f"models.{kind}.{name}")

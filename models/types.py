@@ -1,0 +1,107 @@
+"""What flows between the rooms: places, fragments, parsed sentences, links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A part of an image, in fractions of its width and height: 0 ≤ left < right ≤ 1."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def area(self) -> float:
+        """The fraction of the image that the box covers."""
+        return (self.right - self.left) * (self.bottom - self.top)
+
+
+WHOLE_FRAME = Box(0.0, 0.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text, in characters: text[start:end]."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a parsed sentence; head is the index of the word it depends on, -1 unknown."""
+
+    text: str
+    span: Span
+    tag: str = ""
+    lemma: str = ""
+    head: int = -1
+    relation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSentence:
+    """A sentence and its words, punctuation left out; spans point into text."""
+
+    text: str
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentBag:
+    """The fragments of one image or one sentence.
+
+    Shapes: vectors (F, D) float32; places and labels have length F. An image's places are boxes
+    and a sentence's are spans; a label is what a person reads: a word, or "whole photo".
+    """
+
+    vectors: Tensor
+    places: tuple[Box, ...] | tuple[Span, ...]
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        assert self.vectors.ndim == 2, f"vectors must be (F, D), got {tuple(self.vectors.shape)}"
+        assert len(self.vectors) == len(self.places) == len(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedBags:
+    """A batch of bags: vectors (B, F, D) and mask (B, F), True where a fragment is real."""
+
+    vectors: Tensor
+    mask: Tensor
+
+    @classmethod
+    def of(cls, bags: Sequence[Tensor]) -> PaddedBags:
+        """Pad a non-empty sequence of (F_b, D) tensors to their longest."""
+        vectors = pad_sequence(list(bags), batch_first=True)  # (B, F, D)
+        sizes = torch.tensor([len(bag) for bag in bags], device=vectors.device)
+        mask = torch.arange(vectors.shape[1], device=vectors.device)[None, :] < sizes[:, None]
+        return cls(vectors, mask)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Sentence fragment `fragment` is supported by image fragment `region`.
+
+    `similarity` is what the link gives to the score: the links of a pair add up to it.
+    """
+
+    fragment: int
+    region: int
+    similarity: float
