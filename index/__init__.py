@@ -1,0 +1,1 @@
+"""Bags in, hits out: the catalog of items, and exact search over their fragments."""

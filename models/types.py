@@ -27,6 +27,10 @@ class Box:
 
 WHOLE_FRAME = Box(0.0, 0.0, 1.0, 1.0)
 
+# The labels of the fragments that stand for a whole; no word has a space in it.
+WHOLE_PHOTO = "whole photo"
+WHOLE_SENTENCE = "whole sentence"
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

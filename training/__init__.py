@@ -1,0 +1,1 @@
+"""Offline work: training and evaluating matchers and captioners."""

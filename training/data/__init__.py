@@ -1,0 +1,1 @@
+"""The corpora that training reads, and the scenes it can make."""

@@ -1,0 +1,261 @@
+"""The commands of search: serve, index, search, describe, align, models."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvicorn
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, track
+from rich.table import Table
+
+from app import folder, sample
+from app.engine import DEFAULT_COLLECTION, Engine, NoCaptioner
+from app.folder import Outcome, Source
+from app.main import create_app, load_engine
+from app.routes.explain import PNG, SVG, draw
+from app.settings import Settings
+from models import checkpoint, images, registry
+from models.checkpoint import PRETRAINED
+from models.images import Photo
+
+app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
+
+Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera]")]
+Named = Annotated[str, typer.Option(help="A named set of items.")]
+PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A photo.")]
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port. [default: 8000]")] = None,
+    data: Data = None,
+    photos: Annotated[
+        Path | None, typer.Option(exists=True, help="Photos to index in the background.")
+    ] = None,
+    with_sample: Annotated[
+        bool, typer.Option("--sample/--no-sample", help="Six sample photos, if there are none.")
+    ] = True,
+) -> None:
+    """Serve search, its page and its API over HTTP.
+
+    Examples: `tessera serve`, then open http://127.0.0.1:8000
+
+    `tessera serve --photos ~/Pictures --port 9000`
+    """
+    settings = _settings(data=data, host=host, port=port)
+    with _plain_errors():
+        engine = load_engine(settings)
+        home = engine.open(DEFAULT_COLLECTION)
+        if with_sample and photos is None and not engine.catalog.count(home):
+            typer.echo("No photos yet, so here is a sample; --no-sample starts without.", err=True)
+            _bring_in(engine, DEFAULT_COLLECTION, sample.photos(), settings)
+    with _indexing(photos, settings):
+        uvicorn.run(
+            create_app(settings, engine), host=settings.host, port=settings.port, access_log=False
+        )
+
+
+@app.command()
+def index(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Folders, photos, or .jsonl files.")
+    ] = None,
+    collection: Named = DEFAULT_COLLECTION,
+    data: Data = None,
+    reembed: Annotated[
+        bool, typer.Option("--reembed", help="Embed what is there anew, for another model.")
+    ] = False,
+) -> None:
+    """Index photos and sentences; may be interrupted and goes on where it was.
+
+    A .jsonl file holds lines of {"id", "image", "sentences", "metadata"}, each optional.
+
+    Examples: `tessera index ~/Pictures`, `tessera index catalogue.jsonl --collection shop`
+
+    `TESSERA_MATCHER=new.safetensors tessera index --reembed`
+    """
+    settings = _settings(data=data)
+    if not paths and not reembed:
+        raise typer.BadParameter("name a folder, a photo or a .jsonl file")
+    with _plain_errors():
+        engine = load_engine(settings)
+        if reembed:
+            _reembed(engine, collection)
+        found = list(folder.find(paths or []))
+        counts = Counter(_tell(one) for one in found if isinstance(one, Outcome))
+        sources = [one for one in found if isinstance(one, Source)]
+        try:
+            counts += _bring_in(engine, collection, sources, settings)
+        except KeyboardInterrupt:
+            typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
+            raise typer.Exit(130) from None
+    told = ", ".join(f"{counts[status]:,} {status}" for status in ("stored", "skipped", "refused"))
+    typer.echo(told, err=True)
+    if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def search(
+    text: Annotated[str, typer.Argument(help="What the photo shows.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many photos.")] = 10,
+    collection: Named = DEFAULT_COLLECTION,
+    data: Data = None,
+) -> None:
+    """Find photos, with what each word gave to the score.
+
+    Example: `tessera search "a black dog jumping over a log"`
+    """
+    with _plain_errors():
+        engine = load_engine(_settings(data=data))
+        query = engine.sentence(text)
+        hits = engine.search_images(collection, query, limit=limit, offset=0, where=None)
+    table = Table("score", "photo", "why")
+    for hit in hits:
+        why = sorted(hit.links, key=lambda link: -link.similarity)
+        said = "  ".join(f"{query.labels[link.fragment]} {link.similarity:+.2f}" for link in why)
+        table.add_row(f"{hit.score:.2f}", escape(hit.item), escape(said))
+    Console().print(table if hits else "Nothing is indexed yet: tessera index FOLDER")
+
+
+@app.command()
+def describe(
+    image: PhotoFile,
+    beam: Annotated[int, typer.Option(min=1, max=20, help="Hypotheses followed.")] = 5,
+    count: Annotated[int, typer.Option(min=1, max=20, help="How many sentences.")] = 1,
+) -> None:
+    """Say what a photo shows.
+
+    Example: `tessera describe dog.jpg --count 3`
+    """
+    with _plain_errors():
+        settings = _settings()
+        engine = load_engine(settings)
+        photo = _photo(image, settings)
+        captions = engine.describe(photo, beam=max(beam, count), count=count)
+    for caption in captions:
+        typer.echo(caption.text)
+
+
+@app.command()
+def align(
+    image: PhotoFile,
+    text: Annotated[str, typer.Argument(help="A sentence about it.")],
+    out: Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")] = None,
+    beta: Annotated[float, typer.Option(min=0, help="More makes longer phrases.")] = 0.5,
+) -> None:
+    """Show which part of a photo answers which words.
+
+    Example: `tessera align dog.jpg "a black dog" --out why.svg`
+    """
+    kind = {".png": PNG, ".svg": SVG}.get(out.suffix.lower()) if out else None
+    if out and not kind:
+        raise typer.BadParameter("the picture's name ends in .png or .svg", param_hint="--out")
+    with _plain_errors():
+        settings = _settings()
+        engine = load_engine(settings)
+        photo = _photo(image, settings)
+        found = engine.align(engine.photo(photo), engine.sentence(text), beta=beta)
+        if out and kind:
+            out.write_bytes(bytes(draw(photo, text, found, kind).body))
+    table = Table("words", "gave", "left, top, right, bottom")
+    for phrase in found.phrases:
+        box = found.image.places[phrase.region]
+        words = escape(text[phrase.span.start : phrase.span.end])
+        table.add_row(words, f"{phrase.similarity:+.2f}", str(box))
+    Console().print(table, f"score {found.score:.2f}")
+
+
+@app.command()
+def models() -> None:
+    """List the models there are, and the checkpoints that ship or are set."""
+    settings = _settings()
+    table = Table("kind", "model", "checkpoint", "fingerprint")
+    for kind in registry.KINDS:
+        for name in registry.names(kind):
+            table.add_row(kind, name, "", "")
+    chosen = [path for path in (settings.matcher, settings.captioner) if path and path.is_file()]
+    for path in sorted({*PRETRAINED.glob("*.safetensors"), *chosen}):
+        with _plain_errors():
+            loaded = checkpoint.load(path)
+        table.add_row(loaded.kind, loaded.name, escape(str(path)), loaded.fingerprint)
+    Console().print(table)
+
+
+def _settings(**chosen: object) -> Settings:
+    """The settings, in which what the command line says comes first."""
+    return Settings.model_validate(
+        Settings().model_dump() | {name: one for name, one in chosen.items() if one is not None}
+    )
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Tell the caller's mistakes in a sentence, without a traceback."""
+    try:
+        yield
+    except (ValueError, LookupError, NoCaptioner, OSError) as mistake:
+        logging.getLogger("tessera").debug("refused", exc_info=True)
+        typer.echo(f"error: {mistake}", err=True)
+        raise typer.Exit(1) from mistake
+
+
+def _photo(file: Path, settings: Settings) -> Photo:
+    """A photo as it would be stored."""
+    longest = images.DISPLAY_SIDE
+    photo = images.decode(file.read_bytes(), longest=longest, **settings.photo_limits)
+    return Photo(images.display_copy(photo).pixels, photo.notes)
+
+
+def _bring_in(
+    engine: Engine, collection: str, sources: Sequence[Source], settings: Settings
+) -> Counter[str]:
+    """Import with a bar on the terminal, and a line for each that is refused."""
+    outcomes: Iterable[Outcome] = folder.bring_in(
+        engine, collection, sources, batch=settings.batch, limits=settings.photo_limits
+    )
+    console = Console(stderr=True)
+    if console.is_terminal:
+        outcomes = track(outcomes, "Indexing", total=len(sources), console=console)
+    return Counter(_tell(outcome) for outcome in outcomes)
+
+
+def _tell(outcome: Outcome) -> str:
+    if outcome.status == "refused":
+        typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
+    return outcome.status
+
+
+def _reembed(engine: Engine, collection: str) -> None:
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("Embedding anew")
+        engine.reembed(collection, lambda done, all_: bar.update(task, completed=done, total=all_))
+
+
+@contextmanager
+def _indexing(photos: Path | None, settings: Settings) -> Iterator[None]:
+    """Index photos in a process of its own, politely, so that searches stay quick."""
+    if photos is None:
+        yield
+        return
+    command = ["-m", "tessera", "index", str(photos), "--data", str(settings.data)]
+    child = subprocess.Popen([sys.executable, *command])  # noqa: S603 - our own command
+    if hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, child.pid, 10)
+    try:
+        yield
+    finally:
+        child.terminate()
+        child.wait()

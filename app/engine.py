@@ -1,0 +1,280 @@
+"""How the matcher, the captioner, the catalog and the index answer together; knows no HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from index import reembedding
+from index.catalog import Catalog
+from index.items import Collection, Entry, Picture
+from index.search import Index, SearchHit
+from models import alignment, checkpoint, images
+from models.checkpoint import Checkpoint
+from models.images import Photo
+from models.registry import Caption, Captioner, Matcher
+from models.types import Box, FragmentBag, Link, Span
+
+DEFAULT_COLLECTION = "default"
+
+
+class NoCaptioner(RuntimeError):
+    """No captioner is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An item that is still to be embedded; `picture` and `pixels` come together."""
+
+    id: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    picture: Picture | None = None
+    pixels: Tensor | None = None  # uint8 (3, height, width), as the picture shows them
+    sentences: tuple[str, ...] = ()
+    source: str | None = None
+    stamp: str | None = None
+    notes: tuple[str, ...] = ()  # what was left out of the photo
+
+    def with_photo(self, data: bytes, **limits: int) -> Draft:
+        """Decode a photo's bytes and keep their display copy; ImageError if there is none."""
+        photo = images.decode(data, longest=images.DISPLAY_SIDE, **limits)
+        copy = images.display_copy(photo)
+        picture = Picture(copy.jpeg, copy.width, copy.height, sha256(data).hexdigest())
+        return replace(self, picture=picture, pixels=copy.pixels, notes=photo.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """One photo and one sentence: which region answers which words, and what that gives."""
+
+    image: FragmentBag
+    sentence: FragmentBag
+    links: tuple[Link, ...]
+    phrases: tuple[alignment.Phrase, ...]
+
+    @property
+    def score(self) -> float:
+        """The pair's score, which the links add up to."""
+        return sum(link.similarity for link in self.links)
+
+
+class Engine:
+    """Everything Tessera does, for many threads at once."""
+
+    def __init__(
+        self, matcher: Checkpoint, captioner: Checkpoint | None, catalog: Catalog, folder: Path
+    ) -> None:
+        self.matcher_checkpoint = matcher
+        self.captioner_checkpoint = captioner
+        self.matcher: Matcher = matcher.model
+        self.captioner: Captioner | None = captioner.model if captioner else None
+        self.catalog = catalog
+        self._folder = folder
+        self._indexes: dict[str, Index] = {}
+        self._lock = Lock()
+
+    @classmethod
+    def load(
+        cls, *, matcher: Path, captioner: Path | None, data: Path, device: str = "cpu"
+    ) -> Engine:
+        """Load checkpoints and open the catalog of a data folder; an absent captioner is none."""
+        described = captioner if captioner and captioner.is_file() else None
+        return cls(
+            checkpoint.load(matcher, device),
+            checkpoint.load(described, device) if described else None,
+            Catalog.in_folder(data),
+            data,
+        )
+
+    def sentence(self, text: str) -> FragmentBag:
+        """The fragments of a text; ValueError for one without words or with too many."""
+        return self.matcher.embed_sentences([text])[0]
+
+    def phrases(self, weighted: Sequence[tuple[str, float]]) -> tuple[str, FragmentBag]:
+        """Phrases as one query: its score is the weighted sum of the phrases' own scores.
+
+        Gives the text, in which the phrases are joined by ", ", and its bag.
+        """
+        text = ""
+        vectors, places, labels = list[Tensor](), list[Span](), list[str]()
+        bags = self.matcher.embed_sentences([phrase for phrase, _ in weighted])
+        for (phrase, weight), bag in zip(weighted, bags, strict=True):
+            text += ", " if text else ""
+            vectors.append(bag.vectors * weight)
+            places += [_moved(span, len(text)) for span in bag.places if isinstance(span, Span)]
+            labels += bag.labels
+            text += phrase
+        return text, FragmentBag(torch.cat(vectors), tuple(places), tuple(labels))
+
+    def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
+        """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
+        pixels = photo.pixels if part is None else _cut(photo.pixels, part)
+        bag = self.matcher.embed_images([pixels])[0]
+        if part is None:
+            return bag
+        boxes = tuple(_within(part, box) for box in bag.places if isinstance(box, Box))
+        return FragmentBag(bag.vectors, boxes, bag.labels)
+
+    def item_photo(self, collection: str, item: str) -> tuple[FragmentBag, Picture]:
+        """A stored photo's bag and picture; LookupError where there is none."""
+        entry = self.catalog.entry(self.open(collection), item)
+        if entry.image is None or entry.picture is None:
+            raise LookupError(f"item {item!r} has sentences but no picture")
+        return entry.image, entry.picture
+
+    def open(self, collection: str, *, create: bool = False) -> Collection:
+        """A collection of this matcher's bags; LookupError if there is none, and none is made.
+
+        The default collection is always there, if empty. ModelMismatch for another model's.
+        """
+        try:
+            found = self.catalog.find(collection)
+        except LookupError:
+            if not create and collection != DEFAULT_COLLECTION:
+                raise
+        else:
+            if found.fingerprint == self.matcher_checkpoint.fingerprint:
+                return found
+        return self.catalog.collection(collection, **self._made_by())
+
+    def search_images(
+        self, collection: str, query: FragmentBag, *, limit: int, offset: int, where: Where
+    ) -> list[SearchHit]:
+        """Photos by how well they answer a query, which plays the sentence's role."""
+        index = self._index(collection)
+        return index.search_images(query, limit=limit, offset=offset, where=where)
+
+    def search_sentences(
+        self, collection: str, query: FragmentBag, *, limit: int, offset: int, where: Where
+    ) -> list[SearchHit]:
+        """Sentences by how well a query photo, or a query text, answers or resembles them."""
+        index = self._index(collection)
+        if isinstance(query.places[0], Box):
+            return index.search_sentences(query, limit=limit, offset=offset, where=where)
+        return index.similar_sentences(query, limit=limit, offset=offset, where=where)
+
+    def align(self, image: FragmentBag, sentence: FragmentBag, *, beta: float) -> Alignment:
+        """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""
+        phrases = alignment.decode_phrases(image, sentence, beta)
+        return Alignment(image, sentence, alignment.links(image, sentence), phrases)
+
+    def describe(self, photo: Photo, *, beam: int, count: int) -> list[Caption]:
+        """The best captions of a photo, best first; NoCaptioner where none is loaded."""
+        if self.captioner is None:
+            raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
+        return self.captioner.describe([photo.pixels], beam=beam, count=count)[0]
+
+    def put(self, collection: str, drafts: Sequence[Draft]) -> None:
+        """Embed and store items together, all or none: on disk when this returns.
+
+        Makes the collection if it is new. Raises ValueError for what cannot be embedded.
+        """
+        home = self.open(collection, create=True)
+        self.catalog.put_many(home, self._embed(drafts))
+
+    def put_each(self, collection: str, drafts: Sequence[Draft]) -> list[str | None]:
+        """Store items, each on its own merits: None for one that is on disk, or what is wrong."""
+        if not drafts:
+            return []
+        self.open(collection, create=True)  # what is wrong with the collection is no item's fault
+        try:
+            self.put(collection, drafts)
+        except ValueError as refused:
+            if len(drafts) == 1:
+                return [str(refused)]
+            return [reason for draft in drafts for reason in self.put_each(collection, [draft])]
+        return [None] * len(drafts)
+
+    def reembed(self, collection: str, progress: Callable[[int, int], None]) -> None:
+        """Give a collection of another model this matcher's bags, from its display copies."""
+
+        def embed(entries: Sequence[Entry]) -> Sequence[Entry]:
+            return self._embed([_draft(entry) for entry in entries])
+
+        reembedding.reembed(
+            self.catalog, collection, embed=embed, progress=progress, **self._made_by()
+        )
+
+    def _made_by(self) -> dict[str, Any]:
+        return {
+            "fingerprint": self.matcher_checkpoint.fingerprint,
+            "dimension": self.matcher.dimension,
+            "score": self.matcher.score,
+        }
+
+    def _index(self, collection: str) -> Index:
+        home = self.open(collection)
+        with self._lock:
+            if home.token not in self._indexes:
+                self._indexes[home.token] = Index(self.catalog, home, self._folder / "segments")
+            return self._indexes[home.token]
+
+    def _embed(self, drafts: Sequence[Draft]) -> list[Entry]:
+        """Entries of drafts: all photos in one batch, all sentences in another."""
+        photos = [draft.pixels for draft in drafts if draft.pixels is not None]
+        texts = [text for draft in drafts for text in draft.sentences]
+        photo_bags = iter(self.matcher.embed_images(photos) if photos else [])
+        text_bags = iter(self.matcher.embed_sentences(texts) if texts else [])
+        return [
+            Entry(
+                draft.id,
+                draft.metadata,
+                draft.picture,
+                next(photo_bags) if draft.pixels is not None else None,
+                draft.sentences,
+                tuple(next(text_bags) for _ in draft.sentences),
+                draft.source,
+                draft.stamp,
+            )
+            for draft in drafts
+        ]
+
+
+Where = Mapping[str, Any] | None
+
+
+def _draft(entry: Entry) -> Draft:
+    """A stored item, to be embedded again from its display copy."""
+    pixels = images.decode(entry.picture.jpeg).pixels if entry.picture else None
+    return Draft(
+        entry.id,
+        entry.metadata,
+        entry.picture,
+        pixels,
+        entry.sentences,
+        entry.source,
+        entry.stamp,
+    )
+
+
+def _moved(span: Span, by: int) -> Span:
+    return Span(span.start + by, span.end + by)
+
+
+def _cut(pixels: Tensor, part: Box) -> Tensor:
+    """The part of a photo (3, height, width), at least one pixel wide and high."""
+    height, width = pixels.shape[1:]
+    left, top = int(part.left * width), int(part.top * height)
+    right, bottom = (
+        max(left + 1, round(part.right * width)),
+        max(top + 1, round(part.bottom * height)),
+    )
+    return pixels[:, top:bottom, left:right]
+
+
+def _within(part: Box, box: Box) -> Box:
+    """A box of a part, in fractions of the whole."""
+    width, height = part.right - part.left, part.bottom - part.top
+    return Box(
+        part.left + box.left * width,
+        part.top + box.top * height,
+        part.left + box.right * width,
+        part.top + box.bottom * height,
+    )

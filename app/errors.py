@@ -1,0 +1,132 @@
+"""How failures are said: RFC 9457 problem documents, one for every kind of failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from app.engine import NoCaptioner
+from index.items import ModelMismatch
+from models.images import ImageError, ImageTooLarge, NotAnImage
+
+
+class TooLarge(ValueError):
+    """A request body over its limit."""
+
+
+class WrongMediaType(ValueError):
+    """A request body of a kind that the route does not read."""
+
+
+class NotAcceptable(ValueError):
+    """The client accepts none of the kinds that the route can send."""
+
+
+class Unavailable(RuntimeError):
+    """The service cannot answer now, and may in a moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of problem: its name in `type`, its HTTP status, its title."""
+
+    name: str
+    status: HTTPStatus
+    title: str
+
+
+UNEXPECTED = Kind("unexpected", HTTPStatus.INTERNAL_SERVER_ERROR, "Something broke in the service")
+INVALID = Kind("invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid")
+
+# The nearest class of an exception decides.
+KINDS: dict[type[Exception], Kind] = {
+    ValueError: INVALID,
+    RequestValidationError: INVALID,
+    ValidationError: INVALID,
+    LookupError: Kind("not-found", HTTPStatus.NOT_FOUND, "There is no such thing here"),
+    ImageError: Kind("broken-image", HTTPStatus.UNPROCESSABLE_ENTITY, "The image is broken"),
+    ImageTooLarge: Kind(
+        "image-too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The image is too large"
+    ),
+    NotAnImage: Kind(
+        "not-an-image", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The file is not a readable image"
+    ),
+    TooLarge: Kind(
+        "body-too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request body is too large"
+    ),
+    WrongMediaType: Kind(
+        "wrong-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is of the wrong kind"
+    ),
+    NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
+    ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
+    NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
+    Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),
+}
+
+
+def install(app: FastAPI) -> None:
+    """Answer every failure of an application with a problem document."""
+    for error in KINDS:
+        app.add_exception_handler(error, _answer)
+    app.add_exception_handler(HTTPException, _answer_http)
+    app.add_exception_handler(Exception, _answer_bug)
+    for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
+        app.add_exception_handler(bug, _raise_again)
+
+
+def explain(errors: Iterable[Any]) -> str:
+    """One sentence for what pydantic found wrong."""
+    said = []
+    for error in errors:
+        place = ".".join(str(part) for part in error["loc"] if part not in ("body", "query"))
+        said.append(f"{place}: {error['msg']}" if place else error["msg"])
+    return "; ".join(dict.fromkeys(said))
+
+
+def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONResponse:
+    """A problem document as a response."""
+    document = {
+        "type": f"urn:tessera:problem:{kind.name}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": detail,
+        "instance": instance,
+    }
+    media_type = "application/problem+json"
+    return JSONResponse(document, kind.status, headers=headers, media_type=media_type)
+
+
+async def _answer(request: Request, error: Exception) -> JSONResponse:
+    kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
+    checked = isinstance(error, RequestValidationError | ValidationError)
+    detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
+    headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else {}
+    return problem(kind, detail, request.url.path, **headers)
+
+
+async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
+    # The server logs the exception; what broke is not for the client.
+    return problem(UNEXPECTED, "the service failed; its log says why", request.url.path)
+
+
+async def _raise_again(_: Request, error: Exception) -> JSONResponse:
+    raise error
+
+
+async def _answer_http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    detail = {
+        HTTPStatus.NOT_FOUND: "there is nothing at this address; /docs lists what there is",
+        HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} is not allowed at this address",
+    }.get(status, str(error.detail))
+    kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
+    return problem(kind, detail, request.url.path, **(error.headers or {}))

@@ -1,0 +1,201 @@
+"""How folders, photos and .jsonl files on this machine become items; what is known is skipped."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from app.engine import Draft, Engine
+from index.items import Collection
+
+PHOTO_ENDINGS = {
+    *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".mpo"),
+}
+DECODERS = 2  # threads that decode ahead of the model
+FIELDS = {"id", "image", "sentences", "metadata"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One item to import: where it comes from, and how that looks (its size and time of change)."""
+
+    id: str
+    place: str
+    stamp: str
+    photo: Path | None = None
+    sentences: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a source; "stored" means safe on disk."""
+
+    place: str
+    status: Literal["stored", "skipped", "refused"]
+    reason: str = ""
+
+
+def find(paths: Iterable[Path]) -> Iterator[Source | Outcome]:
+    """The items in folders (and folders below), photos and .jsonl files; Outcomes are refusals."""
+    owners: dict[str, str] = {}
+    for path in paths:
+        for found in _find(path):
+            if isinstance(found, Source):
+                owner = owners.setdefault(found.id, found.place)
+                if owner != found.place:
+                    found = _taken(found, owner)
+            yield found
+
+
+def bring_in(
+    engine: Engine,
+    collection: str,
+    sources: Sequence[Source],
+    *,
+    batch: int,
+    limits: dict[str, int],
+) -> Iterator[Outcome]:
+    """Store sources in small batches and say what became of each; whole when interrupted."""
+    home = engine.open(collection, create=True)
+    known = engine.catalog.stamps(home)
+    fresh = [source for source in sources if known.get(source.place) != source.stamp]
+    unchanged = (Outcome(one.place, "skipped") for one in sources if one not in fresh)
+    yield from unchanged
+    pool = ThreadPoolExecutor(DECODERS)
+    try:
+        for ready in _ahead(pool, lambda source: _read(source, limits), fresh, batch):
+            drafts, outcomes = _claim(engine, home, ready)
+            yield from outcomes
+            for draft, reason in zip(drafts, engine.put_each(collection, drafts), strict=True):
+                place = draft.source or draft.id
+                yield Outcome(place, "refused", reason) if reason else Outcome(place, "stored")
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _find(path: Path) -> Iterator[Source | Outcome]:
+    if path.is_dir():
+        yield from _in_folder(path.resolve())
+    elif path.suffix == ".jsonl" and path.is_file():
+        yield from _in_lines(path.resolve())
+    elif path.is_file():
+        yield _photo(path.resolve(), path.name)
+    else:
+        yield Outcome(str(path), "refused", "there is no such file or folder")
+
+
+def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
+    """The photos below a folder; an id is a path that starts with the folder's own name."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            file = Path(place, name)
+            if file.suffix.lower() in PHOTO_ENDINGS and not name.startswith("."):
+                yield _photo(file, file.relative_to(folder.parent).as_posix())
+
+
+def _photo(file: Path, name: str) -> Source | Outcome:
+    try:
+        return Source(name, str(file), _stamp(file), file, metadata={"file": name})
+    except OSError as unreadable:
+        return Outcome(str(file), "refused", str(unreadable))
+
+
+def _in_lines(file: Path) -> Iterator[Source | Outcome]:
+    """The items of a .jsonl file: {"id", "image", "sentences", "metadata"}, each optional."""
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                try:
+                    yield _line(file, number, line)
+                except (ValueError, OSError, RecursionError) as wrong:
+                    yield Outcome(f"{file}:{number}", "refused", str(wrong))
+
+
+def _line(file: Path, number: int, line: bytes) -> Source:
+    row = json.loads(line)
+    if not isinstance(row, dict) or not row.keys() <= FIELDS:
+        raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
+    image, sentences = row.get("image"), row.get("sentences", [])
+    if not isinstance(sentences, list) or not all(isinstance(one, str) for one in sentences):
+        raise ValueError("sentences: a list of texts")
+    if image is not None and not isinstance(image, str):
+        raise ValueError("image: the path of a photo, from this file's folder on")
+    photo = file.parent / image if image is not None else None
+    name = row.get("id", image if image is not None else f"{file.stem}-{number}")
+    if not isinstance(name, str):
+        raise ValueError("id: a text")
+    stamp = sha256(line).hexdigest()[:16] + (f"-{_stamp(photo)}" if photo else "")
+    return Source(name, f"{file}#{name}", stamp, photo, tuple(sentences), row.get("metadata", {}))
+
+
+def _stamp(file: Path) -> str:
+    status = file.stat()
+    return f"{status.st_size}-{status.st_mtime_ns}"
+
+
+def _read(source: Source, limits: dict[str, int]) -> Draft | Outcome:
+    """Decode a source's photo, on a thread of the pool."""
+    draft = Draft(
+        source.id,
+        source.metadata,
+        sentences=source.sentences,
+        source=source.place,
+        stamp=source.stamp,
+    )
+    try:
+        return draft.with_photo(source.photo.read_bytes(), **limits) if source.photo else draft
+    except (ValueError, OSError) as unreadable:
+        return Outcome(source.place, "refused", str(unreadable))
+
+
+def _ahead(
+    pool: ThreadPoolExecutor,
+    read: Callable[[Source], Draft | Outcome],
+    sources: Sequence[Source],
+    batch: int,
+) -> Iterator[list[Draft | Outcome]]:
+    """Batches of what was read, while the next batch is being read already."""
+    left, reading = iter(sources), deque[list[Future[Draft | Outcome]]]()
+    while part := list(islice(left, batch)):
+        reading.append([pool.submit(read, source) for source in part])
+        if len(reading) > 1:
+            yield [future.result() for future in reading.popleft()]
+    while reading:
+        yield [future.result() for future in reading.popleft()]
+
+
+def _claim(
+    engine: Engine, home: Collection, ready: Sequence[Draft | Outcome]
+) -> tuple[list[Draft], list[Outcome]]:
+    """Keep the drafts whose ids are free or their own; ids of others' items are never taken."""
+    drafts = [one for one in ready if isinstance(one, Draft)]
+    outcomes = [one for one in ready if isinstance(one, Outcome)]
+    there = engine.catalog.get_many(home, [draft.id for draft in drafts])
+    kept = []
+    for draft in drafts:
+        item = there.get(draft.id)
+        if item is None or item.source == draft.source or _gone(item.source):
+            kept.append(draft)
+        else:
+            outcomes.append(_taken(draft, item.source or "an item that was put over the API"))
+    return kept, outcomes
+
+
+def _gone(place: str | None) -> bool:
+    """Whether an item's source is no longer there: it was moved, and may come back elsewhere."""
+    return place is not None and not Path(place.partition("#")[0]).exists()
+
+
+def _taken(wanted: Source | Draft, owner: str) -> Outcome:
+    place = wanted.place if isinstance(wanted, Source) else wanted.source or wanted.id
+    return Outcome(place, "refused", f"its id {wanted.id!r} is taken by {owner}; rename one")

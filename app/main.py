@@ -1,0 +1,162 @@
+"""The web application: routes, middleware, and the model that is loaded while it starts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+import torch
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.openapi.utils import get_openapi
+from prometheus_client import CollectorRegistry
+from pydantic.json_schema import models_json_schema
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app import errors
+from app.engine import Engine
+from app.gate import Gate
+from app.metrics import Metrics
+from app.routes import bulk, explain, items, page, search, system
+from app.schemas import (
+    AlignRequest,
+    CaptionRequest,
+    ImageSearch,
+    ImportLine,
+    ImportStatus,
+    ItemBody,
+    TextSearch,
+)
+from app.settings import Settings
+from app.uploads import SCHEMA
+
+BODIES = (ImageSearch, TextSearch, AlignRequest, CaptionRequest, ItemBody, ImportLine, ImportStatus)
+SPARE_THREADS = 8  # for requests that do not compute
+SECURITY = {
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+# Swagger UI brings its icons as data: addresses and sets styles on elements.
+DOCS_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
+
+logger = logging.getLogger("tessera")
+
+
+def create_app(settings: Settings | None = None, engine: Engine | None = None) -> FastAPI:
+    """The application; without an engine it answers at once and loads one in the background."""
+    settings = settings or Settings()
+    app = FastAPI(
+        title="Tessera",
+        summary="Image-text search that shows which word matched which part of the photo.",
+        version="0.1.0",
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.settings, app.state.engine, app.state.failure = settings, engine, None
+    app.state.gate = Gate(settings.running, settings.waiting)
+    app.state.registry = CollectorRegistry()
+    for module in (search, explain, items, bulk, system):
+        app.include_router(module.router)
+    page.serve(app)
+    errors.install(app)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's own way
+    if settings.cors_origins:
+        origins = list(settings.cors_origins)
+        app.add_middleware(
+            CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
+        )
+    app.add_middleware(RawItemPaths)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(Metrics, registry=app.state.registry)
+    return app
+
+
+class RawItemPaths:
+    """Leaves ids in paths as they were sent, so that one may hold a slash, as %2F."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Route addresses below /items/ before they are decoded; item_id decodes."""
+        start = f"{scope.get('root_path', '')}/items/"
+        if scope["type"] == "http" and scope["path"].startswith(start):
+            scope["path"] = scope["raw_path"].decode("latin-1").partition("?")[0]
+        await self.app(scope, receive, send)
+
+
+class SecurityHeaders:
+    """Tells browsers to load nothing from elsewhere and to guess no content types."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and add the headers to its answer."""
+
+        async def add(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(SECURITY)
+                if scope["path"] == "/docs":
+                    MutableHeaders(scope=message)["Content-Security-Policy"] = DOCS_POLICY
+            await send(message)
+
+        await self.app(scope, receive, add)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    settings: Settings = app.state.settings
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    # Waiting for a turn takes a thread each; /readyz and photos need some beside these.
+    anyio.to_thread.current_default_thread_limiter().total_tokens = (
+        settings.running + settings.waiting + SPARE_THREADS
+    )
+    loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
+    yield
+    if loading is not None:
+        await loading
+        if app.state.engine is not None:
+            app.state.engine.catalog.close()
+
+
+async def _load(app: FastAPI) -> None:
+    try:
+        app.state.engine = await asyncio.to_thread(load_engine, app.state.settings)
+    except (ValueError, LookupError, OSError) as failure:
+        app.state.failure = str(failure)
+        logger.exception("the model cannot be loaded")
+
+
+def load_engine(settings: Settings) -> Engine:
+    """The engine that the settings describe."""
+    return Engine.load(
+        matcher=settings.matcher,
+        captioner=settings.captioner,
+        data=settings.data,
+        device=settings.device,
+    )
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's document, and the bodies that this service reads itself."""
+    if app.openapi_schema is None:
+        described = get_openapi(
+            title=app.title, version=app.version, summary=app.summary, routes=app.routes
+        )
+        _, bodies = models_json_schema(
+            [(model, "validation") for model in BODIES], ref_template=SCHEMA
+        )
+        described["components"]["schemas"] |= bodies["$defs"]
+        app.openapi_schema = described
+    return app.openapi_schema

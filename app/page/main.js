@@ -1,0 +1,231 @@
+// What the page shows, and when: the start, an answer to a sentence, or an answer to a photo.
+
+import * as api from "./api.js";
+import { matchingSentences, showPhoto } from "./asked.js";
+import { make } from "./dom.js";
+import {
+  largest, photoHit, placeholders, plainItem, putBoxes, queryWords,
+} from "./gallery.js";
+import { darken, listen } from "./light.js";
+import { listenForPhotos } from "./upload.js";
+
+const at = (id) => document.getElementById(id);
+const [start, query, status, results, more] =
+  ["start", "query", "status", "results", "more"].map(at);
+let asking = new AbortController();
+let retry = () => {};
+
+function block(title, list) {
+  return make("section", {}, make("h2", {}, title), list);
+}
+
+function gallery(...cards) {
+  return make("ol", { className: "gallery" }, ...cards);
+}
+
+function say(error) {
+  if (!(error instanceof api.Problem)) console.error(error); // a fault of this page
+  status.textContent = error.message;
+}
+
+function fail(error) {
+  say(error);
+  const again = make("button", { type: "button", className: "go", onclick: () => retry() }, "Try again");
+  results.replaceChildren(
+    make("div", { className: "message", role: "alert" },
+      make("h2", {}, "That did not work"), make("p", {}, error.message), again),
+  );
+  status.textContent = "";
+  more.hidden = true;
+}
+
+/** Do a piece of the current question; what a newer question overtakes is dropped in silence. */
+async function attempt(work, failed = fail) {
+  const { signal } = asking;
+  results.setAttribute("aria-busy", "true");
+  try {
+    await work(signal);
+  } catch (error) {
+    if (!signal.aborted) failed(error);
+  }
+  if (!signal.aborted) results.removeAttribute("aria-busy");
+}
+
+/** Begin a new question: forget the one before, show that something is on its way. */
+function begin(title, work) {
+  asking.abort();
+  retry = () => begin(title, work);
+  asking = new AbortController();
+  darken();
+  document.title = title ? `${title} · Tessera` : "Tessera";
+  start.hidden = title !== null;
+  query.hidden = true;
+  query.replaceChildren();
+  more.hidden = true;
+  status.textContent = title ? "Searching…" : "";
+  results.replaceChildren(gallery(...placeholders(8)));
+  return attempt(work);
+}
+
+/** An address of this page that keeps the collection. */
+function address(changes) {
+  const parameters = new URLSearchParams({ collection: api.collection(), ...changes });
+  if (parameters.get("collection") === "default") parameters.delete("collection");
+  return `?${parameters}`;
+}
+
+function visit(changes) {
+  history.pushState(null, "", address(changes));
+  return route();
+}
+
+function count(number, thing) {
+  return `${number} ${thing}${number === 1 ? "" : "s"}`;
+}
+
+const actions = (text) => {
+  const similar = ["More like this", (hit) => visit({ like: hit.id })];
+  return text === null ? [similar] : [similar, ["Save picture", (hit) => save(hit, text)]];
+};
+
+async function save(hit, text) {
+  try {
+    const picture = URL.createObjectURL(await api.alignmentPicture(hit.id, text));
+    make("a", { download: `${hit.id}.png`, href: picture }).click();
+    setTimeout(() => URL.revokeObjectURL(picture), 60_000);
+  } catch (error) {
+    say(error);
+  }
+}
+
+/** A gallery that grows by `next(cursor, signal)`; `text` is null when a photo was asked with. */
+function grow(answer, text, next) {
+  const scale = largest(answer.hits);
+  const cards = (hits) => hits.map((hit) => photoHit(hit, text, scale, actions(text)));
+  const list = gallery(...cards(answer.hits));
+  let { cursor } = answer;
+  more.hidden = !cursor;
+  more.onclick = () =>
+    attempt(async (signal) => {
+      const page = await next(cursor, signal);
+      const added = cards(page.hits);
+      list.append(...added);
+      ({ cursor } = page);
+      more.hidden = !cursor;
+      added[0]?.querySelector("button").focus();
+      status.textContent = count(list.children.length, "photo");
+    }, say);
+  return list;
+}
+
+async function answerWords(text, signal) {
+  const next = (cursor, later) => api.searchPhotos({ text }, cursor, later);
+  const answer = await next(null, signal);
+  if (answer.hits.length === 0) return nothing();
+  const { fragments, notes } = answer.query;
+  query.className = "strip";
+  query.replaceChildren(queryWords(fragments, text));
+  query.hidden = false;
+  results.replaceChildren(grow(answer, text, next));
+  status.textContent = [count(answer.hits.length, "photo"), ...notes].join(". ");
+}
+
+async function answerSimilar(asked, stage, signal) {
+  const next = (cursor, later) => api.searchPhotos(asked, cursor, later);
+  const answer = await next(null, signal);
+  const { fragments } = answer.query;
+  putBoxes(stage, fragments, fragments.map((_, position) => `query-${position}`));
+  results.prepend(block("Similar photos", grow(answer, null, next)));
+  status.textContent = count(answer.hits.length, "similar photo");
+}
+
+async function answerPhoto(asked, signal) {
+  const findSimilar = ({ target }) => {
+    target.hidden = true;
+    attempt((later) => answerSimilar(asked, stage, later), (error) => {
+      target.hidden = false;
+      say(error);
+    });
+  };
+  const stage = await showPhoto(query, asked, asked.file ? findSimilar : null, signal);
+  const sentences = await matchingSentences(asked, stage, signal);
+  results.replaceChildren(
+    block("Sentences that match", sentences ?? make("p", {}, "This collection has no sentences.")),
+  );
+  status.textContent = sentences ? count(sentences.children.length, "matching sentence") : "";
+  if (!asked.file) await answerSimilar(asked, stage, signal);
+}
+
+function nothing() {
+  status.textContent = "";
+  results.replaceChildren(
+    make("div", { className: "message" },
+      make("h2", {}, "No photos here yet"),
+      make("p", {}, "Add a folder of photos with this command, then search again:"),
+      make("code", {}, `tessera index PATH --collection ${api.collection()}`)),
+  );
+}
+
+async function showItems(signal) {
+  const { items } = await api.items(signal);
+  const photos = items.filter((item) => item.image);
+  if (photos.length === 0) return nothing();
+  const cards = photos.map((item) => plainItem(item, ({ id }) => visit({ like: id })));
+  results.replaceChildren(block("Or start from one of these", gallery(...cards)));
+}
+
+function useFile(file) {
+  history.pushState(null, "", address({}));
+  at("words").value = "";
+  begin(file.name || "Your photo", (signal) => answerPhoto({ file }, signal));
+}
+
+/** Show what the address asks for. */
+function route() {
+  const parameters = new URLSearchParams(location.search);
+  const [text, id] = [parameters.get("q")?.trim(), parameters.get("like")];
+  at("words").value = text ?? "";
+  if (text) return begin(text, (signal) => answerWords(text, signal));
+  if (id) return begin(`Like ${id}`, (signal) => answerPhoto({ id }, signal));
+  at("words").focus();
+  return begin(null, showItems);
+}
+
+/** Offer the other collections, where there are any. */
+async function offerCollections() {
+  const { collections } = await api.collections().catch(() => ({ collections: [] }));
+  const names = collections.map(({ name }) => name);
+  const select = at("collections");
+  select.replaceChildren(...names.map((name) => new Option(name, name)));
+  select.value = api.collection();
+  select.hidden = names.length < 2;
+  select.addEventListener("change", () => {
+    const text = new URLSearchParams(location.search).get("q");
+    visit({ collection: select.value, ...(text && { q: text }) });
+  });
+}
+
+at("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = at("words").value.trim();
+  if (text) visit({ q: text });
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || darken()) return;
+  at("words").value = "";
+  at("words").focus();
+});
+window.addEventListener("popstate", () => {
+  at("collections").value = api.collection();
+  route();
+});
+listen();
+listenForPhotos({
+  button: at("pick"),
+  input: at("file"),
+  target: at("drop"),
+  use: useFile,
+  refuse: () => (status.textContent = "That is no photo. Try a JPEG, PNG or WebP file."),
+});
+offerCollections();
+route();

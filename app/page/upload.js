@@ -1,0 +1,39 @@
+// How a photo comes in: chosen, dropped or pasted.
+
+// A browser gives no type to formats that it does not know; the server may know them.
+const photoIn = (files) => [...(files ?? [])].find(({ type }) => !type || type.startsWith("image/"));
+
+/** Call `use` with each photo a person gives, and `refuse` when what they give is none. */
+export function listenForPhotos({ button, input, target, use, refuse }) {
+  const take = (files) => (photoIn(files) ? use(photoIn(files)) : refuse());
+  button.addEventListener("click", () => input.click());
+  input.addEventListener("change", () => {
+    if (input.files.length) take(input.files);
+    input.value = ""; // so that the same file can be chosen again
+  });
+  document.addEventListener("paste", (event) => {
+    const photo = photoIn(event.clipboardData?.files);
+    if (!photo) return; // text goes where the cursor is
+    event.preventDefault();
+    use(photo);
+  });
+  listenForDrops(target, take);
+}
+
+function listenForDrops(target, take) {
+  const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
+  document.addEventListener("dragover", (event) => {
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    target.hidden = false;
+  });
+  document.addEventListener("dragleave", (event) => {
+    if (event.relatedTarget === null) target.hidden = true; // it left the window
+  });
+  document.addEventListener("drop", (event) => {
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    target.hidden = true;
+    take(event.dataTransfer.files);
+  });
+}

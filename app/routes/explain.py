@@ -1,0 +1,119 @@
+"""Why a photo answers a sentence, and what a photo shows: /align and /caption."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from app import service
+from app.engine import Alignment, Engine
+from app.errors import NotAcceptable
+from app.pictures import DrawnLink, draw_png, draw_svg
+from app.routes.dependencies import EngineDep, GateDep
+from app.schemas import AlignmentOut, AlignRequest, CaptionOut, CaptionRequest, CaptionsOut
+from app.uploads import Upload, body_of, reads
+from models import images
+from models.images import Photo
+from models.types import Box, FragmentBag, Span
+
+router = APIRouter(tags=["explain"])
+
+JSON, PNG, SVG = "application/json", "image/png", "image/svg+xml"
+PICTURES: dict[int | str, dict[str, Any]] = {200: {"content": {PNG: {}, SVG: {}}}}
+
+
+@router.post(
+    "/align", response_model=AlignmentOut, responses=PICTURES, openapi_extra=body_of(AlignRequest)
+)
+def align(
+    upload: Annotated[Upload[AlignRequest], Depends(reads(AlignRequest))],
+    request: Request,
+    engine: EngineDep,
+    gate: GateDep,
+) -> AlignmentOut | Response:
+    """Say which region answers which words; `Accept` chooses JSON, image/png or image/svg+xml."""
+    kind = acceptable(request.headers.get("accept", "*/*"), (JSON, PNG, SVG))
+    asked = upload.fields
+    with gate:
+        photo, bag = _photo(engine, upload)
+        found = engine.align(
+            bag or engine.photo(photo), engine.sentence(asked.text), beta=asked.beta
+        )
+        if kind != JSON:
+            return draw(photo, asked.text, found, kind)
+    return service.alignment(
+        asked.text,
+        found,
+        image=None if asked.id is None else service.photo_address(asked.collection, asked.id),
+        size=(photo.pixels.shape[2], photo.pixels.shape[1]),
+        notes=photo.notes,
+    )
+
+
+@router.post("/caption", openapi_extra=body_of(CaptionRequest))
+def caption(
+    upload: Annotated[Upload[CaptionRequest], Depends(reads(CaptionRequest))],
+    engine: EngineDep,
+    gate: GateDep,
+) -> CaptionsOut:
+    """Describe a photo in sentences, the likeliest first."""
+    asked = upload.fields
+    if asked.count > asked.beam:
+        raise ValueError(f"count: a beam of {asked.beam} gives at most as many captions")
+    with gate:
+        photo, _ = _photo(engine, upload)
+        captions = engine.describe(photo, beam=asked.beam, count=asked.count)
+    return CaptionsOut(
+        captions=[CaptionOut(text=c.text, log_probability=c.log_probability) for c in captions],
+        notes=list(photo.notes),
+    )
+
+
+def draw(photo: Photo, text: str, found: Alignment, kind: str) -> Response:
+    """An alignment as a picture."""
+    drawn = []
+    for link in found.links:
+        span, box = found.sentence.places[link.fragment], found.image.places[link.region]
+        assert isinstance(span, Span)
+        assert isinstance(box, Box)
+        label = found.sentence.labels[link.fragment]
+        drawn.append(DrawnLink(span, label, box, link.similarity))
+    if kind == PNG:
+        return Response(draw_png(photo.pixels, text, drawn, found.score), media_type=PNG)
+    return Response(draw_svg(photo.pixels, text, drawn, found.score), media_type=SVG)
+
+
+def acceptable(accept: str, offered: tuple[str, ...]) -> str:
+    """The offered media type that an Accept header likes best; NotAcceptable if it likes none."""
+    wanted = sorted(map(_quality, accept.split(",")), reverse=True)
+    for quality, _, kind in wanted:
+        found = next((one for one in offered if fnmatchcase(one, kind)), None)
+        if quality > 0 and found:
+            return found
+    raise NotAcceptable(f"this can be had as {', '.join(offered)}, and Accept names none of these")
+
+
+def _quality(choice: str) -> tuple[float, int, str]:
+    """How much one choice of an Accept header is liked, how exact it is, and its media type."""
+    kind, *parameters = (part.strip().lower() for part in choice.split(";"))
+    quality = next((p[2:] for p in parameters if p.startswith("q=")), "1")
+    try:
+        return float(quality), -kind.count("*"), kind
+    except ValueError as odd:
+        raise NotAcceptable(f"Accept: q must be a number, got {quality!r:.20}") from odd
+
+
+def _photo(
+    engine: Engine, upload: Upload[AlignRequest] | Upload[CaptionRequest]
+) -> tuple[Photo, FragmentBag | None]:
+    """The photo that a request uploaded, or the stored one that it named, with its bag."""
+    asked, photo = upload.fields, upload.photo()
+    if (asked.id is None) == (photo is None):
+        raise ValueError("send either an image or the id of a stored item")
+    if photo is not None:
+        return photo, None
+    assert asked.id is not None
+    bag, picture = engine.item_photo(asked.collection, asked.id)
+    return images.decode(picture.jpeg), bag

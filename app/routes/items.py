@@ -1,0 +1,104 @@
+"""What is stored, one item or a page of them: PUT, GET and DELETE /items."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import TypeAdapter
+
+from app import service
+from app.engine import Draft
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
+from app.schemas import Cursor, Filter, ItemBody, ItemOut, ItemsOut, Limit, StoredItem
+from app.uploads import Upload, body_of, reads
+
+router = APIRouter(tags=["items"])
+
+FILTER = TypeAdapter(Filter)
+CREATED: dict[int | str, dict[str, Any]] = {201: {"model": StoredItem, "description": "New."}}
+
+
+@router.put("/items/{id}", responses=CREATED, openapi_extra=body_of(ItemBody))
+def put_item(
+    id: ItemIdDep,  # noqa: A002 - the API's own name
+    upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
+    response: Response,
+    engine: EngineDep,
+    gate: GateDep,
+) -> StoredItem:
+    """Store an item in place of what its id had before; a search from now on finds it."""
+    sent = upload.fields
+    draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
+    with gate:
+        if upload.image is not None:
+            draft = draft.with_photo(upload.image, **upload.limits.photo_limits)
+        home = engine.open(sent.collection, create=True)
+        known = engine.catalog.get_many(home, [id])
+        engine.put(sent.collection, [draft])
+    response.status_code = 200 if known else 201
+    stored = service.item(sent.collection, engine.catalog.get(home, id))
+    return StoredItem(**stored.model_dump(), notes=list(draft.notes))
+
+
+@router.get("/items/{id}")
+def get_item(
+    id: ItemIdDep,  # noqa: A002 - the API's own name
+    engine: EngineDep,
+    collection: CollectionDep = DEFAULT,
+) -> ItemOut:
+    """What is stored under an id."""
+    return service.item(collection, engine.catalog.get(engine.open(collection), id))
+
+
+@router.delete("/items/{id}", status_code=204)
+def delete_item(
+    id: ItemIdDep,  # noqa: A002 - the API's own name
+    engine: EngineDep,
+    collection: CollectionDep = DEFAULT,
+) -> None:
+    """Delete an item; no search from now on finds it."""
+    engine.catalog.delete(engine.open(collection), id)
+
+
+@router.get("/items/{id}/image", response_class=Response)
+def get_image(
+    id: ItemIdDep,  # noqa: A002 - the API's own name
+    request: Request,
+    engine: EngineDep,
+    collection: CollectionDep = DEFAULT,
+) -> Response:
+    """The display copy of an item's photo, a JPEG."""
+    home = engine.open(collection)
+    tag = f'"{engine.catalog.get(home, id).digest}"'
+    # Revalidated each time: an item may be replaced, and asking costs a row.
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    picture = engine.catalog.picture(home, id)
+    return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
+
+
+@router.get("/items")
+def list_items(
+    engine: EngineDep,
+    collection: CollectionDep = DEFAULT,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    filter: Annotated[  # noqa: A002 - the API's own name
+        str | None, Query(description='A JSON object: {"colour": ["red", "blue"]}')
+    ] = None,
+) -> ItemsOut:
+    """A page of the items there are, in the order of their ids."""
+    where = FILTER.validate_json(filter) if filter else None
+    kind = json.dumps([collection, where], sort_keys=True)
+    after = service.read_cursor(cursor, kind) if cursor else ""
+    home = engine.open(collection)
+    found = engine.catalog.list_items(home, after=after, limit=limit + 1, where=where)
+    page = found[:limit]
+    return ItemsOut(
+        collection=collection,
+        items=[service.item(collection, item) for item in page],
+        cursor=service.write_cursor(kind, page[-1].id) if len(found) > limit else None,
+    )

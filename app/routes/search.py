@@ -1,0 +1,57 @@
+"""Which photos or sentences answer a query: /search/image and /search/text."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from app import service
+from app.routes.dependencies import EngineDep, GateDep
+from app.schemas import ImageHits, ImageSearch, SentenceHits, TextSearch
+from app.uploads import Upload, body_of, reads
+
+router = APIRouter(tags=["search"])
+
+
+# Plain def: FastAPI runs it in a worker thread, so torch never blocks the event loop.
+@router.post("/search/image", openapi_extra=body_of(ImageSearch))
+def search_image(
+    upload: Annotated[Upload[ImageSearch], Depends(reads(ImageSearch))],
+    engine: EngineDep,
+    gate: GateDep,
+) -> ImageHits:
+    """Rank the indexed photos against a text, weighted phrases, or a photo, best first."""
+    asked = upload.fields
+    phrases = [(p.text, p.weight) for p in asked.phrases] if asked.phrases is not None else None
+    with gate:
+        query = service.read_query(
+            engine,
+            asked.collection,
+            text=asked.text,
+            phrases=phrases,
+            id=asked.id,
+            photo=upload.photo(),
+            box=asked.box,
+        )
+        return service.search_images(engine, asked, query)
+
+
+@router.post("/search/text", openapi_extra=body_of(TextSearch))
+def search_text(
+    upload: Annotated[Upload[TextSearch], Depends(reads(TextSearch))],
+    engine: EngineDep,
+    gate: GateDep,
+) -> SentenceHits:
+    """Rank the indexed sentences against a photo or a text, best first."""
+    asked = upload.fields
+    with gate:
+        query = service.read_query(
+            engine,
+            asked.collection,
+            text=asked.text,
+            id=asked.id,
+            photo=upload.photo(),
+            box=asked.box,
+        )
+        return service.search_sentences(engine, asked, query)

@@ -1,0 +1,75 @@
+"""Whether the service lives, is ready, and what it holds: for machines and for the page."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from app.routes.dependencies import EngineDep, SettingsDep
+from app.schemas import (
+    CollectionOut,
+    CollectionsOut,
+    Limits,
+    MatcherOut,
+    ModelOut,
+    ModelsOut,
+)
+
+router = APIRouter(tags=["system"])
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """The process answers."""
+    return {"status": "alive"}
+
+
+@router.get("/readyz")
+def readyz(engine: EngineDep) -> dict[str, str]:
+    """The model is loaded and the catalog answers; 503 before."""
+    engine.catalog.collections()
+    return {"status": "ready"}
+
+
+@router.get("/metrics", response_class=Response)
+def metrics(request: Request) -> Response:
+    """Counters and latencies as Prometheus text."""
+    registry: CollectorRegistry = request.app.state.registry
+    return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+@router.get("/collections")
+def collections(engine: EngineDep) -> CollectionsOut:
+    """The named sets of items there are."""
+    fingerprint = engine.matcher_checkpoint.fingerprint
+    return CollectionsOut(
+        collections=[
+            CollectionOut(
+                name=one.name,
+                items=engine.catalog.count(one),
+                model=one.fingerprint,
+                dimension=one.dimension,
+                score=one.score,
+                usable=one.fingerprint == fingerprint,
+            )
+            for one in engine.catalog.collections()
+        ]
+    )
+
+
+@router.get("/model")
+async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
+    """What is loaded, and how much may be uploaded."""
+    matcher, captioner = engine.matcher_checkpoint, engine.captioner_checkpoint
+    return ModelsOut(
+        matcher=MatcherOut(
+            name=matcher.name,
+            fingerprint=matcher.fingerprint,
+            dimension=engine.matcher.dimension,
+            score=engine.matcher.score,
+        ),
+        captioner=ModelOut(name=captioner.name, fingerprint=captioner.fingerprint)
+        if captioner
+        else None,
+        limits=Limits.model_validate(settings, from_attributes=True),
+    )

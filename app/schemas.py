@@ -1,0 +1,288 @@
+"""What requests and answers look like as JSON: the HTTP edge."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from app.engine import DEFAULT_COLLECTION
+
+Scalar = str | int | float | bool | None
+Filter = dict[str, Scalar | list[Scalar]]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Corners = tuple[Fraction, Fraction, Fraction, Fraction]
+Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give.")]
+Cursor = Annotated[str | None, Field(max_length=1000, description="`cursor` of the page before.")]
+ItemId = Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+
+
+class Body(BaseModel):
+    """What a client sends: unknown fields and numbers that are none are refused."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    collection: str = DEFAULT_COLLECTION
+
+
+class Phrase(BaseModel):
+    """A part of a query; its weight scales what it gives to the score."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    text: str
+    weight: Annotated[float, Field(gt=0, le=10)] = 1.0
+
+
+class Search(Body):
+    """What every search takes."""
+
+    limit: Limit = 20
+    cursor: Cursor = None
+    filter: Filter | None = Field(
+        None, description="Metadata that hits must have: a value or any of a list, for every key."
+    )
+    box: Corners | None = Field(
+        None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
+    )
+
+
+class ImageSearch(Search):
+    """Search photos by a text, by weighted phrases, by a stored item's photo, or by an upload."""
+
+    text: str | None = None
+    phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
+    id: str | None = None
+
+
+class TextSearch(Search):
+    """Search sentences by an uploaded photo, a stored item's photo, or a text."""
+
+    text: str | None = None
+    id: str | None = None
+
+
+class AlignRequest(Body):
+    """Explain how a photo, stored or uploaded, answers a sentence."""
+
+    text: str
+    id: str | None = None
+    beta: float = Field(0.5, ge=0, description="How strongly neighbouring words share a region.")
+
+
+class CaptionRequest(Body):
+    """Describe a photo, stored or uploaded."""
+
+    id: str | None = None
+    beam: int = Field(5, ge=1, le=20, description="Hypotheses that are followed; 1 is greedy.")
+    count: int = Field(1, ge=1, le=20, description="Captions to give, at most `beam`.")
+
+
+class ItemBody(Body):
+    """What an item holds beside its photo."""
+
+    metadata: dict[str, JsonValue] = {}
+    sentences: Annotated[list[str], Field(max_length=1000)] = []
+
+
+class ImportLine(BaseModel):
+    """One line of a bulk import; `image` is base64."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    id: str
+    metadata: dict[str, JsonValue] = {}
+    sentences: Annotated[list[str], Field(max_length=1000)] = []
+    image: str | None = None
+
+
+class ImportStatus(BaseModel):
+    """What became of one line of a bulk import: "stored" means safe on disk."""
+
+    line: int
+    id: str | None
+    status: Literal["stored", "refused"]
+    reason: str | None = None
+
+
+class FragmentOut(BaseModel):
+    """A word of a text or a region of a photo, as a person reads it."""
+
+    label: str
+    span: tuple[int, int] | None = None
+    box: tuple[float, float, float, float] | None = None
+
+
+class LinkOut(BaseModel):
+    """One term of a score: a fragment of the sentence side and the region that answers it."""
+
+    label: str
+    span: tuple[int, int] | None = None
+    box: tuple[float, float, float, float] | None = None
+    fragment: int
+    region: int
+    similarity: float
+
+
+class QueryOut(BaseModel):
+    """The query as it was understood."""
+
+    text: str | None
+    fragments: list[FragmentOut]
+    notes: list[str] = []
+
+
+class ImageHit(BaseModel):
+    """A photo and why it was found; the links add up to the score."""
+
+    id: str
+    score: float
+    image: str
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    links: list[LinkOut]
+
+
+class SentenceHit(BaseModel):
+    """A sentence and why it was found; the links add up to the score."""
+
+    id: str
+    position: int
+    sentence: str
+    score: float
+    image: str | None
+    metadata: dict[str, Any]
+    links: list[LinkOut]
+
+
+class Hits(BaseModel):
+    """What every search answers with."""
+
+    collection: str
+    model: str
+    query: QueryOut
+    cursor: str | None
+
+
+class ImageHits(Hits):
+    """Photos, best first."""
+
+    hits: list[ImageHit]
+
+
+class SentenceHits(Hits):
+    """Sentences, best first."""
+
+    hits: list[SentenceHit]
+
+
+class PhraseOut(BaseModel):
+    """Neighbouring words that one region explains."""
+
+    text: str
+    span: tuple[int, int]
+    box: tuple[float, float, float, float]
+    similarity: float
+
+
+class AlignmentOut(BaseModel):
+    """Which region of a photo answers which words; the links add up to the score."""
+
+    text: str
+    score: float
+    image: str | None
+    width: int
+    height: int
+    fragments: list[FragmentOut]
+    boxes: list[tuple[float, float, float, float]]
+    links: list[LinkOut]
+    phrases: list[PhraseOut]
+    notes: list[str] = []
+
+
+class CaptionOut(BaseModel):
+    """A sentence and its log-probability (natural logarithm, summed over words)."""
+
+    text: str
+    log_probability: float
+
+
+class CaptionsOut(BaseModel):
+    """Captions, best first."""
+
+    captions: list[CaptionOut]
+    notes: list[str] = []
+
+
+class ItemOut(BaseModel):
+    """A stored item; width and height are those of its display copy, 0 without a photo."""
+
+    id: ItemId
+    metadata: dict[str, Any]
+    sentences: list[str]
+    image: str | None
+    width: int
+    height: int
+
+
+class StoredItem(ItemOut):
+    """An item just stored, and what was left out of its photo."""
+
+    notes: list[str] = []
+
+
+class ItemsOut(BaseModel):
+    """A page of items, in the order of their ids."""
+
+    collection: str
+    items: list[ItemOut]
+    cursor: str | None
+
+
+class CollectionOut(BaseModel):
+    """A named set of items, all embedded by one model."""
+
+    name: str
+    items: int
+    model: str
+    dimension: int
+    score: str
+    usable: bool = Field(description="Whether the loaded model made it.")
+
+
+class CollectionsOut(BaseModel):
+    """The collections there are, by name."""
+
+    collections: list[CollectionOut]
+
+
+class ModelOut(BaseModel):
+    """A loaded checkpoint."""
+
+    name: str
+    fingerprint: str
+
+
+class MatcherOut(ModelOut):
+    """The loaded matcher."""
+
+    dimension: int
+    score: str
+
+
+class Limits(BaseModel):
+    """How much may be uploaded."""
+
+    upload_bytes: int
+    upload_pixels: int
+    text_bytes: int
+
+
+class ModelsOut(BaseModel):
+    """What answers here."""
+
+    matcher: MatcherOut
+    captioner: ModelOut | None
+    limits: Limits

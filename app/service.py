@@ -1,0 +1,294 @@
+"""How results become answers: links with their words and boxes, addresses of photos, cursors."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote
+
+from app.engine import DEFAULT_COLLECTION, Alignment, Engine
+from app.schemas import (
+    AlignmentOut,
+    Corners,
+    FragmentOut,
+    ImageHit,
+    ImageHits,
+    ItemOut,
+    LinkOut,
+    PhraseOut,
+    QueryOut,
+    Search,
+    SentenceHit,
+    SentenceHits,
+)
+from index.items import Item
+from index.search import SearchHit
+from models.images import Photo
+from models.types import Box, FragmentBag, Link, Span
+
+FARTHEST = 10_000  # hits that can be paged through
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched with: its fragments, its text if it has one, and notes for the client."""
+
+    bag: FragmentBag
+    text: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def out(self) -> QueryOut:
+        """The query as a client reads it."""
+        return QueryOut(text=self.text, fragments=fragments(self.bag), notes=list(self.notes))
+
+
+def read_query(
+    engine: Engine,
+    collection: str,
+    *,
+    text: str | None,
+    id: str | None,  # noqa: A002 - the API's own name
+    photo: Photo | None,
+    box: Corners | None,
+    phrases: Sequence[tuple[str, float]] | None = None,
+) -> Query:
+    """The one query that a request brought; ValueError if there is none or more than one."""
+    sent = {"text": text, "phrases": phrases, "id": id, "image": photo}
+    named = [name for name, value in sent.items() if value is not None]
+    if len(named) != 1:
+        raise ValueError(
+            f"send one of text, phrases, id or image; got {' and '.join(named) or 'none'}"
+        )
+    if box is not None and photo is None:
+        raise ValueError("box: it chooses a part of an uploaded image; send an image with it")
+    if text is not None:
+        return Query(engine.sentence(text), text)
+    if phrases is not None:
+        joined, bag = engine.phrases(phrases)
+        return Query(bag, joined)
+    if id is not None:
+        return Query(engine.item_photo(collection, id)[0])
+    assert photo is not None
+    return Query(engine.photo(photo, part(box)), notes=photo.notes)
+
+
+def part(corners: Corners | None) -> Box | None:
+    """The box with these corners; ValueError if it is empty."""
+    if corners is None:
+        return None
+    box = Box(*corners)
+    if box.left >= box.right or box.top >= box.bottom:
+        raise ValueError("box: left must be less than right, and top less than bottom")
+    return box
+
+
+def search_images(engine: Engine, request: Search, query: Query) -> ImageHits:
+    """A page of the photos that answer a query."""
+    offset = _offset(request, query)
+    hits = engine.search_images(
+        request.collection, query.bag, limit=request.limit + 1, offset=offset, where=request.filter
+    )
+    items = _items(engine, request.collection, hits)
+    return ImageHits(
+        collection=request.collection,
+        model=engine.matcher_checkpoint.name,
+        query=query.out(),
+        hits=[
+            _image_hit(request.collection, query, hit, items[hit.item])
+            for hit in hits[: request.limit]
+            if hit.item in items
+        ],
+        cursor=_next(request, query, offset, len(hits)),
+    )
+
+
+def search_sentences(engine: Engine, request: Search, query: Query) -> SentenceHits:
+    """A page of the sentences that match a query."""
+    offset = _offset(request, query)
+    hits = engine.search_sentences(
+        request.collection, query.bag, limit=request.limit + 1, offset=offset, where=request.filter
+    )
+    items = _items(engine, request.collection, hits)
+    return SentenceHits(
+        collection=request.collection,
+        model=engine.matcher_checkpoint.name,
+        query=query.out(),
+        hits=[
+            _sentence_hit(request.collection, query, hit, items[hit.item])
+            for hit in hits[: request.limit]
+            if hit.item in items
+        ],
+        cursor=_next(request, query, offset, len(hits)),
+    )
+
+
+def alignment(
+    text: str, found: Alignment, *, image: str | None, size: tuple[int, int], notes: Sequence[str]
+) -> AlignmentOut:
+    """An alignment as JSON; `size` is width and height."""
+    boxes = [corners(box) for box in found.image.places]
+    assert None not in boxes
+    return AlignmentOut(
+        text=text,
+        score=found.score,
+        image=image,
+        width=size[0],
+        height=size[1],
+        fragments=fragments(found.sentence),
+        boxes=[box for box in boxes if box],
+        links=links(found.links, found.sentence, found.image),
+        phrases=[
+            PhraseOut(
+                text=text[phrase.span.start : phrase.span.end],
+                span=(phrase.span.start, phrase.span.end),
+                box=corners(found.image.places[phrase.region]) or (0, 0, 1, 1),
+                similarity=phrase.similarity,
+            )
+            for phrase in found.phrases
+        ],
+        notes=list(notes),
+    )
+
+
+def item(collection: str, stored: Item) -> ItemOut:
+    """A stored item as JSON."""
+    return ItemOut(
+        id=stored.id,
+        metadata=stored.metadata,
+        sentences=list(stored.sentences),
+        image=_photo_address(collection, stored),
+        width=stored.width,
+        height=stored.height,
+    )
+
+
+def photo_address(collection: str, item: str) -> str:
+    """Where an item's photo is."""
+    query = "" if collection == DEFAULT_COLLECTION else f"?collection={quote(collection, safe='')}"
+    return f"/items/{quote(item, safe='')}/image{query}"
+
+
+def fragments(bag: FragmentBag) -> list[FragmentOut]:
+    """A bag's fragments as JSON."""
+    return [
+        FragmentOut(label=label, span=ends(bag.places[number]), box=corners(bag.places[number]))
+        for number, label in enumerate(bag.labels)
+    ]
+
+
+def links(found: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> list[LinkOut]:
+    """Links with the places of both their ends; `sentence` is the side that is summed over."""
+    return [
+        LinkOut(
+            label=sentence.labels[link.fragment],
+            span=ends(sentence.places[link.fragment]),
+            box=corners(image.places[link.region]),
+            fragment=link.fragment,
+            region=link.region,
+            similarity=link.similarity,
+        )
+        for link in found
+    ]
+
+
+def corners(place: Box | Span) -> Corners | None:
+    """Left, top, right, bottom; None for a span."""
+    if isinstance(place, Span):
+        return None
+    return (place.left, place.top, place.right, place.bottom)
+
+
+def ends(place: Box | Span) -> tuple[int, int] | None:
+    """Start and end; None for a box."""
+    return (place.start, place.end) if isinstance(place, Span) else None
+
+
+def write_cursor(kind: str, value: Any) -> str:
+    """An opaque text that means: go on from `value` in the list that `kind` names."""
+    return urlsafe_b64encode(json.dumps([kind, value]).encode()).decode()
+
+
+def read_cursor(cursor: str, kind: str) -> Any:
+    """What write_cursor wrote; ValueError for one of another list, or none of ours."""
+    try:
+        was, value = json.loads(urlsafe_b64decode(cursor.encode()))
+    except (ValueError, TypeError, RecursionError) as broken:
+        raise ValueError("cursor: not one that this service gave; leave it out") from broken
+    if was != kind:
+        raise ValueError("cursor: it belongs to another query; leave it out to start this one")
+    return value
+
+
+def _image_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> ImageHit:
+    return ImageHit(
+        id=hit.item,
+        score=hit.score,
+        image=photo_address(collection, hit.item),
+        width=stored.width,
+        height=stored.height,
+        metadata=stored.metadata,
+        sentences=list(stored.sentences),
+        links=links(hit.links, query.bag, hit.bag),
+    )
+
+
+def _sentence_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> SentenceHit:
+    assert hit.position is not None
+    return SentenceHit(
+        id=hit.item,
+        position=hit.position,
+        sentence=stored.sentences[hit.position] if hit.position < len(stored.sentences) else "",
+        score=hit.score,
+        image=_photo_address(collection, stored),
+        metadata=stored.metadata,
+        links=links(hit.links, hit.bag, query.bag) if query.text is None else _words(hit),
+    )
+
+
+def _words(hit: SearchHit) -> list[LinkOut]:
+    """The links of a sentence found by a text, which plays the sentence's role: its own words."""
+    return [
+        LinkOut(
+            label=hit.bag.labels[link.region],
+            span=ends(hit.bag.places[link.region]),
+            fragment=link.fragment,
+            region=link.region,
+            similarity=link.similarity,
+        )
+        for link in hit.links
+    ]
+
+
+def _items(engine: Engine, collection: str, hits: Sequence[SearchHit]) -> dict[str, Item]:
+    """The items of hits; one that was deleted since the search is missing."""
+    return engine.catalog.get_many(engine.open(collection), [hit.item for hit in hits])
+
+
+def _photo_address(collection: str, stored: Item) -> str | None:
+    return photo_address(collection, stored.id) if stored.width else None
+
+
+def _kind(request: Search, query: Query) -> str:
+    """A name of this very list of hits."""
+    told = repr((type(request).__name__, request.collection, request.filter)).encode()
+    return sha256(told + query.bag.vectors.numpy().tobytes()).hexdigest()[:16]
+
+
+def _offset(request: Search, query: Query) -> int:
+    if request.cursor is None:
+        return 0
+    offset = read_cursor(request.cursor, _kind(request, query))
+    if not isinstance(offset, int) or not 0 <= offset <= FARTHEST:
+        raise ValueError(f"cursor: hits beyond {FARTHEST:,} are not given; narrow the search down")
+    return offset
+
+
+def _next(request: Search, query: Query, offset: int, found: int) -> str | None:
+    """The cursor of the next page, if the search found one hit more than were asked for."""
+    if found <= request.limit:
+        return None
+    return write_cursor(_kind(request, query), offset + request.limit)

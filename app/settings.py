@@ -1,0 +1,60 @@
+"""Which settings there are: the only reader of the environment, as TESSERA_NAME."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, PositiveInt
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_MATCHER
+from models.images import MOST_BYTES, MOST_PIXELS
+
+
+class Settings(BaseSettings):
+    """How this installation runs; every field can be set as TESSERA_ and its name."""
+
+    model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
+
+    data: Path = Field(default=Path(".tessera"), description="Folder of the catalog and its index.")
+    matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
+    captioner: Path | None = Field(
+        default=DEFAULT_CAPTIONER,
+        description="Checkpoint that writes captions; none if the file is absent.",
+    )
+    device: str = Field(default="cpu", description="Where models run: cpu, cuda, cuda:1.")
+    threads: PositiveInt | None = Field(
+        default=None, description="Processor threads of one inference; all cores if not set."
+    )
+    host: str = Field(
+        default="127.0.0.1", description="Address to listen at; 0.0.0.0 opens it to others."
+    )
+    port: int = Field(
+        default=8000, ge=0, le=65535, description="Port to listen at; 0 takes a free one."
+    )
+    upload_bytes: PositiveInt = Field(
+        default=MOST_BYTES, description="Largest image file, in bytes."
+    )
+    upload_pixels: PositiveInt = Field(
+        default=MOST_PIXELS,
+        description="Largest image, width × height, checked before it is decoded.",
+    )
+    text_bytes: PositiveInt = Field(
+        default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
+    )
+    running: PositiveInt = Field(default=2, description="Requests that compute at the same time.")
+    waiting: int = Field(
+        default=32, ge=0, description="Requests that may wait for their turn; 503 beyond."
+    )
+    batch: PositiveInt = Field(
+        default=16, description="Items embedded and stored together in an import."
+    )
+    cors_origins: tuple[str, ...] = Field(
+        default=(),
+        description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
+    )
+
+    @property
+    def photo_limits(self) -> dict[str, int]:
+        """What models.images.decode takes as its limits."""
+        return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}

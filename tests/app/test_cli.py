@@ -1,0 +1,172 @@
+"""The command line finds, indexes and explains, and survives being killed."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import app
+from app.engine import Engine
+
+Png = Callable[..., bytes]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def command(
+    small_matcher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str]]:
+    """Runs a command in this process; its exit code and output."""
+    monkeypatch.setenv("TESSERA_MATCHER", str(small_matcher))
+    monkeypatch.setenv("TESSERA_CAPTIONER", str(tmp_path / "none"))
+    monkeypatch.setenv("TESSERA_DATA", str(tmp_path / "data"))
+
+    def run(*arguments: object) -> tuple[int, str]:
+        result = CliRunner().invoke(app, [str(one) for one in arguments])
+        return result.exit_code, result.output
+
+    return run
+
+
+@pytest.fixture
+def photos(tmp_path: Path, png: Png) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for colour in ("red", "blue"):
+        (folder / f"{colour}.png").write_bytes(png(colour))
+    return folder
+
+
+def test_indexed_photos_are_found_with_reasons(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    assert command("search", "a dog") == (0, "Nothing is indexed yet: tessera index FOLDER\n")
+    assert command("index", photos) == (0, "2 stored, 0 skipped, 0 refused\n")
+    assert command("index", photos) == (0, "0 stored, 2 skipped, 0 refused\n")
+    code, said = command("search", "a dog")
+    assert code == 0
+    assert "photos/red.png" in said
+    assert "dog" in said
+
+
+def test_nothing_indexed_is_a_failure_that_says_why(
+    command: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    code, said = command("index", tmp_path / "none")
+    assert code == 1
+    assert "no such file or folder" in said
+    assert command("index")[0] == 2
+
+
+def test_alignment_is_told_and_drawn(
+    command: Callable[..., tuple[int, str]], photos: Path, tmp_path: Path
+) -> None:
+    picture = tmp_path / "why.svg"
+    code, said = command("align", photos / "red.png", "a dog", "--out", picture)
+    assert code == 0
+    assert "score" in said
+    assert picture.read_text().startswith("<svg")
+    assert command("align", photos / "red.png", "a dog", "--out", "why.gif")[0] == 2
+    code, said = command("align", photos / "red.png", "?!")
+    assert (code, said) == (
+        1,
+        "error: the text has no words; describe what the photo should show\n",
+    )
+
+
+def test_description_without_a_captioner_says_so(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    code, said = command("describe", photos / "red.png")
+    assert code == 1
+    assert "no captioner is loaded" in said
+
+
+def test_models_lists_what_there_is(
+    command: Callable[..., tuple[int, str]], small_matcher: Path
+) -> None:
+    code, said = command("models")
+    assert code == 0
+    assert "dvsa" in said
+
+
+def test_every_command_teaches_by_example() -> None:
+    for name in ("serve", "index", "search", "describe", "align"):
+        said = CliRunner().invoke(app, [name, "--help"]).output
+        assert "tessera" in said, name
+        assert "xample" in said, name
+
+
+@pytest.mark.timeout(300)  # a new process imports torch
+def test_killed_import_loses_nothing_and_goes_on(
+    command: Callable[..., tuple[int, str]],
+    small_matcher: Path,
+    photos: Path,
+    tmp_path: Path,
+    png: Png,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(60):
+        (photos / f"{number:02}.png").write_bytes(png("red", "blue"))
+    monkeypatch.setenv("TESSERA_BATCH", "1")
+    engine = Engine.load(matcher=small_matcher, captioner=None, data=tmp_path / "data")
+    home = engine.open("default")
+    child = start("index", photos)
+    while engine.catalog.count(home) < 5:
+        assert child.poll() is None, "it ended before it was killed"
+        threading.Event().wait(0.01)
+    seen = {item.id for item in engine.catalog.list_items(home)}
+    child.kill()
+    child.wait()
+    kept = {item.id for item in engine.catalog.list_items(home)}
+    engine.catalog.close()
+    assert seen <= kept
+    assert len(kept) < 62, "it was done before it was killed"
+    assert command("index", photos) == (
+        0,
+        f"{62 - len(kept)} stored, {len(kept)} skipped, 0 refused\n",
+    )
+
+
+@pytest.mark.slow
+def test_served_photos_are_found_as_they_land(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    child = start("serve", "--photos", photos, "--port", port)
+    try:
+        while (items := listed(port)) is None or len(items) < 2:
+            assert child.poll() is None, "the server ended"
+            threading.Event().wait(0.1)
+    finally:
+        child.terminate()
+        assert child.wait() == 0
+    assert items == ["photos/blue.png", "photos/red.png"]
+    assert "photos/red.png" in command("search", "a dog")[1]
+
+
+def start(*arguments: object) -> subprocess.Popen[bytes]:
+    """The command in a process of its own, with this one's settings."""
+    command = [sys.executable, "-m", "tessera", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)  # noqa: S603 - our own
+
+
+def listed(port: int) -> list[str] | None:
+    """The ids that a server lists; None while it does not answer."""
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/items", timeout=60) as answer:
+            return [item["id"] for item in json.loads(answer.read())["items"]]
+    except URLError:
+        return None

@@ -1,0 +1,73 @@
+"""The engine embeds, stores and explains, whatever web is around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from app.engine import Draft, Engine
+from index.items import ModelMismatch
+from models.images import decode
+from models.types import Box
+
+Png = Callable[..., bytes]
+
+
+def test_phrases_score_is_the_weighted_sum_of_their_own(engine: Engine, png: Png) -> None:
+    image = engine.photo(decode(png("red", "lime")))
+
+    def score(bag: object) -> float:
+        return engine.align(image, bag, beta=0.0).score  # type: ignore[arg-type]
+
+    text, bag = engine.phrases([("a red thing", 2.0), ("lime", 0.5)])
+    assert text == "a red thing, lime"
+    own = 2 * score(engine.sentence("a red thing")) + 0.5 * score(engine.sentence("lime"))
+    assert score(bag) == pytest.approx(own)
+
+
+def test_part_of_a_photo_has_boxes_in_the_whole(engine: Engine, png: Png) -> None:
+    photo = decode(png("red", "lime"))
+    bag = engine.photo(photo, Box(0.5, 0, 1, 1))
+    assert bag.places[:2] == (Box(0.5, 0, 1, 1), Box(0.5, 0, 0.75, 0.5))
+    assert bag.vectors[0].tolist() == [-1, 1, -1]
+    assert len(engine.photo(photo, Box(0.5, 0.5, 0.5001, 0.5001))) == 5
+
+
+def test_one_bad_item_does_not_keep_others_out(engine: Engine) -> None:
+    drafts = [Draft("a", sentences=("red",)), Draft("b", sentences=("?",)), Draft("c")]
+    reasons = engine.put_each("default", drafts)
+    assert reasons[0] is None
+    assert "no words" in (reasons[1] or "")
+    assert "neither a picture nor a sentence" in (reasons[2] or "")
+
+
+def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, png: Png) -> None:
+    photo = png("red", "blue", size=(1500, 900))
+    engine.put("default", [Draft("a", sentences=("red",)).with_photo(photo)])
+    before = engine.catalog.entry(engine.open("default"), "a")
+    engine.matcher_checkpoint = replace(engine.matcher_checkpoint, fingerprint="another")
+    with pytest.raises(ModelMismatch, match="reembed"):
+        engine.open("default")
+    engine.reembed("default", lambda done, total: None)
+    after = engine.catalog.entry(engine.open("default"), "a")
+    assert after.image is not None
+    assert before.image is not None
+    assert torch.equal(after.image.vectors, before.image.vectors)
+    assert torch.equal(after.bags[0].vectors, before.bags[0].vectors)
+    assert after.picture == before.picture
+
+
+def test_engine_loads_from_files_and_does_without_a_captioner(
+    small_matcher: Path, tmp_path: Path, png: Png
+) -> None:
+    engine = Engine.load(matcher=small_matcher, captioner=tmp_path / "none", data=tmp_path)
+    engine.put("default", [Draft("a").with_photo(png("red", size=(200, 100)))])
+    hits = engine.search_images("default", engine.sentence("a dog"), limit=5, offset=0, where=None)
+    assert [hit.item for hit in hits] == ["a"]
+    assert sum(link.similarity for link in hits[0].links) == pytest.approx(hits[0].score, abs=1e-5)
+    assert engine.captioner is None
+    engine.catalog.close()

@@ -1,0 +1,192 @@
+"""Whatever a client gets wrong, it reads a problem document that says what would work."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.engine import Engine
+
+Png = Callable[..., bytes]
+SEARCH = "/search/image"
+
+
+def huge_png() -> bytes:
+    """A PNG that declares 50,000 × 50,000 pixels and brings next to none."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 50_000, 50_000, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(b"\0"))
+
+
+def check(answer: Any, status: int, *words: str) -> None:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert set(problem) == {"type", "title", "status", "detail", "instance"}
+    assert problem["status"] == status
+    for word in words:
+        assert word in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"text": ""}, ["no words"]),
+        ({"text": "  ?! "}, ["no words"]),
+        ({"text": "word " * 10_000}, ["10,000 words", "at most"]),
+        ({}, ["send one of text, phrases, id or image; got none"]),
+        ({"text": "red", "id": "x"}, ["got text and id"]),
+        ({"phrases": []}, ["phrases: List should have at least 1 item"]),
+        ({"phrases": [{"text": "red", "weight": 0}]}, ["phrases.0.weight", "greater than 0"]),
+        ({"phrases": [{"text": "red", "weight": 11}]}, ["less than or equal to 10"]),
+        ({"text": "red", "limit": 0}, ["limit", "greater than or equal to 1"]),
+        ({"text": "red", "limit": 101}, ["limit", "less than or equal to 100"]),
+        ({"text": "red", "colour": "red"}, ["colour", "Extra inputs are not permitted"]),
+        ({"text": "red", "cursor": "%%%"}, ["cursor: not one that this service gave"]),
+        ({"text": "red", "cursor": "bnVsbA=="}, ["cursor: not one that this service gave"]),
+        ({"text": "red", "filter": {"": 1}}, ["filter"]),
+        ({"text": "red", "filter": {"a": {"b": 1}}}, ["filter.a"]),
+        ({"text": "red", "box": [0, 0, 1, 1]}, ["send an image with it"]),
+        ({"text": 7}, ["text: Input should be a valid string"]),
+    ],
+)
+def test_invalid_search_says_what_is_wrong(
+    client: TestClient, body: dict[str, Any], words: list[str]
+) -> None:
+    check(client.post(SEARCH, json=body), 422, *words)
+
+
+@pytest.mark.parametrize("weight", ["NaN", "Infinity", "-1"])
+def test_weight_that_is_no_amount_is_refused(client: TestClient, weight: str) -> None:
+    body = f'{{"phrases": [{{"text": "red", "weight": {weight}}}]}}'
+    json = {"content-type": "application/json"}
+    check(client.post(SEARCH, content=body, headers=json), 422, "weight")
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"[]", b"\xff\xfe", b"", b'{"text": "\\ud800"}', b"[" * 9999]
+)
+def test_broken_json_is_refused(client: TestClient, body: bytes) -> None:
+    json = {"content-type": "application/json"}
+    check(client.post(SEARCH, content=body, headers=json), 422)
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "words"),
+    [
+        (b"hello", 415, ["not an image", "JPEG, PNG"]),
+        (b"", 415, ["not an image"]),
+        (huge_png(), 413, ["pixels", "scale it down"]),
+        (b"x" * 200_001, 413, ["200,001 bytes", "at most 200,000"]),
+        (b"x" * 400_000, 413, ["request body", "300,000"]),
+    ],
+    ids=["text", "empty", "huge", "long", "longer"],
+)
+@pytest.mark.parametrize("path", [SEARCH, "/search/text", "/caption", "/align"])
+def test_unusable_image_is_refused(
+    client: TestClient, path: str, data: bytes, status: int, words: list[str]
+) -> None:
+    form = {"text": "red"} if path == "/align" else {}
+    check(client.post(path, files={"image": data}, data=form), status, *words)
+
+
+def test_truncated_jpeg_is_named(client: TestClient, png: Png) -> None:
+    whole = png("red", "blue", size=(200, 200), form="JPEG")
+    answer = client.post(SEARCH, files={"image": whole[: len(whole) // 2]})
+    check(answer, 422, "JPEG", "truncated", "send a complete file")
+
+
+def test_body_is_bounded_without_a_declared_length(client: TestClient) -> None:
+    def chunks() -> Iterator[bytes]:
+        for _ in range(20):
+            yield b" " * 10_000
+
+    json = {"content-type": "application/json"}
+    check(client.post(SEARCH, content=chunks(), headers=json), 413, "100,000 bytes")
+
+
+def test_body_of_another_kind_is_refused(client: TestClient) -> None:
+    text = {"content-type": "text/plain"}
+    check(client.post(SEARCH, content=b"red", headers=text), 415, "application/json")
+    check(client.post(SEARCH), 415, "no stated type")
+    form = {"content-type": "multipart/form-data"}
+    check(client.post(SEARCH, content=b"red", headers=form), 422, "the form cannot be read")
+
+
+def test_unknown_things_are_not_found(client: TestClient) -> None:
+    client.put("/items/a", json={"sentences": ["red"]})
+    check(client.get("/items/b"), 404, "no item 'b'")
+    check(client.delete("/items/b"), 404, "no item 'b'")
+    check(client.get("/items/b/image"), 404, "no item 'b'")
+    check(client.get("/items/a/image"), 404, "no picture")
+    check(client.post("/align", json={"id": "b", "text": "red"}), 404, "no item 'b'")
+    check(client.post(SEARCH, json={"id": "b"}), 404, "no item 'b'")
+    check(client.get("/items?collection=c"), 404, "no collection 'c'; there are: default")
+    check(client.post(SEARCH, json={"text": "a", "collection": "c"}), 404, "no collection 'c'")
+    check(client.get("/nothing"), 404, "/docs")
+    check(client.get("/../../etc/passwd"), 404)
+    check(client.get("/%2e%2e/%2e%2e/etc/passwd"), 404)
+    check(client.get("/items/a/b/c"), 404, "/docs")
+    check(client.get(SEARCH), 405, "GET is not allowed")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"metadata": "[]"}, "metadata"),
+        ({"metadata": "{"}, "metadata: not valid JSON"),
+        ({"metadata": '{"a": NaN}'}, "metadata"),
+        ({"sentences": "?!"}, "no words"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_unusable_item_is_refused(client: TestClient, fields: dict[str, str], words: str) -> None:
+    answer = client.put("/items/a", files={name: (None, text) for name, text in fields.items()})
+    check(answer, 422, words)
+    check(client.put("/items/a", json={}), 422, "neither a picture nor a sentence")
+    check(client.get("/items/a"), 404)
+
+
+def test_id_must_be_printable_and_short(client: TestClient) -> None:
+    check(client.put("/items/%0A", json={"sentences": ["red"]}), 422, "printable")
+    check(client.put("/items/%FF", json={"sentences": ["red"]}), 422)
+    check(client.put(f"/items/{'x' * 201}", json={"sentences": ["red"]}), 422, "1 to 200")
+
+
+def test_collection_of_another_model_is_a_conflict(client: TestClient, engine: Engine) -> None:
+    engine.catalog.collection("old", fingerprint="0" * 16, dimension=3, score="sum_of_max")
+    answer = client.post(SEARCH, json={"text": "red", "collection": "old"})
+    check(answer, 409, "0" * 16, "tessera index --reembed")
+
+
+def test_missing_captioner_is_unavailable(client: TestClient, engine: Engine, png: Png) -> None:
+    engine.captioner = None
+    check(client.post("/caption", files={"image": png("red")}), 503, "no captioner is loaded")
+
+
+def test_our_own_failure_tells_nothing_of_what_broke(
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for broken in (KeyError("secret"), IndexError("secret"), RuntimeError("secret")):
+        monkeypatch.setattr(
+            engine.catalog, "collections", lambda e=broken: (_ for _ in ()).throw(e)
+        )
+        answer = client.get("/collections")
+        check(answer, 500, "its log says why")
+        assert "secret" not in answer.text
+
+
+def test_html_is_not_echoed_as_html(client: TestClient) -> None:
+    answer = client.get("/items/%3Cscript%3E")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["x-content-type-options"] == "nosniff"

@@ -1,0 +1,97 @@
+"""Alignments add up, as JSON and as pictures; captions come with their probability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.errors import NotAcceptable
+from app.routes.explain import acceptable
+
+Png = Callable[..., bytes]
+
+
+def test_uploaded_and_stored_photo_align_alike(client: TestClient, png: Png) -> None:
+    photo = {"image": png("red", "blue")}
+    client.put("/items/x", files=photo)
+    uploaded = client.post("/align", files=photo, data={"text": "red and blue"}).json()
+    stored = client.post("/align", json={"id": "x", "text": "red and blue"}).json()
+    assert stored["image"] == "/items/x/image"
+    assert uploaded == stored | {"image": None}
+    assert (stored["width"], stored["height"], len(stored["boxes"])) == (40, 30, 5)
+    links = stored["links"]
+    assert sum(link["similarity"] for link in links) == pytest.approx(stored["score"])
+    assert [link["box"] for link in links][::2] == [[0, 0, 0.5, 0.5], [0.5, 0, 1, 0.5]]
+
+
+def test_beta_joins_words_into_phrases(client: TestClient, png: Png) -> None:
+    photo = {"image": png("red", "blue")}
+
+    def phrases(beta: str) -> list[str]:
+        form = {"text": "red and blue", "beta": beta}
+        answer = client.post("/align", files=photo, data=form).json()
+        return [phrase["text"] for phrase in answer["phrases"]]
+
+    assert phrases("1") in (["red and", "blue"], ["red", "and blue"])
+    assert phrases("100") == ["red and blue"]
+    answer = client.post("/align", files=photo, data={"text": "red", "beta": "-1"})
+    assert "beta" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("kind", "start"), [("image/png", b"\x89PNG"), ("image/svg+xml", b"<svg")])
+def test_alignment_can_be_had_as_a_picture(
+    client: TestClient, png: Png, kind: str, start: bytes
+) -> None:
+    form = {"text": "red & <blue>"}
+    photo = {"image": png("red", "blue")}
+    answer = client.post("/align", files=photo, data=form, headers={"accept": kind})
+    assert answer.headers["content-type"] == kind
+    assert answer.content.startswith(start)
+    refused = client.post("/align", files=photo, data=form, headers={"accept": "text/html"})
+    assert refused.status_code == 406
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("*/*", "application/json"),
+        ("image/*", "image/png"),
+        ("application/json;q=0.5, image/svg+xml", "image/svg+xml"),
+        ("text/html, */*;q=0.1", "application/json"),
+        ("*/*, image/png", "image/png"),
+    ],
+)
+def test_best_liked_kind_is_chosen(accept: str, kind: str) -> None:
+    assert acceptable(accept, ("application/json", "image/png", "image/svg+xml")) == kind
+
+
+@pytest.mark.parametrize("accept", ["text/html", "", "image/png;q=0", "image/png;q=high"])
+def test_kind_that_cannot_be_had_is_refused(accept: str) -> None:
+    with pytest.raises(NotAcceptable):
+        acceptable(accept, ("image/png",))
+
+
+def test_caption_describes_uploaded_and_stored_photos(client: TestClient, png: Png) -> None:
+    form = {"beam": "3", "count": "2"}
+    uploaded = client.post("/caption", files={"image": png("red")}, data=form).json()
+    assert uploaded["captions"] == [
+        {"text": "40 by 30", "log_probability": 0.0},
+        {"text": "40 by 30", "log_probability": -1.0},
+    ]
+    client.put("/items/x", files={"image": png("red")})
+    assert client.post("/caption", json={"id": "x"}).json()["captions"][0]["text"] == "40 by 30"
+
+
+@pytest.mark.parametrize("body", [{}, {"id": "x", "beam": 0}, {"id": "x", "beam": 2, "count": 3}])
+def test_impossible_caption_is_refused(client: TestClient, body: dict[str, object]) -> None:
+    assert client.post("/caption", json=body).status_code == 422
+
+
+def test_image_and_id_together_are_refused(client: TestClient, png: Png) -> None:
+    photo = {"image": png("red")}
+    for path in ("/align", "/caption"):
+        form = {"id": "x", "text": "red"} if path == "/align" else {"id": "x"}
+        answer = client.post(path, files=photo, data=form)
+        assert "either an image or the id" in answer.json()["detail"]

@@ -1,0 +1,144 @@
+"""Folders and .jsonl files become items once, and again only where they changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app import sample
+from app.engine import Engine
+from app.folder import Outcome, Source, bring_in, find
+
+Png = Callable[..., bytes]
+LIMITS = {"most_bytes": 10**6, "most_pixels": 10**6}
+
+
+def run(engine: Engine, *paths: Path) -> dict[str, tuple[str, str]]:
+    """Import paths; what became of each place, by the place's name."""
+    found = list(find(paths))
+    sources = [one for one in found if isinstance(one, Source)]
+    outcomes = [one for one in found if isinstance(one, Outcome)]
+    outcomes += bring_in(engine, "default", sources, batch=2, limits=LIMITS)
+    return {Path(one.place).name: (one.status, one.reason) for one in outcomes}
+
+
+def stored(engine: Engine) -> list[str]:
+    return [item.id for item in engine.catalog.list_items(engine.open("default"))]
+
+
+@pytest.fixture
+def photos(tmp_path: Path, png: Png) -> Path:
+    folder = tmp_path / "photos"
+    (folder / "sub" / ".hidden").mkdir(parents=True)
+    for name in ("a.png", "b.PNG", "sub/c.png", "sub/.hidden/d.png", ".e.png"):
+        (folder / name).write_bytes(png("red"))
+    (folder / "notes.txt").write_text("no photo")
+    (folder / "broken.jpg").write_text("no photo")
+    return folder
+
+
+def test_photos_of_a_folder_are_found_and_broken_ones_named(engine: Engine, photos: Path) -> None:
+    outcomes = run(engine, photos)
+    assert stored(engine) == ["photos/a.png", "photos/b.PNG", "photos/sub/c.png"]
+    assert outcomes.keys() == {"a.png", "b.PNG", "c.png", "broken.jpg"}
+    assert outcomes["broken.jpg"][0] == "refused"
+    assert "not an image" in outcomes["broken.jpg"][1]
+
+
+def test_second_import_reads_only_what_changed(engine: Engine, photos: Path, png: Png) -> None:
+    run(engine, photos)
+    (photos / "a.png").write_bytes(png("blue", size=(50, 50)))
+    outcomes = run(engine, photos)
+    assert {name: status for name, (status, _) in outcomes.items()} == {
+        "a.png": "stored",
+        "b.PNG": "skipped",
+        "c.png": "skipped",
+        "broken.jpg": "refused",
+    }
+    assert engine.catalog.get(engine.open("default"), "photos/a.png").width == 50
+
+
+def test_time_of_change_counts_too(engine: Engine, photos: Path) -> None:
+    run(engine, photos)
+    os.utime(photos / "a.png", ns=(1, 1))
+    assert run(engine, photos)["a.png"][0] == "stored"
+
+
+def test_id_of_another_source_is_not_taken(
+    engine: Engine, photos: Path, tmp_path: Path, png: Png
+) -> None:
+    other = tmp_path / "other" / "photos"
+    other.mkdir(parents=True)
+    (other / "a.png").write_bytes(png("blue", size=(9, 9)))
+    run(engine, photos)
+    status, reason = run(engine, other)["a.png"]
+    assert status == "refused"
+    assert str(photos / "a.png") in reason
+    (photos / "a.png").unlink()
+    assert run(engine, other)["a.png"][0] == "stored"
+
+
+def test_same_id_twice_in_one_import_is_refused(engine: Engine, tmp_path: Path, png: Png) -> None:
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.png").write_bytes(png("red"))
+    found = list(find([tmp_path / "x" / "a.png", tmp_path / "y" / "a.png"]))
+    assert isinstance(found[1], Outcome)
+    assert "is taken by" in found[1].reason
+
+
+def test_lines_bring_photos_sentences_and_metadata(
+    engine: Engine, tmp_path: Path, png: Png
+) -> None:
+    (tmp_path / "p.png").write_bytes(png("red"))
+    lines = [
+        {"id": "x", "image": "p.png", "sentences": ["red"], "metadata": {"a": 1}},
+        {"image": "p.png"},
+        {"sentences": ["blue"]},
+        {"id": "nothing"},
+        {"image": "missing.png"},
+        {"colour": "red"},
+        {"id": 7, "sentences": ["red"]},
+        {"id": "s", "sentences": "red"},
+        {"id": "m", "sentences": ["red"], "metadata": []},
+    ]
+    file = tmp_path / "lines.jsonl"
+    file.write_text("\n".join([*map(json.dumps, lines), "", "{"]))
+    outcomes = run(engine, file)
+    assert stored(engine) == ["lines-3", "p.png", "x"]
+    refused = {name: reason for name, (status, reason) in outcomes.items() if status == "refused"}
+    assert len(refused) == 7
+    assert "neither a picture nor a sentence" in refused["lines.jsonl#nothing"]
+    assert "missing.png" in refused["lines.jsonl:5"]
+    assert "a JSON object with some of" in refused["lines.jsonl:6"]
+    assert "id: a text" in refused["lines.jsonl:7"]
+    assert "sentences: a list" in refused["lines.jsonl:8"]
+    assert "metadata" in refused["lines.jsonl#m"]
+    assert engine.catalog.get(engine.open("default"), "x").metadata == {"a": 1}
+
+
+def test_missing_path_is_refused(engine: Engine, tmp_path: Path) -> None:
+    assert run(engine, tmp_path / "none")["none"] == ("refused", "there is no such file or folder")
+
+
+def test_interrupted_import_keeps_what_it_said_is_stored(engine: Engine, photos: Path) -> None:
+    sources = [one for one in find([photos]) if isinstance(one, Source)]
+    work = bring_in(engine, "default", sources, batch=1, limits=LIMITS)
+    first = next(work)
+    work.close()
+    assert first.status == "stored"
+    assert stored(engine) == ["photos/a.png"]
+    assert run(engine, photos)["a.png"][0] == "skipped"
+
+
+def test_sample_is_six_credited_photos_brought_in_once(engine: Engine) -> None:
+    sources = sample.photos()
+    for expected in ("stored", "skipped"):
+        outcomes = list(bring_in(engine, "default", sources, batch=16, limits=LIMITS))
+        assert [outcome.status for outcome in outcomes] == [expected] * 6
+    item = engine.catalog.get(engine.open("default"), "astronaut")
+    assert item.metadata["credit"] == "NASA"

@@ -1,0 +1,173 @@
+"""Items are stored, replaced, listed and deleted, one at a time and in bulk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from PIL import Image
+from starlette.testclient import TestClient
+
+from app.engine import Engine
+from app.routes.bulk import split_lines
+
+Png = Callable[..., bytes]
+LINES = {"content-type": "application/x-ndjson"}
+
+
+def found(client: TestClient, text: str) -> list[str]:
+    return [hit["id"] for hit in client.post("/search/image", json={"text": text}).json()["hits"]]
+
+
+def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
+    fields = {"metadata": '{"a": [1, null]}', "sentences": ["one", "two"]}
+    answer = client.put("/items/x", files={"image": png("red")}, data=fields)
+    assert answer.status_code == 201
+    item = client.get("/items/x").json()
+    assert item == {
+        "id": "x",
+        "metadata": {"a": [1, None]},
+        "sentences": ["one", "two"],
+        "image": "/items/x/image",
+        "width": 40,
+        "height": 30,
+    }
+    assert answer.json() == item | {"notes": []}
+
+
+def test_put_again_replaces_everything(client: TestClient, png: Png) -> None:
+    client.put("/items/x", files={"image": png("red")})
+    answer = client.put("/items/x", json={"sentences": ["blue"]})
+    assert answer.status_code == 200
+    assert client.get("/items/x").json()["image"] is None
+    assert found(client, "red") == []
+
+
+def test_deleted_item_is_gone_from_the_next_search(client: TestClient, png: Png) -> None:
+    client.put("/items/x", files={"image": png("red")})
+    assert found(client, "red") == ["x"]
+    assert client.delete("/items/x").status_code == 204
+    assert found(client, "red") == []
+    assert client.delete("/items/x").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["a/b", "naïve 写真.jpg", "a%2Fb", "x/image", "?#&", "日/image"])
+def test_any_printable_id_works(client: TestClient, png: Png, name: str) -> None:
+    path = f"/items/{quote(name, safe='')}"
+    assert client.put(path, files={"image": png("red")}).json()["id"] == name
+    assert client.get(path).json()["id"] == name
+    image = client.post("/search/image", json={"text": "red"}).json()["hits"][0]["image"]
+    assert client.get(image).headers["content-type"] == "image/jpeg"
+    assert client.delete(path).status_code == 204
+
+
+def test_image_is_not_sent_again_until_it_changes(client: TestClient, png: Png) -> None:
+    client.put("/items/x", files={"image": png("red")})
+    tag = client.get("/items/x/image").headers["etag"]
+    known = {"if-none-match": tag}
+    assert client.get("/items/x/image", headers=known).status_code == 304
+    client.put("/items/x", files={"image": png("blue")})
+    assert client.get("/items/x/image", headers=known).status_code == 200
+
+
+def test_list_gives_pages_by_id_and_filters(client: TestClient) -> None:
+    for name, kind in [("b", 1), ("a", 2), ("c", 1), ("d", 1)]:
+        client.put(f"/items/{name}", json={"sentences": ["red"], "metadata": {"kind": kind}})
+    query: dict[str, Any] = {"limit": 2, "filter": '{"kind": 1}'}
+    first = client.get("/items", params=query).json()
+    assert [item["id"] for item in first["items"]] == ["b", "c"]
+    second = client.get("/items", params=query | {"cursor": first["cursor"]}).json()
+    assert [item["id"] for item in second["items"]] == ["d"]
+    assert second["cursor"] is None
+    assert client.get("/items", params={"cursor": first["cursor"]}).status_code == 422
+    assert client.get("/items", params={"filter": "["}).status_code == 422
+
+
+def test_animation_is_stored_with_a_note(client: TestClient, png: Png) -> None:
+    frames = [Image.open(BytesIO(png(colour))) for colour in ("red", "blue")]
+    file = BytesIO()
+    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:])
+    answer = client.put("/items/x", files={"image": file.getvalue()}).json()
+    assert answer["notes"] == ["only the first frame of the animation was used"]
+
+
+def test_bulk_import_answers_every_line_in_order(client: TestClient, png: Png) -> None:
+    image = b64encode(png("red")).decode()
+    lines = [
+        json.dumps({"id": "a", "image": image, "metadata": {"n": 1}}),
+        "",
+        "{",
+        json.dumps({"id": "b", "sentences": ["?!"]}),
+        json.dumps({"id": "c", "image": "aGVsbG8="}),
+        json.dumps({"id": "c", "image": "?"}),
+        json.dumps({"id": "d", "sentences": ["blue"], "more": 1}),
+        json.dumps({"id": "e", "sentences": ["x" * 400_000]}),
+        json.dumps({"id": "f", "sentences": ["blue"]}),
+    ]
+    answer = client.post("/items", content="\n".join(lines), headers=LINES)
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    statuses = [json.loads(line) for line in answer.text.splitlines()]
+    assert [s["line"] for s in statuses] == [1, 3, 4, 5, 6, 7, 8, 9]
+    assert [s["status"] == "stored" for s in statuses] == [True] + [False] * 6 + [True]
+    reasons = [s.get("reason", "") for s in statuses]
+    for reason, words in zip(
+        reasons[1:7],
+        ["JSON", "no words", "not an image", "base64", "more: Extra inputs", "longer than"],
+        strict=True,
+    ):
+        assert words in reason
+    assert [item["id"] for item in client.get("/items").json()["items"]] == ["a", "f"]
+
+
+def test_bulk_import_stores_more_than_a_batch(client: TestClient) -> None:
+    def lines() -> Iterator[bytes]:
+        for number in range(50):
+            yield json.dumps({"id": f"{number:02}", "sentences": ["red"]}).encode() + b"\n"
+
+    answer = client.post("/items", content=lines(), headers=LINES)
+    assert answer.text.count('"stored"') == 50
+    assert len(client.get("/items?limit=100").json()["items"]) == 50
+
+
+def test_line_is_acknowledged_only_when_it_is_stored(
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise ValueError("the disk is full")
+
+    monkeypatch.setattr(engine.catalog, "put_many", full)
+    answer = client.post("/items", content=b'{"id": "a", "sentences": ["red"]}', headers=LINES)
+    assert answer.json() == {
+        "line": 1,
+        "id": "a",
+        "status": "refused",
+        "reason": "the disk is full",
+    }
+
+
+async def collect(chunks: list[bytes]) -> list[tuple[int, bytes | None]]:
+    async def stream() -> Any:
+        for chunk in chunks:
+            yield chunk
+
+    return [line async for line in split_lines(stream(), 4)]
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_lines_are_split_wherever_chunks_end(size: int) -> None:
+    data = b"ab\n\n  \nabcd\nabcde\nx"
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    expected = [(1, b"ab"), (4, b"abcd"), (5, None), (6, b"x")]
+    assert asyncio.run(collect(chunks)) == expected
+
+
+def test_bulk_import_reads_lines_of_json_only(client: TestClient) -> None:
+    answer = client.post("/items", json={"id": "a"})
+    assert answer.status_code == 415
+    assert "application/x-ndjson" in answer.json()["detail"]

@@ -1,0 +1,110 @@
+"""The application as a whole: its reference, its health, its page, and its headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from app.engine import Engine
+from app.main import create_app
+from app.settings import Settings
+
+Png = Callable[..., bytes]
+
+
+def test_service_is_alive_before_and_ready_after_its_model_is_there(
+    settings: Settings, engine: Engine
+) -> None:
+    app = create_app(settings.model_copy(update={"matcher": Path("nowhere.safetensors")}))
+    with TestClient(app) as client:
+        assert client.get("/healthz").status_code == 200
+        waiting = client.get("/readyz")
+        assert waiting.status_code == 503
+        assert waiting.headers["retry-after"] == "1"
+        app.state.engine = engine
+        assert client.get("/readyz").json() == {"status": "ready"}
+    app = create_app(settings.model_copy(update={"matcher": Path("nowhere.safetensors")}))
+    with TestClient(app):
+        pass
+    assert "no checkpoint at nowhere.safetensors" in app.state.failure
+
+
+def test_engine_is_loaded_in_the_background(settings: Settings, small_matcher: Path) -> None:
+    chosen = {"matcher": small_matcher, "captioner": None}
+    app = create_app(settings.model_copy(update=chosen))
+    with TestClient(app) as client:
+        while client.get("/readyz").status_code == 503:
+            assert app.state.failure is None
+        answer = client.get("/model").json()
+    assert answer["matcher"] | {"fingerprint": ""} == {
+        "name": "dvsa",
+        "fingerprint": "",
+        "dimension": 8,
+        "score": "sum_of_max",
+    }
+    assert answer["captioner"] is None
+    assert answer["limits"]["upload_pixels"] == 10**6
+
+
+def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+    routes = {"/search/image", "/search/text", "/align", "/caption", "/items", "/items/{id}"}
+    routes |= {"/items/{id}/image", "/healthz", "/readyz", "/metrics", "/collections", "/model"}
+    assert set(document["paths"]) == routes
+    referred = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))
+    assert referred <= set(document["components"]["schemas"])
+    body = document["paths"]["/search/image"]["post"]["requestBody"]["content"]
+    assert set(body) == {"application/json", "multipart/form-data"}
+
+
+def test_page_and_reference_load_from_this_host_alone(client: TestClient) -> None:
+    for page in ("/", "/docs"):
+        answer = client.get(page)
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+        assert "//" not in answer.text.replace("</", "")
+        for address in re.findall(r'(?:src|href)="([^#"]+)"', answer.text):
+            assert client.get(f"/{address}").status_code == 200, address
+
+
+def test_every_answer_keeps_browsers_from_guessing(client: TestClient) -> None:
+    for path in ("/", "/healthz", "/nothing", "/openapi.json"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "access-control-allow-origin" not in headers
+
+
+def test_named_origins_may_call(settings: Settings, engine: Engine) -> None:
+    chosen = settings.model_copy(update={"cors_origins": ("https://shop.example",)})
+    with TestClient(create_app(chosen, engine)) as client:
+        for origin, allowed in (("https://shop.example", True), ("https://else.example", False)):
+            headers = client.get("/healthz", headers={"origin": origin}).headers
+            assert ("access-control-allow-origin" in headers) == allowed
+
+
+def test_requests_are_counted_by_route_not_by_address(client: TestClient) -> None:
+    client.get("/items/a")
+    client.get("/items/b")
+    client.get("/made-up")
+    text = client.get("/metrics").text
+    counted = 'tessera_requests_total{method="GET",route="/items/{id}",status="404"} 2.0'
+    assert counted in text
+    assert "made-up" not in text
+    assert 'tessera_request_seconds_count{route="/items/{id}"} 2.0' in text
+
+
+def test_settings_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESSERA_PORT", "9999")
+    monkeypatch.setenv("TESSERA_CORS_ORIGINS", '["https://a.example"]')
+    assert Settings().port == 9999
+    assert Settings().cors_origins == ("https://a.example",)
+
+
+def test_every_setting_is_described() -> None:
+    assert all(field.description for field in Settings.model_fields.values())

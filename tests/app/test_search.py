@@ -1,0 +1,139 @@
+"""Searches over HTTP find what they should, and every hit carries its proof."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+Png = Callable[..., bytes]
+
+
+@pytest.fixture
+def filled(client: TestClient, png: Png) -> TestClient:
+    for name, colours in {"r": ["red"], "g": ["lime"], "rb": ["red", "blue"]}.items():
+        fields = {
+            "metadata": json.dumps({"parts": len(colours)}),
+            "sentences": f"{colours[-1]} it is",
+        }
+        answer = client.put(f"/items/{name}", files={"image": png(*colours)}, data=fields)
+        assert answer.status_code == 201
+    return client
+
+
+def ids(answer: dict) -> list[str]:
+    return [hit["id"] for hit in answer["hits"]]
+
+
+def test_text_finds_the_photo_and_says_which_word_saw_what(filled: TestClient) -> None:
+    answer = filled.post("/search/image", json={"text": "red, then blue"}).json()
+    assert ids(answer)[0] == "rb"
+    best = answer["hits"][0]
+    assert [link["label"] for link in best["links"]] == ["red", "then", "blue"]
+    assert best["links"][0]["span"] == [0, 3]
+    assert best["links"][0]["box"] == [0, 0, 0.5, 0.5]
+    assert best["links"][2]["box"] == [0.5, 0, 1, 0.5]
+    assert (best["width"], best["height"], best["metadata"]) == (40, 30, {"parts": 2})
+    assert filled.get(best["image"]).headers["content-type"] == "image/jpeg"
+    assert answer["query"]["fragments"][2] == {"label": "blue", "span": [10, 14], "box": None}
+
+
+@pytest.mark.parametrize("path", ["/search/image", "/search/text"])
+@pytest.mark.parametrize("way", ["text", "image"])
+def test_links_add_up_to_the_score(filled: TestClient, png: Png, path: str, way: str) -> None:
+    sent = (
+        {"json": {"text": "blue and lime"}} if way == "text" else {"files": {"image": png("red")}}
+    )
+    hits = filled.post(path, **sent).json()["hits"]
+    assert len(hits) == 3
+    for hit in hits:
+        assert sum(link["similarity"] for link in hit["links"]) == pytest.approx(hit["score"])
+
+
+def test_photo_finds_sentences_with_spans_in_them_and_boxes_in_the_query(
+    filled: TestClient, png: Png
+) -> None:
+    answer = filled.post("/search/text", files={"image": png("black", "lime")}).json()
+    hit = answer["hits"][0]
+    assert (hit["id"], hit["sentence"], hit["position"]) == ("g", "lime it is", 0)
+    assert hit["links"][0]["span"] == [0, 4]
+    assert hit["links"][0]["box"] == [0.5, 0, 1, 0.5]
+
+
+def test_text_finds_sentences_with_spans_in_them(filled: TestClient) -> None:
+    hit = filled.post("/search/text", json={"text": "so blue"}).json()["hits"][0]
+    assert hit["sentence"] == "blue it is"
+    assert hit["links"][1] == hit["links"][1] | {"label": "blue", "span": [0, 4], "box": None}
+
+
+def test_photo_finds_photos_like_it(filled: TestClient, png: Png) -> None:
+    uploaded = filled.post("/search/image", files={"image": png("lime")}).json()
+    stored = filled.post("/search/image", json={"id": "g"}).json()
+    assert ids(uploaded)[0] == ids(stored)[0] == "g"
+
+
+def test_box_searches_with_a_part_and_gives_boxes_of_the_whole(
+    filled: TestClient, png: Png
+) -> None:
+    photo = {"image": png("red", "lime")}
+    answer = filled.post("/search/image", files=photo, data={"box": "0.5,0,1,1"}).json()
+    assert ids(answer)[0] == "g"
+    assert answer["query"]["fragments"][0]["box"] == [0.5, 0, 1, 1]
+    assert answer["query"]["fragments"][2]["box"] == [0.75, 0, 1, 0.5]
+
+
+def test_phrase_weight_scales_what_the_phrase_gives(filled: TestClient) -> None:
+    def shares(weight: float) -> list[float]:
+        phrases = [{"text": "red", "weight": weight}, {"text": "some lime"}]
+        answer = filled.post("/search/image", json={"phrases": phrases, "limit": 1}).json()
+        assert answer["query"]["text"] == "red, some lime"
+        assert [f["span"] for f in answer["query"]["fragments"]] == [[0, 3], [5, 9], [10, 14]]
+        return {hit["id"]: hit["links"] for hit in answer["hits"]}["r"][0]["similarity"]
+
+    assert shares(10.0) == pytest.approx(2 * shares(5.0))
+
+
+def test_filter_lets_through_only_what_it_names(filled: TestClient) -> None:
+    body = {"text": "red", "filter": {"parts": [2, 3]}}
+    assert ids(filled.post("/search/image", json=body).json()) == ["rb"]
+    form = {"filter": '{"parts": 1}', "limit": "1"}
+    photo = {"image": filled.get("/items/rb/image").content}
+    assert ids(filled.post("/search/image", files=photo, data=form).json()) == ["r"]
+
+
+def test_cursor_goes_on_where_the_page_ended(filled: TestClient) -> None:
+    whole = filled.post("/search/image", json={"text": "red"}).json()
+    assert whole["cursor"] is None
+    seen, cursor = [], None
+    while True:
+        body = {"text": "red", "limit": 1, "cursor": cursor}
+        page = filled.post("/search/image", json=body).json()
+        seen += ids(page)
+        cursor = page["cursor"]
+        if cursor is None:
+            break
+    assert seen == ids(whole)
+
+
+def test_cursor_of_another_query_is_refused(filled: TestClient) -> None:
+    cursor = filled.post("/search/image", json={"text": "red", "limit": 1}).json()["cursor"]
+    answer = filled.post("/search/image", json={"text": "blue", "limit": 1, "cursor": cursor})
+    assert answer.status_code == 422
+    assert "another query" in answer.json()["detail"]
+
+
+def test_empty_default_collection_has_no_hits(client: TestClient) -> None:
+    assert client.post("/search/image", json={"text": "red"}).json()["hits"] == []
+
+
+def test_collections_do_not_mix(filled: TestClient, png: Png) -> None:
+    form = {"collection": "other one/ü"}
+    filled.put("/items/only", files={"image": png("red")}, data=form)
+    answer = filled.post("/search/image", json={"text": "red", **form}).json()
+    assert ids(answer) == ["only"]
+    assert filled.get(answer["hits"][0]["image"]).status_code == 200
+    assert len(filled.post("/search/image", json={"text": "red"}).json()["hits"]) == 3
+    named = {c["name"]: c["items"] for c in filled.get("/collections").json()["collections"]}
+    assert named == {"default": 3, "other one/ü": 1}

@@ -1,0 +1,142 @@
+"""A small real matcher, and an engine, an app and a server around it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import torch
+import uvicorn
+from fastapi import FastAPI
+from PIL import Image, ImageColor
+from starlette.testclient import TestClient
+from torch import Tensor
+
+from app.engine import Engine
+from app.main import create_app
+from app.settings import Settings
+from index.catalog import Catalog
+from models import checkpoint
+from models.checkpoint import Checkpoint
+from models.matchers import dvsa
+from models.parsing import parse
+from models.registry import Caption
+from models.types import Box, FragmentBag
+
+QUADRANTS = (
+    Box(0, 0, 1, 1),
+    *(Box(x, y, x + 0.5, y + 0.5) for y in (0.0, 0.5) for x in (0.0, 0.5)),
+)
+
+
+class Colours:
+    """A matcher that knows colours: a word's vector is its colour, a region's its mean colour."""
+
+    dimension = 3
+    score = "sum_of_max"
+
+    def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
+        return [self._image(image.float() / 127.5 - 1) for image in images]
+
+    def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
+        bags = []
+        for sentence in map(parse, texts):
+            vectors = torch.stack([self._word(word.text.lower()) for word in sentence.words])
+            labels = tuple(word.text for word in sentence.words)
+            bags.append(FragmentBag(vectors, tuple(w.span for w in sentence.words), labels))
+        return bags
+
+    def _image(self, image: Tensor) -> FragmentBag:
+        _, H, W = image.shape
+        parts = [
+            image[
+                :,
+                int(b.top * H) : max(1, int(b.bottom * H)),
+                int(b.left * W) : max(1, int(b.right * W)),
+            ]
+            for b in QUADRANTS
+        ]
+        vectors = torch.stack([part.mean(dim=(1, 2)) for part in parts]).nan_to_num()
+        labels = ("whole photo", *(f"region {i}" for i in range(1, len(parts))))
+        return FragmentBag(vectors, QUADRANTS, labels)
+
+    def _word(self, word: str) -> Tensor:
+        colour = ImageColor.getrgb(word) if word in ImageColor.colormap else (127.5,) * 3
+        return torch.tensor(colour[:3]) / 127.5 - 1
+
+
+class OneSentence:
+    """A captioner that says the size."""
+
+    def describe(self, images: Sequence[Tensor], *, beam: int, count: int) -> list[list[Caption]]:
+        said = [f"{image.shape[2]} by {image.shape[1]}" for image in images]
+        return [[Caption(one, -float(rank)) for rank in range(count)] for one in said]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    matcher = Checkpoint("matchers", "colours", Colours(), "c0104a5000000000", {})
+    captioner = Checkpoint("captioners", "sizes", OneSentence(), "517e500000000000", {})
+    catalog = Catalog.in_folder(tmp_path)
+    yield Engine(matcher, captioner, catalog, tmp_path)
+    catalog.close()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path, upload_bytes=200_000, upload_pixels=10**6, text_bytes=100_000)
+
+
+@pytest.fixture
+def app(settings: Settings, engine: Engine) -> FastAPI:
+    return create_app(settings, engine)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture
+def address(app: FastAPI) -> Iterator[str]:
+    """Where a real server of the app listens, on a free port."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        thread.join(0.01)
+        assert thread.is_alive(), "the server did not start"
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="session")
+def png() -> Callable[..., bytes]:
+    """Makes a photo of one colour, or of several side by side."""
+
+    def make(*colours: str, size: tuple[int, int] = (40, 30), form: str = "PNG") -> bytes:
+        image = Image.new("RGB", size)
+        for place, colour in enumerate(colours):
+            left = size[0] * place // len(colours)
+            image.paste(colour, (left, 0, size[0], size[1]))
+        file = BytesIO()
+        image.save(file, form)
+        return file.getvalue()
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def small_matcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained matcher's checkpoint file, quick to load and to run."""
+    torch.manual_seed(0)
+    config = dvsa.Config(words=("dog",), sizes=(96,), embedding=8, word_vector=8, hidden=8)
+    path = tmp_path_factory.mktemp("checkpoints") / "matcher.safetensors"
+    checkpoint.save(path, "matchers", "dvsa", dvsa.Model(config), {})
+    return path

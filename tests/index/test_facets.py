@@ -1,0 +1,66 @@
+import pytest
+
+from index.facets import canonical, facets_of
+
+
+def ids(catalog, collection, where):
+    return [item.id for item in catalog.list_items(collection, where=where)]
+
+
+@pytest.fixture
+def shop(catalog, collection, entry):
+    catalog.put_many(
+        collection,
+        [
+            entry("a", metadata={"colour": "red", "size": 3, "tags": ["new", "wool"]}),
+            entry("b", metadata={"colour": "blue", "size": 3.0, "sold": True}),
+            entry("c", metadata={"colour": "red", "size": "3", "sold": None, "sub": {"x": 1}}),
+            entry("d", metadata={"$.colour": "red", "size": 1}),
+        ],
+    )
+    return lambda where: ids(catalog, collection, where)
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ({"colour": "red"}, ["a", "c"]),
+        ({"colour": ["red", "blue"]}, ["a", "b", "c"]),
+        ({"colour": ["red", "blue"], "size": 3}, ["a", "b"]),
+        ({"size": "3"}, ["c"]),
+        ({"size": True}, []),
+        ({"sold": True}, ["b"]),
+        ({"sold": None}, ["c"]),
+        ({"tags": "wool"}, ["a"]),
+        ({"$.colour": "red"}, ["d"]),
+        ({"colour": "' OR 1=1 --"}, []),
+        ({"colour": []}, []),
+        ({}, ["a", "b", "c", "d"]),
+    ],
+)
+def test_filter_compares_values_of_one_kind(shop, where, found):
+    assert shop(where) == found
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ({"": 1}, "keys"),
+        ({3: 1}, "keys"),
+        ({"sub": {"x": 1}}, "compares with"),
+        ({"size": float("nan")}, "compares with"),
+        ({"size": [[1]]}, "compares with"),
+        ({"colour": "x" * 201}, "200 characters"),
+    ],
+)
+def test_odd_filter_is_refused_with_what_would_work(shop, where, reason):
+    with pytest.raises(ValueError, match=reason):
+        shop(where)
+
+
+def test_equal_numbers_have_one_text():
+    assert canonical(3) == canonical(3.0) != canonical("3")
+
+
+def test_prose_is_no_facet():
+    assert facets_of({"about": "x" * 201, "colour": "é"}) == {("colour", '"é"')}

@@ -1,0 +1,59 @@
+import pytest
+import torch
+
+from index.items import Entry, Picture
+from models.types import WHOLE_FRAME, FragmentBag, Span
+
+PICTURE = Picture(b"jpeg", 4, 3, "0" * 64)
+
+
+def image(vectors):
+    return FragmentBag(vectors, (WHOLE_FRAME,) * len(vectors), ("whole photo",) * len(vectors))
+
+
+def sentence(vectors):
+    return FragmentBag(vectors, (Span(0, 1),) * len(vectors), ("a",) * len(vectors))
+
+
+@pytest.mark.parametrize("odd", ["", "a" * 201, "new\nline", "\x00", "\ud800"])
+def test_id_that_is_empty_too_long_or_unprintable_is_refused(odd):
+    with pytest.raises(ValueError, match="1 to 200 printable"):
+        Entry(odd, sentences=("a",), bags=(sentence(torch.ones(1, 2)),))
+
+
+def test_id_with_slashes_spaces_and_umlauts_is_fine():
+    Entry("a/b ü#?%", sentences=("a",), bags=(sentence(torch.ones(1, 2)),))
+
+
+def test_item_needs_a_picture_or_a_sentence():
+    with pytest.raises(ValueError, match="neither a picture nor a sentence"):
+        Entry("a")
+
+
+def test_picture_comes_with_its_bag():
+    with pytest.raises(ValueError, match="together"):
+        Entry("a", picture=PICTURE)
+
+
+def test_each_sentence_has_a_bag():
+    with pytest.raises(ValueError, match="1 sentences but 0 bags"):
+        Entry("a", sentences=("x",))
+
+
+@pytest.mark.parametrize("metadata", [{"a": float("nan")}, {"a": object()}, {1: "a"}, ["a"]])
+def test_metadata_that_is_no_json_object_is_refused(metadata):
+    with pytest.raises(ValueError, match="JSON"):
+        Entry("a", metadata, PICTURE, image(torch.ones(1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("bag", "reason"),
+    [
+        (image(torch.tensor([[1.0, float("inf")]])), "not finite"),
+        (image(torch.ones(0, 2)), "without fragments"),
+        (sentence(torch.ones(1, 2)), "Box"),
+    ],
+)
+def test_image_bag_that_cannot_be_searched_is_refused(bag, reason):
+    with pytest.raises(ValueError, match=reason):
+        Entry("a", picture=PICTURE, image=bag)

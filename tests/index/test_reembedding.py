@@ -1,0 +1,114 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from index.items import ModelMismatch
+from index.reembedding import reembed
+from index.search import Index
+
+WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}
+
+
+def embedded(entries):
+    """What model-b makes of entries: all ones, in three dimensions."""
+
+    def anew(bag):
+        return None if bag is None else replace(bag, vectors=torch.ones(len(bag), 3))
+
+    return [
+        replace(one, image=anew(one.image), bags=tuple(anew(bag) for bag in one.bags))
+        for one in entries
+    ]
+
+
+def silent(done, total):
+    assert done <= total
+
+
+@pytest.fixture
+def filled(catalog, collection, entry):
+    catalog.put_many(collection, [entry(f"{i}", metadata={"n": i}) for i in range(10)])
+    catalog.put(collection, entry("3", sentences=1, metadata={"n": 33}))
+    catalog.delete(collection, "4")
+    return catalog
+
+
+def test_reembedded_items_have_new_bags_and_nothing_else_changed(filled, collection):
+    before = filled.list_items(collection)
+    new = reembed(filled, "default", **WANTED, embed=embedded, progress=silent, batch=3)
+    after = filled.list_items(new)
+    assert [replace(item, revision=0) for item in after] == [
+        replace(item, revision=0) for item in before
+    ]
+    assert filled.entry(new, "3").image.vectors.unique().tolist() == [1.0]
+    assert filled.picture(new, "3") == filled.entry(new, "3").picture
+    assert filled.list_items(new, where={"n": 33})[0].id == "3"
+
+
+def test_collection_of_the_same_model_is_left_alone(filled, collection):
+    same = {"fingerprint": "model-a", "dimension": 8, "score": "sum_of_max"}
+    assert reembed(filled, "default", **same, embed=pytest.fail, progress=silent) == collection
+
+
+def test_interrupted_reembedding_resumes_and_serves_meanwhile(filled, collection, tmp_path, entry):
+    seen = []
+
+    def interrupted(entries):
+        if seen:
+            raise KeyboardInterrupt
+        seen.extend(one.id for one in entries)
+        return embedded(entries)
+
+    with pytest.raises(KeyboardInterrupt):
+        reembed(filled, "default", **WANTED, embed=interrupted, progress=silent, batch=4)
+    assert [one.name for one in filled.collections()] == ["default"]
+    query = filled.entry(collection, "1").bags[0]
+    assert len(Index(filled, collection, tmp_path).search_images(query, limit=20)) == 9
+
+    filled.put(collection, entry("late"))
+    filled.delete(collection, seen[0])
+
+    def remembered(entries):
+        seen.extend(one.id for one in entries)
+        return embedded(entries)
+
+    new = reembed(filled, "default", **WANTED, embed=remembered, progress=silent, batch=4)
+    assert len(seen) == len(set(seen)) == 10
+    assert {one.id for one in filled.list_items(new)} == set(seen) - {seen[0]}
+
+
+def test_changes_made_while_it_runs_are_taken_over(filled, collection, entry):
+    changes = iter([lambda: filled.put(collection, entry("0")), None])
+
+    def busy(entries):
+        if change := next(changes, None):
+            change()
+            filled.delete(collection, "1")
+        return embedded(entries)
+
+    new = reembed(filled, "default", **WANTED, embed=busy, progress=silent, batch=2)
+    assert {one.id for one in filled.list_items(new)} == set("0235678") | {"9"}
+
+
+def test_unfinished_work_of_a_third_model_is_dropped(filled):
+    def stop(entries):
+        raise KeyboardInterrupt
+
+    other = WANTED | {"fingerprint": "model-c", "dimension": 5}
+    with pytest.raises(KeyboardInterrupt):
+        reembed(filled, "default", **other, embed=stop, progress=silent)
+    new = reembed(filled, "default", **WANTED, embed=embedded, progress=silent)
+    assert filled.collections() == [new]
+    assert filled.count(new) == 9
+
+
+def test_an_open_index_of_the_old_model_says_so(filled, collection, tmp_path, entry):
+    index = Index(filled, collection, tmp_path)
+    query = filled.entry(collection, "1").bags[0]
+    index.search_images(query, limit=1)
+    reembed(filled, "default", **WANTED, embed=embedded, progress=silent)
+    with pytest.raises(ModelMismatch, match="another model has re-embedded it"):
+        index.search_images(query, limit=1)
+    with pytest.raises(ModelMismatch):
+        filled.put(collection, entry("x"))

@@ -1,0 +1,113 @@
+import pytest
+import torch
+
+from models import checkpoint
+from models.captioners.lstm import FIRST_WORD, UNKNOWN, Config, Language, Model
+
+WORDS = ("a", "dog", "runs", "in", "the", "grass", "t-shirt")
+CONFIG = Config(words=WORDS, size=64, embedding=16, hidden=16, attention=8, longest=6)
+
+
+@pytest.fixture(scope="module")
+def captioner():
+    torch.manual_seed(0)
+    return Model(CONFIG).eval()
+
+
+@pytest.fixture(scope="module")
+def photos():
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(3, 50, 80), (3, 64, 64), (3, 90, 40)]
+    return [torch.randint(0, 256, s, dtype=torch.uint8, generator=generator) for s in shapes]
+
+
+def test_captions_are_distinct_readable_and_best_first(captioner, photos):
+    for captions in captioner.describe(photos, beam=5, count=3):
+        chances = [caption.log_probability for caption in captions]
+        assert len({caption.text for caption in captions}) == 3
+        assert chances == sorted(chances, reverse=True)
+        for caption in captions:
+            assert caption.text[0].isupper() or caption.text[0].isdigit()
+            assert set(caption.text.lower().split()) <= set(WORDS)
+
+
+def test_an_unknown_word_is_never_said_however_likely(photos):
+    model = Model(CONFIG).eval()
+    model.language.bias.data[UNKNOWN] = 50.0
+    ((caption,),) = model.describe(photos[:1], beam=3, count=1)
+    assert set(caption.text.lower().split()) <= set(WORDS)
+
+
+def test_a_caption_has_a_word_even_where_the_end_is_likeliest(photos):
+    model = Model(CONFIG).eval()
+    model.language.bias.data[0] = 50.0
+    assert all(len(found[0].text) > 0 for found in model.describe(photos, beam=3, count=1))
+
+
+def test_a_photo_is_described_alike_alone_and_in_company(captioner, photos):
+    together = captioner.describe(photos, beam=3, count=2)
+    alone = [captioner.describe([photo], beam=3, count=2)[0] for photo in photos]
+    assert [[c.text for c in found] for found in together] == [
+        [c.text for c in found] for found in alone
+    ]
+
+
+def test_no_photos_have_no_captions(captioner):
+    assert captioner.describe([], beam=3, count=1) == []
+
+
+@pytest.mark.parametrize(("beam", "count"), [(0, 1), (3, 0), (2, 3), (21, 1)])
+def test_beam_and_count_out_of_range_are_refused(captioner, photos, beam, count):
+    with pytest.raises(ValueError, match=f"count {count} and beam {beam}"):
+        captioner.describe(photos, beam=beam, count=count)
+
+
+def test_the_probability_of_a_caption_is_that_of_its_words_one_by_one(captioner, photos):
+    ((caption,),) = captioner.describe(photos[:1], beam=4, count=1)
+    numbers = [WORDS.index(word) + FIRST_WORD for word in caption.text.lower().split()]
+    given, wanted = torch.tensor([[0, *numbers]]), torch.tensor([[*numbers, 0]])
+    language = captioner.language
+    with torch.inference_mode():
+        state = language.look(torch.stack(captioner.image_inputs(photos[:1])))
+        chances = language.scores(language(given, state)[0]).log_softmax(dim=2)  # (1, T, V)
+    each = chances.gather(2, wanted[:, :, None]).flatten()
+    said = each if len(numbers) < CONFIG.longest else each[:-1]
+    assert caption.log_probability == pytest.approx(said.sum().item(), abs=1e-4)
+
+
+def test_every_cell_of_the_map_can_change_the_words():
+    torch.manual_seed(0)
+    language = Language(CONFIG, channels=12).eval()
+    maps = torch.rand(1, 4, 12, requires_grad=True)
+    meant, _ = language(torch.tensor([[0, 2, 3]]), language.look(maps))
+    meant.square().sum().backward()
+    assert (maps.grad.abs().sum(dim=2) > 0).all()
+
+
+def test_later_words_do_not_change_what_is_said_before_them():
+    torch.manual_seed(0)
+    language = Language(CONFIG, channels=12).eval()
+    state = language.look(torch.rand(1, 4, 12))
+    one, _ = language(torch.tensor([[0, 2, 3]]), state)
+    other, _ = language(torch.tensor([[0, 2, 5]]), state)
+    torch.testing.assert_close(one[:, :2], other[:, :2])
+
+
+def test_training_leaves_the_backbone_as_it_came(captioner):
+    model = Model(CONFIG).train()
+    assert model.language.training
+    assert not any(part.training for part in model.backbone.modules())
+    assert not any(weight.requires_grad for weight in model.backbone.parameters())
+
+
+def test_a_checkpoint_describes_as_its_model_did_and_brings_no_backbone(
+    captioner, photos, tmp_path
+):
+    path = tmp_path / "captioner.safetensors"
+    checkpoint.save(path, "captioners", "lstm", captioner, {})
+    assert path.stat().st_size < 500_000
+    loaded = checkpoint.load(path).model
+    before, after = (m.describe(photos, beam=3, count=1) for m in (captioner, loaded))
+    for (one,), (other,) in zip(before, after, strict=True):
+        assert one.text == other.text
+        assert one.log_probability == pytest.approx(other.log_probability, abs=0.05)

@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+import models.matchers
+from training.data import folders, synthetic
+from training.preset import parsed
+
+EPOCHS = 8
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Tiny steps spend their time waking threads: one is many times as fast as two."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def cells(monkeypatch):
+    """The folder is the registry: a second one puts the small matcher beside those that ship."""
+    here = str(Path(__file__).parent / "matchers")
+    monkeypatch.setattr(models.matchers, "__path__", [*models.matchers.__path__, here])
+
+
+@pytest.fixture(scope="session")
+def scenes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scenes")
+    synthetic.write(folder, {"train": 300, "val": 60}, seed=1)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(scenes):
+    return folders.read(scenes)
+
+
+@pytest.fixture
+def preset():
+    return parsed(
+        "cells",
+        {
+            "model": {"name": "cells"},
+            "objective": {"name": "contrastive"},
+            "optimizer": {"learning_rate": 5e-3},
+            "schedule": {"epochs": EPOCHS, "batch": 30, "average": 0.9},
+        },
+    )

@@ -1,0 +1,38 @@
+import pytest
+
+from training.data.corpus import Corpus, Example
+
+
+def example(folder, name, *sentences):
+    (folder / name).touch()
+    return Example(name, folder / name, sentences or ("A dog .",))
+
+
+def test_a_split_with_missing_photos_is_refused_and_the_others_are_not(tmp_path):
+    here, gone = example(tmp_path, "a.jpg"), Example("b.jpg", tmp_path / "b.jpg", ("A cat .",))
+    corpus = Corpus.of("pets", [("train", here), ("test", gone)])
+    assert corpus.split("train") == (here,)
+    with pytest.raises(LookupError, match=r"1 of the 1 photos of split 'test'.*b\.jpg"):
+        corpus.split("test")
+
+
+def test_an_unknown_split_names_the_known_ones(tmp_path):
+    corpus = Corpus.of("pets", [("val", example(tmp_path, "a.jpg"))])
+    with pytest.raises(LookupError, match="no split 'test'; it has: val"):
+        corpus.split("test")
+
+
+def test_an_id_that_comes_twice_is_refused(tmp_path):
+    one = example(tmp_path, "a.jpg")
+    with pytest.raises(ValueError, match=r"'a\.jpg' comes twice"):
+        Corpus.of("pets", [("train", one), ("val", one)])
+
+
+def test_the_digest_changes_with_a_sentence_and_with_a_split(tmp_path):
+    one, other = example(tmp_path, "a.jpg"), example(tmp_path, "a.jpg", "A cat .")
+    digests = {
+        Corpus.of("pets", [(split, which)]).digest()
+        for split in ("train", "val")
+        for which in (one, other)
+    }
+    assert len(digests) == 4

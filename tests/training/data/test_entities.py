@@ -1,0 +1,50 @@
+import gzip
+import json
+
+import pytest
+
+from models.types import Box
+from training.data import entities
+
+ROW = {
+    "w": 200,
+    "h": 100,
+    "boxes": {"7": [[0, 0, 100, 50], [100, 50, 200, 100]]},
+    "sentences": [
+        {
+            "tokens": ["Two", "dogs", "near", "water", "."],
+            "phrases": [{"id": "7", "start": 0, "end": 2}, {"id": "8", "start": 3, "end": 4}],
+        }
+    ],
+}
+
+
+def read(tmp_path, row, name="entities.json"):
+    content = json.dumps({"a.jpg": row}).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    return entities.read(entities.find(tmp_path))["a.jpg"]
+
+
+@pytest.mark.parametrize("name", entities.FILES)
+def test_a_boxed_phrase_has_its_text_its_span_and_boxes_in_fractions(tmp_path, name):
+    (sentence,) = read(tmp_path, ROW, name)
+    (phrase,) = sentence.phrases
+    assert phrase.text == "Two dogs"
+    assert sentence.text[phrase.span.start : phrase.span.end] == "Two dogs"
+    assert phrase.boxes == (Box(0, 0, 0.5, 0.5), Box(0.5, 0.5, 1, 1))
+
+
+@pytest.mark.parametrize("box", [[0, 0, 0, 50], [0, 0, 201, 50], [-1, 0, 100, 50], [0, 0, 100]])
+def test_a_wrong_box_is_named_by_its_photo(tmp_path, box):
+    with pytest.raises(ValueError, match=r"photo a\.jpg"):
+        read(tmp_path, ROW | {"boxes": {"7": [box]}})
+
+
+def test_a_phrase_outside_its_sentence_is_refused(tmp_path):
+    sentence = {"tokens": ["Dogs"], "phrases": [{"id": "7", "start": 0, "end": 2}]}
+    with pytest.raises(ValueError, match="tokens 0:2 of 1"):
+        read(tmp_path, ROW | {"sentences": [sentence]})
+
+
+def test_a_folder_without_boxes_has_none(tmp_path):
+    assert entities.find(tmp_path) is None

@@ -1,0 +1,32 @@
+from pathlib import Path
+
+from models.parsing import parse
+from models.words import UNKNOWN, Vocabulary
+from training.data.corpus import Example
+from training.data.vocabulary import vocabulary
+
+TRAIN = [
+    Example(
+        "a",
+        Path("a.jpg"),
+        ("A dog .", "A Dog , a dog !", "the dog , a dog", "A man's dog - 5 cats , a a"),
+    ),
+    Example("b", Path("b.jpg"), ("A rare dog",)),
+]
+
+
+def test_words_are_lower_case_without_punctuation_and_frequent():
+    assert vocabulary(TRAIN, least_count=5) == ("a", "dog")
+
+
+def test_more_frequent_words_come_first_and_equals_by_the_alphabet():
+    words = vocabulary(TRAIN, least_count=1)
+    assert words == ("a", "dog", "'s", "5", "cats", "man", "rare", "the")
+
+
+def test_every_kept_word_is_found_again_by_the_encoder():
+    known = Vocabulary(vocabulary(TRAIN, least_count=1))
+    for example in TRAIN:
+        for sentence in example.sentences:
+            assert UNKNOWN not in known.encode(parse(sentence))
+    assert known.encode(parse("a zebra")).tolist() == [1, UNKNOWN]

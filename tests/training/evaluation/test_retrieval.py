@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from training.evaluation.retrieval import ranks, retrieval
+
+# Two images of two sentences each: owners [0, 0, 1, 1].
+OWNERS = [0, 0, 1, 1]
+TABLE = [
+    # scores, annotation ranks, search ranks
+    ([[9, 8, 1, 2], [1, 2, 9, 8]], [1, 1], [1, 1, 1, 1]),
+    ([[1, 8, 2, 3], [1, 2, 9, 8]], [1, 1], [2, 1, 1, 1]),  # the best own sentence counts
+    ([[1, 2, 9, 8], [9, 8, 1, 2]], [3, 3], [2, 2, 2, 2]),
+    ([[9, 1, 9, 0], [5, 0, 6, 7]], [2, 1], [1, 1, 2, 1]),  # a tie is lost
+    ([[0, 0, 0, 0], [0, 0, 0, 0]], [3, 3], [2, 2, 2, 2]),  # all equal is worst
+    ([[-np.inf] * 4, [-np.inf] * 4], [3, 3], [2, 2, 2, 2]),
+]
+
+
+@pytest.mark.parametrize(("scores", "annotation", "search"), TABLE)
+def test_ranks_are_those_worked_by_hand(scores, annotation, search):
+    scores = np.asarray(scores, dtype=np.float32)
+    true = np.arange(2)[:, None] == np.asarray(OWNERS)[None]
+    assert ranks(scores, true).tolist() == annotation
+    assert ranks(scores.T, true.T).tolist() == search
+    measured = retrieval(scores, OWNERS)
+    assert measured.annotation.mean_rank == np.mean(annotation)
+    assert measured.search.mean_rank == np.mean(search)
+
+
+def test_recalls_are_percentages_of_queries_by_their_rank():
+    # Sentence l's image has rank l + 1 among twelve.
+    K = 12
+    scores = np.where(np.arange(K)[:, None] < np.arange(K)[None], 2.0, 0.0).astype(np.float32)
+    scores += np.eye(K, dtype=np.float32)
+    search = retrieval(scores, range(K)).search
+    assert (search.recall_1, search.recall_5, search.recall_10) == pytest.approx(
+        (100 / 12, 500 / 12, 1000 / 12)
+    )
+    assert (search.median_rank, search.mean_rank) == (6.5, 6.5)
+
+
+def test_a_perfect_model_has_a_recall_sum_of_600():
+    assert retrieval(np.eye(3, dtype=np.float32), [0, 1, 2]).recall_sum == 600
+
+
+def test_nan_is_refused():
+    scores = np.eye(3, dtype=np.float32)
+    scores[1, 2] = np.nan
+    with pytest.raises(ValueError, match="1 of the scores are NaN"):
+        retrieval(scores, [0, 1, 2])
+
+
+def test_scores_and_owners_must_agree():
+    with pytest.raises(ValueError, match="for 2 sentences"):
+        retrieval(np.eye(3, dtype=np.float32), [0, 1])
+
+
+def test_an_image_without_a_sentence_is_refused():
+    with pytest.raises(ValueError, match="1 queries have no true answer, the first is 2"):
+        retrieval(np.eye(3, dtype=np.float32), [0, 1, 1])

@@ -1,0 +1,66 @@
+import torch
+
+from models import checkpoint
+from models.captioners import lstm
+from training import captioning
+from training.captioning import Lessons, Recipe, Trainer, evaluate, shifted
+from training.data import folders, synthetic
+from training.optimization import Optimizer, Schedule
+
+SMALL = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "dropout": 0.0}
+
+
+def recipe(epochs):
+    schedule = Schedule(epochs, batch=4, average=0.9)
+    return Recipe(SMALL, Optimizer(1e-2), schedule, label_smoothing=0.0, least_count=1)
+
+
+def test_each_word_is_given_before_the_next_is_wanted():
+    given, wanted = shifted([torch.tensor([5, 6, 7]), torch.tensor([8])])
+    assert given.tolist() == [[0, 5, 6, 7], [0, 8, 0, 0]]
+    assert wanted.tolist() == [[5, 6, 7, 0], [8, 0, -1, -1]]
+
+
+def test_words_outside_the_vocabulary_and_long_sentences_are_cut(tmp_path):
+    example = captioning.Example("1", tmp_path, ("A dog sees a unicorn today .",))
+    ((said,),) = captioning.word_indices([example], ("a", "dog"), longest=5)
+    assert said.tolist() == [2, 3, lstm.UNKNOWN, 2, lstm.UNKNOWN]
+
+
+def test_the_loss_of_real_words_alone_is_learnt():
+    torch.manual_seed(0)
+    model = lstm.Model(lstm.Config(words=("a", "dog"), **SMALL))
+    sentences = [[torch.tensor([2, 3]), torch.tensor([2])], [torch.tensor([3])]]
+    lessons = Lessons(list(torch.rand(2, 4, 1280)), sentences)
+    scores, words = Trainer(model, recipe(1), lessons, "cpu").said([0, 1])
+    assert words.tolist() == [2, 3, 0, 2, 0, 3, 0]
+    assert scores.shape == (7, 4)
+
+
+def test_a_trained_captioner_tells_photos_apart():
+    torch.manual_seed(0)
+    model = lstm.Model(lstm.Config(words=("a", "red", "blue", "dog", "cat"), **SMALL))
+    said = [[2, 3, 5], [2, 4, 5], [2, 3, 6], [2, 4, 6]]
+    lessons = Lessons(list(torch.rand(4, 4, 1280)), [[torch.tensor(one)] for one in said])
+    trainer = Trainer(model, recipe(60), lessons, "cpu")
+    losses = [trainer.epoch() for _ in range(60)]
+    trainer.average.swap()
+    model.eval()
+    texts = [found[0].text for found in model.captions(lessons.photos, 2, 1)]
+    assert losses[-1] < losses[0] / 10
+    assert texts == ["A red dog", "A blue dog", "A red cat", "A blue cat"]
+
+
+def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
+    synthetic.write(tmp_path / "scenes", {"train": 24, "val": 8}, 0)
+    corpus = folders.read(tmp_path / "scenes")
+    told = []
+    file = tmp_path / "captioner.safetensors"
+    score = captioning.train(corpus, file, tmp_path / "cache", recipe(8), report=told.append)
+    assert len(told) == 8
+    loaded = checkpoint.load(file)
+    assert loaded.facts["validation"]["scores"] == list(score.scores)
+    again = evaluate(loaded.model, corpus.split("val"))
+    # The same captions but for half precision: of the cached cells there, of the weights here.
+    assert abs(again.scores[0] - score.scores[0]) < 5
+    assert score.scores[0] > 30

@@ -1,0 +1,58 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from training.cli import app
+
+PRESET = '[model]\nname = "cells"\n[objective]\nname = "contrastive"\n[schedule]\nbatch = 20\n'
+
+
+def tessera(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A corpus that the command wrote, and a preset file."""
+    folder = tmp_path_factory.mktemp("world")
+    tessera("scenes", folder / "scenes", "--train", 40, "--val", 10)
+    (folder / "cells.toml").write_text(PRESET)
+    return folder
+
+
+def train(world, out, *more, code=0):
+    where = ("--data", world / "scenes", "--out", out, "--cache", world / "features")
+    return tessera("train", world / "cells.toml", *where, *more, code=code)
+
+
+def test_a_trained_checkpoint_is_evaluated_and_its_numbers_written(world, tmp_path):
+    said = train(world, tmp_path, "--epochs", 2, "--seed", 3)
+    best = tmp_path / "cells-3" / "matcher.safetensors"
+    assert "epoch 2 loss" in said
+    numbers = tmp_path / "numbers.json"
+    said = tessera("evaluate", best, "--data", world / "scenes", "--json", numbers)
+    assert "10 photos, 30 sentences" in said
+    assert "60 phrases" in said
+    told = json.loads(numbers.read_text())
+    assert told["split"] == "val"
+    assert 0 <= told["retrieval"]["search"]["recall_1"] <= 100
+    assert told["grounding"]["phrases"] == 60
+
+
+def test_mistakes_are_told_in_a_sentence(world, tmp_path):
+    assert "error: no preset 'x'; there are:" in tessera(
+        "train", "x", "--data", world / "scenes", code=1
+    )
+    assert "holds no corpus" in tessera("train", world / "cells.toml", "--data", tmp_path, code=1)
+    assert "no checkpoint at" in tessera(
+        "evaluate", tmp_path / "x.safetensors", "--data", world / "scenes", code=1
+    )
+    train(world, tmp_path, "--epochs", 1)
+    best = tmp_path / "cells-0" / "matcher.safetensors"
+    assert "no split 'test'; it has: train, val" in tessera(
+        "evaluate", best, "--data", world / "scenes", "--split", "test", code=1
+    )
+    assert "holds a run" in train(world, tmp_path, "--epochs", 1, code=1)

@@ -1,0 +1,72 @@
+import pytest
+import torch
+from torch import nn
+
+from training.optimization import Average, Optimizer, Schedule, adamw, warm_up_then_cosine
+
+
+def model():
+    return nn.ModuleDict({"words": nn.Linear(2, 2), "regions": nn.Linear(2, 2)})
+
+
+def test_biases_do_not_decay_and_a_prefix_has_its_own_rate():
+    made = model()
+    optimizer = adamw(made, Optimizer(1.0, 0.5, {"words.": 0.1, "words.weight": 0.2}))
+    rates = {
+        id(one): (group["lr"], group["weight_decay"])
+        for group in optimizer.param_groups
+        for one in group["params"]
+    }
+    assert rates[id(made["words"].weight)] == (0.2, 0.5)
+    assert rates[id(made["words"].bias)] == (0.1, 0.0)
+    assert rates[id(made["regions"].weight)] == (1.0, 0.5)
+
+
+def test_frozen_parameters_are_left_out():
+    made = model()
+    made["words"].requires_grad_(False)
+    optimizer = adamw(made, Optimizer())
+    assert sum(len(group["params"]) for group in optimizer.param_groups) == 2
+
+
+def test_a_prefix_that_nothing_has_is_refused():
+    with pytest.raises(ValueError, match=r"no parameter starts with 'word_'; there are \['regions"):
+        adamw(model(), Optimizer(rates={"word_": 0.1}))
+
+
+@pytest.mark.parametrize(
+    ("step", "share"), [(0, 0.1), (4, 0.5), (9, 1.0), (10, 1.0), (55, 0.5), (100, 0.0)]
+)
+def test_the_rate_warms_up_in_a_line_and_falls_as_a_cosine(step, share):
+    assert warm_up_then_cosine(step, total=100, warmup=0.1) == pytest.approx(share)
+
+
+def test_an_average_moves_towards_the_weights_and_can_be_worn():
+    made = nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        made.weight.fill_(0.0)
+    average = Average(made, decay=0.9)
+    with torch.no_grad():
+        made.weight.fill_(11.0)
+    average.update()  # the first step's decay is 2/11
+    with average.worn():
+        assert made.weight.item() == pytest.approx(9.0)
+    assert made.weight.item() == 11.0
+
+
+def test_without_a_decay_the_average_is_the_last_step():
+    made = nn.Linear(1, 1, bias=False)
+    average = Average(made, decay=0.0)
+    with torch.no_grad():
+        made.weight.fill_(7.0)
+    average.update()
+    with average.worn():
+        assert made.weight.item() == 7.0
+
+
+@pytest.mark.parametrize(
+    "options", [{"precision": "half"}, {"epochs": 0}, {"batch": 1}, {"average": 1.0}]
+)
+def test_a_schedule_that_cannot_be_is_refused(options):
+    with pytest.raises(ValueError, match=str(next(iter(options.values())))):
+        Schedule(**options)

@@ -1,0 +1,61 @@
+import pytest
+
+from training import preset
+from training.preset import parsed
+
+TABLES = {
+    "model": {"name": "cells", "dimension": 16},
+    "objective": {"name": "ranking", "margin": 0.5},
+    "optimizer": {"learning_rate": 0.01, "rates": {"words.": 0.1}},
+    "schedule": {"epochs": 3},
+    "splits": ["train", "restval"],
+}
+
+
+def test_a_preset_says_what_each_part_is_made_with():
+    made = parsed("mine", TABLES)
+    assert (made.model, made.config) == ("cells", {"dimension": 16})
+    assert (made.objective, made.objective_options) == ("ranking", {"margin": 0.5})
+    assert (made.optimizer.rates, made.schedule.epochs) == ({"words.": 0.1}, 3)
+    assert made.splits == ("train", "restval")
+    assert made.with_epochs(7).schedule.epochs == 7
+    assert made.with_epochs(None) == made
+
+
+@pytest.mark.parametrize(
+    ("table", "known"),
+    [("model", "dimension"), ("objective", "margin"), ("optimizer", "weight_decay"),
+     ("schedule", "warmup")],
+)  # fmt: skip
+def test_an_unknown_option_names_the_known_ones(table, known):
+    with pytest.raises(ValueError, match=rf"does not know \['speed'\]; it knows \[.*'{known}'"):
+        parsed("mine", TABLES | {table: TABLES[table] | {"speed": 1}})
+
+
+def test_an_unknown_table_or_objective_is_refused():
+    with pytest.raises(ValueError, match=r"does not know \['modle'\]"):
+        parsed("mine", TABLES | {"modle": {}})
+    with pytest.raises(ValueError, match="one of contrastive, ranking"):
+        parsed("mine", TABLES | {"objective": {"name": "hinge"}})
+
+
+def test_a_file_of_ones_own_is_read_and_its_mistakes_carry_its_name(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('[model]\nname = "cells"\n[objective]\nname = "ranking"\n')
+    assert preset.read(str(file)).name == "mine"
+    file.write_text('[model]\nname = "cubes"\n[objective]\nname = "ranking"\n')
+    with pytest.raises(ValueError, match=r"mine\.toml: .*no model 'cubes'"):
+        preset.read(str(file))
+    file.write_text("[model")
+    with pytest.raises(ValueError, match=r"mine\.toml"):
+        preset.read(str(file))
+
+
+def test_an_unknown_preset_names_the_ones_that_ship():
+    with pytest.raises(LookupError, match=f"there are: {', '.join(preset.names())}"):
+        preset.read("nothing")
+
+
+def test_every_preset_that_ships_is_sound():
+    for name in preset.names():
+        assert preset.read(name).name == name

@@ -1,0 +1,121 @@
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from models import checkpoint
+from training import run
+from training.data import entities
+from training.data.corpus import Corpus
+from training.evaluation.measure import measure
+from training.loop import Trainer
+from training.run import Place
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("features")
+
+
+def weights(path):
+    return checkpoint.load(path).model.state_dict()
+
+
+def test_from_scenes_to_a_grounded_hit(preset, corpus, scenes, cache, tmp_path):
+    best = run.train(preset, corpus, Place(tmp_path, cache))
+    loaded = checkpoint.load(best)
+    truth = entities.read(entities.find(scenes))
+    measured = measure(loaded.model, corpus.split("val"), truth)
+    assert (measured.images, measured.sentences) == (60, 180)
+    assert measured.retrieval.annotation.recall_1 > 25  # chance is 1.7
+    assert measured.retrieval.search.recall_1 > 25  # chance is 1.7
+    assert measured.grounding is not None
+    assert measured.grounding.reachable == 100
+    assert measured.grounding.localised > 90  # chance is 25
+    # The service's path and the loop's validation, over the cache, agree.
+    kept = loaded.facts["validation"]
+    assert kept["search"]["recall_1"] == pytest.approx(measured.retrieval.search.recall_1, abs=2)
+
+
+def test_a_resumed_run_equals_an_unbroken_one(preset, corpus, cache, tmp_path, monkeypatch):
+    preset = preset.with_epochs(3)
+    whole = run.train(preset, corpus, Place(tmp_path / "whole", cache))
+    broken, learn = Place(tmp_path / "broken", cache), Trainer.learn
+
+    def stop_in_the_second(trainer, progress):
+        loss = learn(trainer, progress)
+        if trainer.history:
+            raise KeyboardInterrupt
+        return loss
+
+    monkeypatch.setattr(Trainer, "learn", stop_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(preset, corpus, broken)
+    monkeypatch.setattr(Trainer, "learn", learn)
+    torch.rand(7)  # whatever happens in between
+    resumed = run.train(preset, corpus, broken, resume=True)
+    expected = weights(whole)
+    assert all(torch.equal(one, expected[name]) for name, one in weights(resumed).items())
+    losses = [
+        [epoch["loss"] for epoch in json.loads((best.parent / "run.json").read_text())["epochs"]]
+        for best in (whole, resumed)
+    ]
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == 3
+
+
+def test_a_seed_makes_one_run_and_another_seed_another(preset, corpus, cache, tmp_path):
+    preset = preset.with_epochs(1)
+    first, again, other = (
+        weights(run.train(preset, corpus, Place(tmp_path / name, cache, seed=seed)))
+        for name, seed in (("first", 0), ("again", 0), ("other", 1))
+    )
+    assert all(torch.equal(one, again[name]) for name, one in first.items())
+    assert not all(torch.equal(one, other[name]) for name, one in first.items())
+
+
+def test_a_run_says_what_it_was_made_of(preset, corpus, cache, tmp_path):
+    preset = preset.with_epochs(1)
+    best = run.train(preset, corpus, Place(tmp_path, cache, seed=4))
+    assert best.parent.name == "cells-4"
+    told = json.loads((best.parent / "run.json").read_text())
+    assert (told["seed"], told["data"]["digest"]) == (4, corpus.digest())
+    assert told["preset"]["optimizer"]["learning_rate"] == 5e-3
+    assert told["versions"]["torch"]
+    assert told["epochs"][0]["seconds"] > 0
+    assert checkpoint.load(best).facts["epoch"] == 1
+
+
+def test_words_of_val_are_not_in_the_vocabulary(preset, corpus, cache, tmp_path):
+    train = corpus.split("train")[:40]
+    val = tuple(replace(one, sentences=("a zebra",) * 9) for one in corpus.split("val")[:5])
+    best = run.train(
+        preset.with_epochs(1), Corpus("few", {"train": train, "val": val}), Place(tmp_path, cache)
+    )
+    words = checkpoint.load(best).model.config.words
+    assert "zebra" not in words
+    assert "circle" in words
+
+
+def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, corpus, cache, tmp_path):
+    one = preset.with_epochs(1)
+    run.train(one, corpus, Place(tmp_path, cache))
+    with pytest.raises(ValueError, match="cells-0 holds a run"):
+        run.train(one, corpus, Place(tmp_path, cache))
+    with pytest.raises(ValueError, match="made with another preset"):
+        run.train(preset.with_epochs(2), corpus, Place(tmp_path, cache), resume=True)
+    with pytest.raises(LookupError, match="no run with a finished epoch"):
+        run.train(one, corpus, Place(tmp_path / "elsewhere", cache), resume=True)
+
+
+def test_a_loss_that_is_no_number_stops_the_run(preset, corpus, cache, tmp_path):
+    wild = replace(preset, optimizer=replace(preset.optimizer, learning_rate=1e30))
+    with pytest.raises(ArithmeticError, match="lower the learning rate"):
+        run.train(wild, corpus, Place(tmp_path, cache))
+
+
+def test_half_precision_trains_too(preset, corpus, cache, tmp_path):
+    half = replace(preset, schedule=replace(preset.schedule, precision="bfloat16", epochs=4))
+    best = run.train(half, corpus, Place(tmp_path, cache))
+    assert checkpoint.load(best).facts["validation"]["search"]["recall_10"] > 40  # chance is 17

@@ -1,0 +1,151 @@
+"""The commands of training: train, evaluate, and scenes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from models import checkpoint
+from training import preset as presets
+from training import progress, run
+from training.data import entities, folders, synthetic
+from training.evaluation.measure import Measured, measure
+from training.loop import EpochRecord
+
+app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
+
+Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
+Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not beside.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
+
+
+@app.command()
+def train(
+    preset: Annotated[str, typer.Argument(help="A preset's name, or a path to a .toml.")],
+    data: Data,
+    images: Images = None,
+    out: Annotated[Path, typer.Option(help="Runs are kept in here.")] = Path("runs"),
+    cache: Annotated[Path, typer.Option(help="Frozen features are kept in here.")] = Path(
+        ".tessera/features"
+    ),
+    seed: int = 0,
+    device: Device = "cpu",
+    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the preset's.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a broken-off run.")] = False,
+) -> None:
+    """Train a matcher.
+
+    Example: tessera train scenes --data scenes/ --epochs 5
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        best = run.train(
+            presets.read(preset).with_epochs(epochs),
+            folders.read(data, images),
+            run.Place(out, cache, device, seed),
+            resume=resume,
+            progress=progress.on(console),
+            report=lambda record: console.print(line(record)),
+        )
+        typer.echo(best)
+
+
+@app.command()
+def evaluate(
+    matcher: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")],
+    data: Data,
+    images: Images = None,
+    split: str = "val",
+    boxes: Annotated[
+        Path | None, typer.Option(help="True boxes; entities.json.gz beside the data is found.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+    device: Device = "cpu",
+) -> None:
+    """Measure retrieval, and grounding where there are true boxes, on a split.
+
+    Example: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        loaded = checkpoint.load(matcher, device)
+        if loaded.kind != "matchers":
+            raise ValueError(f"{matcher} is one of the {loaded.kind}; evaluate wants a matcher")
+        corpus = folders.read(data, images)
+        file = boxes or entities.find(data if data.is_dir() else data.parent)
+        measured = measure(
+            loaded.model,
+            corpus.split(split),
+            entities.read(file) if file else None,
+            progress.on(console),
+            device,
+        )
+    Console().print(table(measured, f"{loaded.name} {loaded.fingerprint}, {corpus.name} {split}"))
+    if json_file:
+        told = {"checkpoint": loaded.fingerprint, "data": corpus.name, "split": split}
+        json_file.write_text(json.dumps(told | asdict(measured), indent=2) + "\n")
+
+
+@app.command()
+def scenes(
+    folder: Annotated[Path, typer.Argument(help="Where to write the corpus.")],
+    count: Annotated[int, typer.Option("--train", min=2, help="Scenes to train on.")] = 400,
+    val: Annotated[int, typer.Option(min=2, help="Scenes to validate on.")] = 100,
+    seed: int = 0,
+) -> None:
+    """Write a corpus of synthetic scenes with true boxes, to try training on.
+
+    Example: tessera scenes scenes/ && tessera train scenes --data scenes/
+    """
+    synthetic.write(folder, {"train": count, "val": val}, seed)
+    typer.echo(folder)
+
+
+@contextmanager
+def plain_errors(console: Console) -> Iterator[None]:
+    """Tell the caller's mistakes in a sentence, without a traceback."""
+    try:
+        yield
+    except (ValueError, LookupError, ArithmeticError) as mistake:
+        console.print(f"error: {mistake}", style="red", markup=False)
+        raise typer.Exit(1) from mistake
+
+
+def line(record: EpochRecord) -> str:
+    """An epoch in a line."""
+    annotation, search = record.validation["annotation"], record.validation["search"]
+    return (
+        f"epoch {record.epoch:3}  loss {record.loss:9.3f}  "
+        f"R@1 {annotation['recall_1']:5.1f} {search['recall_1']:5.1f}  "
+        f"sum {record.recall_sum:6.1f}  {record.seconds:.0f} s"
+    )
+
+
+def table(measured: Measured, title: str) -> Table:
+    """The metrics as a table, recalls in percent."""
+    shown = Table(title=title)
+    for heading in ("", "R@1", "R@5", "R@10", "median", "mean rank"):
+        shown.add_column(heading, justify="left" if not heading else "right")
+    both = (("image → text", measured.retrieval.annotation),
+            ("text → image", measured.retrieval.search))  # fmt: skip
+    for name, one in both:
+        recalls = (one.recall_1, one.recall_5, one.recall_10)
+        ranks = (f"{one.median_rank:.0f}", f"{one.mean_rank:.1f}")
+        shown.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
+    caption = f"{measured.images:,} photos, {measured.sentences:,} sentences"
+    if measured.grounding:
+        one_more = measured.grounding
+        caption += (
+            f"\n{one_more.phrases:,} phrases: {one_more.localised:.1f} % localised at IoU ≥ 0.5 "
+            f"(at most {one_more.reachable:.1f}), {one_more.pointed:.1f} % pointed at"
+        )
+    shown.caption = f"{caption}\n{measured.seconds:.0f} s"
+    return shown

@@ -1,0 +1,36 @@
+"""Which words a captioner says, and how a sentence becomes their indices."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from training.data.corpus import Corpus
+
+SPACED_HYPHEN = re.compile(r"(?<=\w) - (?=\w)")  # "t - shirt", as Flickr8k writes it
+SPACED_ENDING = re.compile(r" (?=(?:'s|n't|'re|'ll|'ve)\b)")  # "man 's"
+WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+
+
+def caption_words(text: str) -> list[str]:
+    """Lower-case words as a caption writes them: "t-shirt" and "man's" are one word each."""
+    joined = SPACED_ENDING.sub("", SPACED_HYPHEN.sub("-", text.lower()))
+    return WORD.findall(joined)
+
+
+def vocabulary(corpus: Corpus, least_count: int) -> tuple[str, ...]:
+    """Words that split train, and no other, holds at least least_count times.
+
+    The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first.
+    ValueError if no word is left.
+    """
+    counts = Counter(
+        word
+        for example in corpus.split("train")
+        for sentence in example.sentences
+        for word in caption_words(sentence)
+    )
+    kept = sorted((-count, word) for word, count in counts.items() if count >= least_count)
+    if not kept:
+        raise ValueError(f"no word comes {least_count} times in train; lower the least count")
+    return tuple(word for _, word in kept)

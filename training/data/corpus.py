@@ -1,0 +1,96 @@
+"""What a corpus is: photos, their sentences, and which split each belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SPLITS = ("train", "val", "test", "restval")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A photo and the sentences that people wrote about it."""
+
+    id: str
+    image: Path
+    sentences: tuple[str, ...]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Examples by split; the order inside a split is the file's."""
+
+    name: str
+    splits: dict[str, tuple[Example, ...]]
+
+    @classmethod
+    def of(cls, name: str, rows: Iterable[tuple[str, Example]]) -> Corpus:
+        """Gather (split, example) rows; ValueError for an id that comes twice."""
+        splits: dict[str, list[Example]] = {}
+        seen: set[str] = set()
+        for split, example in rows:
+            if example.id in seen:
+                raise ValueError(f"{name}: the id {example.id!r} comes twice; ids must be unique")
+            seen.add(example.id)
+            splits.setdefault(split, []).append(example)
+        return cls(name, {split: tuple(examples) for split, examples in splits.items()})
+
+    def split(self, name: str) -> tuple[Example, ...]:
+        """The examples of one split.
+
+        Raises LookupError if there is no such split, or if photos of it are missing: a number
+        measured on some of a split must not pass for a number measured on all of it.
+        """
+        if name not in self.splits:
+            raise LookupError(
+                f"{self.name} has no split {name!r}; it has: {', '.join(sorted(self.splits))}"
+            )
+        examples = self.splits[name]
+        missing = [example.image for example in examples if not example.image.is_file()]
+        if missing:
+            raise LookupError(
+                f"{len(missing):,} of the {len(examples):,} photos of split {name!r} are missing, "
+                f"the first is {missing[0]}"
+            )
+        return examples
+
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that change with any id, split or sentence."""
+        described = sorted(
+            (split, example.id, example.sentences)
+            for split, examples in self.splits.items()
+            for example in examples
+        )
+        return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
+
+
+def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The sentences under a key of a JSON row; ValueError unless a list of non-empty texts."""
+    sentences = row.get(key)
+    if not isinstance(sentences, list) or not sentences:
+        raise ValueError(f"{key!r} must be a list of at least one sentence, got {sentences!r:.60}")
+    for sentence in sentences:
+        if not isinstance(sentence, str) or not sentence.strip():
+            raise ValueError(f"a sentence must be a text with words, got {sentence!r:.60}")
+    return tuple(sentence.strip() for sentence in sentences)
+
+
+def text_of(row: Mapping[str, Any], key: str) -> str:
+    """The text under a key of a JSON row; ValueError if it is absent, empty or no text."""
+    text = row.get(key)
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"{key!r} must be a text, got {text!r:.60}; the row has {sorted(row)}")
+    return text
+
+
+def split_of(row: Mapping[str, Any], default: str | None = None) -> str:
+    """The split of a JSON row; ValueError names the ones there are."""
+    split = row.get("split", default)
+    if split not in SPLITS:
+        raise ValueError(f"'split' must be one of {', '.join(SPLITS)}; got {split!r:.60}")
+    return str(split)

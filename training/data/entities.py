@@ -1,0 +1,83 @@
+"""Where phrases truly are: Flickr30K Entities boxes, and the scenes' own, for grounding."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.types import Box, Span
+
+FILES = ("entities.json.gz", "entities.json")
+
+
+@dataclass(frozen=True, slots=True)
+class TruePhrase:
+    """A phrase of a sentence, its place in the text, and the boxes of what it speaks of."""
+
+    text: str
+    span: Span
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedSentence:
+    """A sentence whose phrases have boxes; phrases that nobody boxed are left out."""
+
+    text: str
+    phrases: tuple[TruePhrase, ...]
+
+
+def find(folder: Path) -> Path | None:
+    """The boxes file of a corpus folder, if it has one."""
+    return next((folder / name for name in FILES if (folder / name).is_file()), None)
+
+
+def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
+    """Grounded sentences by the photo's file name; ValueError names the photo that is wrong.
+
+    The file maps a file name to {w, h, boxes: {id: [[x1, y1, x2, y2], …] in pixels}, sentences:
+    [{tokens, phrases: [{id, start, end}]}]}, where tokens[start:end] is the phrase.
+    """
+    content = file.read_bytes()
+    rows = json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
+    grounded = {}
+    for name, row in rows.items():
+        try:
+            boxes = {
+                key: tuple(fractions(box, row["w"], row["h"]) for box in found)
+                for key, found in row["boxes"].items()
+            }
+            grounded[name] = tuple(sentence(one, boxes) for one in row["sentences"])
+        except (KeyError, TypeError, ValueError, IndexError) as wrong:
+            raise ValueError(f"{file}, photo {name}: {wrong!r}") from wrong
+    return grounded
+
+
+def fractions(box: Sequence[float], width: float, height: float) -> Box:
+    """A box in pixels as a box in fractions; ValueError for one with no area or outside."""
+    left, top, right, bottom = box
+    if not (0 <= left < right <= width and 0 <= top < bottom <= height):
+        raise ValueError(f"the box {list(box)} is empty or leaves a {width}×{height} photo")
+    return Box(left / width, top / height, right / width, bottom / height)
+
+
+def sentence(row: dict[str, Any], boxes: dict[str, tuple[Box, ...]]) -> GroundedSentence:
+    """One sentence: its tokens joined by spaces, and its phrases that have boxes."""
+    tokens = row["tokens"]
+    starts = [0]
+    for token in tokens:
+        starts.append(starts[-1] + len(token) + 1)
+    phrases = []
+    for phrase in row["phrases"]:
+        start, end = phrase["start"], phrase["end"]
+        if not 0 <= start < end <= len(tokens):
+            raise ValueError(f"a phrase covers tokens {start}:{end} of {len(tokens)}")
+        if phrase["id"] in boxes:
+            place = Span(starts[start], starts[end] - 1)
+            text = " ".join(tokens[start:end])
+            phrases.append(TruePhrase(text, place, boxes[phrase["id"]]))
+    return GroundedSentence(" ".join(tokens), tuple(phrases))

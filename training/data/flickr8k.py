@@ -1,0 +1,33 @@
+"""How captions.json is read: a list of {filename, split, captions} with photos in images/."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from training.data.corpus import Corpus, Example, sentences_of, split_of, text_of
+
+
+def read(file: Path, images: Path | None = None) -> Corpus:
+    """Read a captions.json; ValueError says which row is wrong and why."""
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as broken:
+        raise ValueError(f"{file} is not JSON: {broken}") from broken
+    if not isinstance(rows, list):
+        raise ValueError(f"{file} must hold a list of photos, not {type(rows).__name__}")
+    folder = images or file.parent / "images"
+    return Corpus.of(file.parent.name, examples(file, rows, folder))
+
+
+def examples(file: Path, rows: list[object], folder: Path) -> Iterator[tuple[str, Example]]:
+    """Each row's split and example."""
+    for position, row in enumerate(rows):
+        try:
+            if not isinstance(row, dict):
+                raise ValueError(f"expected an object, got {row!r:.60}")
+            name = text_of(row, "filename")
+            yield split_of(row), Example(name, folder / name, sentences_of(row, "captions"))
+        except ValueError as wrong:
+            raise ValueError(f"{file}, photo {position}: {wrong}") from wrong

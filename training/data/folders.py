@@ -1,0 +1,40 @@
+"""Which layout a folder of photos and sentences has, and so which reader reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from training.data import flickr8k, jsonl, karpathy
+from training.data.corpus import Corpus
+
+
+def read(path: Path, images: Path | None = None) -> Corpus:
+    """Read a corpus from its folder, or from its .json or .jsonl file.
+
+    A folder holds captions.json, one dataset_*.json in Karpathy's format, or one .jsonl file.
+    `images` says where the photos are if they are not beside the file. Raises LookupError for a
+    path without a corpus, ValueError, with the place, for a row that cannot be read.
+    """
+    file = path if path.is_file() else corpus_file(path)
+    if file.suffix == ".jsonl":
+        return jsonl.read(file, images)
+    if file.name.startswith("dataset"):
+        return karpathy.read(file, images)
+    return flickr8k.read(file, images)
+
+
+def corpus_file(folder: Path) -> Path:
+    """The one file of a folder that a reader knows."""
+    if not folder.is_dir():
+        raise LookupError(f"there is no folder {folder}")
+    for pattern in ("captions.json", "dataset_*.json", "*.jsonl"):
+        found = sorted(folder.glob(pattern))
+        if len(found) > 1:
+            names = ", ".join(file.name for file in found)
+            raise LookupError(f"{folder} holds several corpora, {names}: name one of them")
+        if found:
+            return found[0]
+    raise LookupError(
+        f"{folder} holds no corpus: expected captions.json, dataset_*.json (Karpathy's format) "
+        "or a .jsonl file of image, sentences, split"
+    )

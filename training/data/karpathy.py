@@ -1,0 +1,44 @@
+"""How Karpathy's dataset_*.json is read: {images: [{filename, split, sentences: [{raw}]}]}."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from training.data.corpus import Corpus, Example, sentences_of, split_of, text_of
+
+# Where people keep the photos, relative to the file.
+FOLDERS = (".", "images", "Images", "Flicker8k_Dataset", "flickr30k-images", "flickr30k_images")
+
+
+def read(file: Path, images: Path | None = None) -> Corpus:
+    """Read a dataset_flickr8k.json, dataset_flickr30k.json or dataset_coco.json."""
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))["images"]
+    except (json.JSONDecodeError, KeyError, TypeError) as broken:
+        raise ValueError(f"{file} is not JSON with a list 'images': {broken!r}") from broken
+    folder = images or photo_folder(file, rows)
+    return Corpus.of(file.stem.removeprefix("dataset_"), examples(file, rows, folder))
+
+
+def photo_folder(file: Path, rows: list[dict[str, Any]]) -> Path:
+    """The first of the usual folders that has one of the first photos, else images/."""
+    names = [Path(row.get("filepath", "")) / row.get("filename", "") for row in rows[:20]]
+    for folder in FOLDERS:
+        if any((file.parent / folder / name).is_file() for name in names):
+            return file.parent / folder
+    return file.parent / "images"
+
+
+def examples(file: Path, rows: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str, Example]]:
+    """Each row's split and example."""
+    for position, row in enumerate(rows):
+        try:
+            name = text_of(row, "filename")
+            raw = {"sentences": [sentence.get("raw") for sentence in row.get("sentences", [])]}
+            image = folder / row.get("filepath", "") / name
+            yield split_of(row), Example(name, image, sentences_of(raw, "sentences"))
+        except (ValueError, AttributeError) as wrong:
+            raise ValueError(f"{file}, photo {position}: {wrong}") from wrong

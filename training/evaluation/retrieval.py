@@ -1,0 +1,71 @@
+"""How well scores rank true pairs: recall and rank, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One direction's ranks in brief: recalls in percent, ranks from 1."""
+
+    recall_1: float
+    recall_5: float
+    recall_10: float
+    median_rank: float
+    mean_rank: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Image annotation (images ask for sentences) and image search (sentences ask for images)."""
+
+    annotation: Direction
+    search: Direction
+
+    @property
+    def recall_sum(self) -> float:
+        """All six recalls, at most 600: what picks the best epoch."""
+        both = (self.annotation, self.search)
+        return sum(one.recall_1 + one.recall_5 + one.recall_10 for one in both)
+
+
+def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:
+    """Both directions' metrics of scores (K, L); owners[l] is the image of sentence l.
+
+    An image is answered by any of its sentences, the best of them counts. ValueError for a NaN
+    score, which would compare false with everything and so read as a perfect rank.
+    """
+    if scores.ndim != 2 or len(owners) != scores.shape[1]:
+        raise ValueError(f"scores are {scores.shape} for {len(owners)} sentences; expected (K, L)")
+    if np.isnan(scores).any():
+        raise ValueError(f"{int(np.isnan(scores).sum()):,} of the scores are NaN")
+    true = np.arange(len(scores))[:, None] == np.asarray(owners)[None, :]  # (K, L)
+    return Retrieval(direction(ranks(scores, true)), direction(ranks(scores.T, true.T)))
+
+
+def ranks(scores: Floats, true: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The rank (Q,) of each query's best true answer among candidates, scores (Q, C), from 1.
+
+    Ties count against us: every false answer with the same score stands before the true one, so
+    a model that gives all pairs one score has the worst ranks and not the best.
+    """
+    if not true.any(axis=1).all():
+        lonely = np.flatnonzero(~true.any(axis=1))
+        raise ValueError(f"{len(lonely)} queries have no true answer, the first is {lonely[0]}")
+    best = np.where(true, scores, -np.inf).max(axis=1, keepdims=True)  # (Q, 1)
+    above: NDArray[np.int64] = ((scores >= best) & ~true).sum(axis=1)  # (Q,)
+    return 1 + above
+
+
+def direction(ranks: NDArray[np.int64]) -> Direction:
+    """Recalls and mean ranks of ranks (Q,)."""
+    recall_1, recall_5, recall_10 = (100 * float((ranks <= k).mean()) for k in (1, 5, 10))
+    median, mean = float(np.median(ranks)), float(ranks.mean())
+    return Direction(recall_1, recall_5, recall_10, median, mean)

@@ -1,0 +1,189 @@
+"""How a matcher is trained: epochs of batches, validated, kept, and resumable to the bit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from models import checkpoint
+from models.scoring import SCORES
+from models.types import PaddedBags
+from training.data.batches import Batch, batches, steps
+from training.evaluation.retrieval import Retrieval, retrieval
+from training.evaluation.scores import score_matrix
+from training.matching import TrainableMatcher
+from training.optimization import Average, Optimizer, Schedule, adamw, scheduler
+from training.progress import Progress, silent
+
+Objective = Callable[[Tensor], Tensor]
+ENCODED = 128  # bags that the trained part sees at once in validation
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts."""
+
+    images: Sequence[Tensor]
+    sentences: Sequence[Tensor]
+    counts: tuple[int, ...]
+
+    @property
+    def owners(self) -> list[int]:
+        """The image of each sentence."""
+        return [image for image, count in enumerate(self.counts) for _ in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """What one epoch came to."""
+
+    epoch: int  # from 1
+    loss: float
+    seconds: float
+    validation: dict[str, Any]
+    recall_sum: float
+
+
+class Trainer:
+    """A matcher in training: its weights, their optimizer and average, and what is done."""
+
+    def __init__(
+        self,
+        model: TrainableMatcher,
+        pairs: Pairs,
+        objective: Objective,
+        optimizer: Optimizer,
+        schedule: Schedule,
+        seed: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        self.model, self.module = model, cast(nn.Module, model).to(device)
+        self.pairs, self.objective, self.schedule = pairs, objective, schedule
+        self.seed, self.device = seed, device
+        self.optimizer = adamw(self.module, optimizer)
+        total = schedule.epochs * steps(pairs.counts, schedule.batch)
+        self.rates = scheduler(self.optimizer, total, schedule.warmup)
+        self.average = Average(self.module, schedule.average)
+        self.history: list[EpochRecord] = []
+        torch.manual_seed(seed)  # dropout's
+
+    @property
+    def finished(self) -> bool:
+        """Whether every epoch of the schedule is done."""
+        return len(self.history) >= self.schedule.epochs
+
+    @property
+    def at_best(self) -> bool:
+        """Whether no epoch had a larger sum of recalls than the last one."""
+        sums = [record.recall_sum for record in self.history]
+        return sums.index(max(sums)) == len(sums) - 1
+
+    def epoch(self, validation: Pairs, progress: Progress = silent) -> EpochRecord:
+        """Learn every pair once, then validate with the averaged weights."""
+        began = time.perf_counter()
+        loss = self.learn(progress)
+        with self.average.worn():
+            measured = validate(self.model, validation, self.device)
+        seconds = time.perf_counter() - began
+        number = len(self.history) + 1
+        record = EpochRecord(number, loss, seconds, asdict(measured), measured.recall_sum)
+        self.history.append(record)
+        return record
+
+    def learn(self, progress: Progress) -> float:
+        """Learn every pair once; the mean loss of a step."""
+        self.model.train()
+        number, size = len(self.history), self.schedule.batch
+        count = steps(self.pairs.counts, size)
+        order = batches(self.pairs.counts, size, self.seed, number)
+        losses = [self.step(batch) for batch in progress(order, count, f"epoch {number + 1}")]
+        return sum(losses) / len(losses)
+
+    def step(self, batch: Batch) -> float:
+        """Learn one batch; its loss. ArithmeticError if that is no number any more."""
+        loss = self.loss(batch)
+        if not loss.isfinite():
+            raise ArithmeticError(
+                f"the loss became {loss.item()} in epoch {len(self.history) + 1}; "
+                "lower the learning rate or clip harder"
+            )
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        nn.utils.clip_grad_norm_(self.module.parameters(), self.schedule.clip)
+        self.optimizer.step()
+        self.rates.step()
+        self.average.update()
+        return loss.item()
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The objective of a batch's (K, K) scores, true pairs on the diagonal."""
+        images = numbers([self.pairs.images[one] for one in batch.images], self.device)
+        sentences = numbers([self.pairs.sentences[one] for one in batch.sentences], self.device)
+        half = self.schedule.precision == "bfloat16"
+        with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=half):
+            regions = self.model.encode_images(images)
+            words = self.model.encode_sentences(sentences)
+        # Scores are summed in full precision: a hinge or a softmax sees their differences.
+        scores = SCORES[self.model.score](full(regions), full(words))  # (K, K)
+        return self.objective(scores)
+
+    def state(self) -> dict[str, Any]:
+        """All that a resumed run needs to equal an unbroken one."""
+        return {
+            "weights": checkpoint.trained_state(self.module),
+            "optimizer": self.optimizer.state_dict(),
+            "rates": self.rates.state_dict(),
+            "average": self.average.mean,
+            "averaged": self.average.steps,
+            "random": torch.get_rng_state(),
+            "random_cuda": torch.cuda.get_rng_state_all(),
+            "history": [asdict(record) for record in self.history],
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on from what state() gave."""
+        checkpoint.restore(self.module, state["weights"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.rates.load_state_dict(state["rates"])
+        for name, mean in state["average"].items():
+            self.average.mean[name].copy_(mean)
+        self.average.steps = state["averaged"]
+        torch.set_rng_state(state["random"])
+        if self.device.startswith("cuda"):
+            torch.cuda.set_rng_state_all(state["random_cuda"])
+        self.history = [EpochRecord(**record) for record in state["history"]]
+
+
+def validate(model: TrainableMatcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
+    """Retrieval over a split's frozen inputs; the model is left in evaluation mode."""
+    model.train(False)
+    images = encoded(model.encode_images, pairs.images, device)
+    sentences = encoded(model.encode_sentences, pairs.sentences, device)
+    return retrieval(score_matrix(images, sentences, model.score, device), pairs.owners)
+
+
+@torch.inference_mode()
+def encoded(
+    encode: Callable[[PaddedBags], PaddedBags], inputs: Sequence[Tensor], device: str
+) -> list[Tensor]:
+    """The trained part's bag (F, D) of every input."""
+    bags = []
+    for first in range(0, len(inputs), ENCODED):
+        batch = encode(numbers(inputs[first : first + ENCODED], device))
+        bags += [vectors[mask] for vectors, mask in zip(batch.vectors, batch.mask, strict=True)]
+    return bags
+
+
+def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:
+    """Inputs as one batch on a device, indices left whole."""
+    return PaddedBags.of([one.to(device) for one in inputs])
+
+
+def full(bags: PaddedBags) -> PaddedBags:
+    """Bags in full precision."""
+    return PaddedBags(bags.vectors.float(), bags.mask)

@@ -1,0 +1,116 @@
+"""How weights move: groups with their own rates, warm-up and cosine, averages over steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.optim import AdamW
+from torch.optim.lr_scheduler import LambdaLR
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """AdamW's options. rates: what multiplies the learning rate of parameters by name's prefix."""
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-2
+    rates: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The loop's options: warmup is a share of all steps, average a decay (0 averages nothing)."""
+
+    epochs: int = 20
+    batch: int = 128
+    warmup: float = 0.05
+    clip: float = 1.0
+    average: float = 0.0
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        if self.precision not in ("float32", "bfloat16"):
+            raise ValueError(f"precision is {self.precision!r}; use 'float32' or 'bfloat16'")
+        if self.epochs < 1 or self.batch < 2:
+            raise ValueError(f"{self.epochs} epochs of batches of {self.batch}: use at least 1, 2")
+        if not (0 <= self.average < 1 and 0 <= self.warmup < 1):
+            raise ValueError(f"average {self.average} and warmup {self.warmup} must be in [0, 1)")
+
+
+def adamw(model: nn.Module, options: Optimizer) -> AdamW:
+    """AdamW over trainable parameters; biases and gains do not decay.
+
+    ValueError for a prefix in options.rates that no trainable parameter has.
+    """
+    trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    for prefix in options.rates:
+        if not any(name.startswith(prefix) for name in trained):
+            raise ValueError(f"no parameter starts with {prefix!r}; there are {sorted(trained)}")
+    groups: dict[tuple[float, float], list[Tensor]] = {}
+    for name, one in trained.items():
+        decay = options.weight_decay if one.ndim > 1 else 0.0
+        rate = options.learning_rate * rate_of(name, options.rates)
+        groups.setdefault((rate, decay), []).append(one)
+    return AdamW(
+        [{"params": ones, "lr": rate, "weight_decay": w} for (rate, w), ones in groups.items()]
+    )
+
+
+def rate_of(name: str, rates: Mapping[str, float]) -> float:
+    """The multiplier of the longest prefix that a parameter's name has, 1 without one."""
+    fitting = [prefix for prefix in rates if name.startswith(prefix)]
+    return rates[max(fitting, key=len)] if fitting else 1.0
+
+
+def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
+    """The share of the peak rate at a step: a line up to 1, then half a cosine down to 0."""
+    warm = max(1, round(warmup * total))
+    if step < warm:
+        return (step + 1) / warm
+    return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
+
+
+def scheduler(optimizer: AdamW, total: int, warmup: float) -> LambdaLR:
+    """Linear warm-up over a share of total steps, then cosine."""
+    return LambdaLR(optimizer, partial(warm_up_then_cosine, total=total, warmup=warmup))
+
+
+class Average:
+    """An exponential moving average of a model's trainable parameters."""
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.steps = 0
+        self.parameters = dict(one for one in model.named_parameters() if one[1].requires_grad)
+        self.mean = {name: one.detach().clone() for name, one in self.parameters.items()}
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Take the parameters of a step in; early steps count more, so the start is forgotten."""
+        self.steps += 1
+        decay = min(self.decay, (1 + self.steps) / (10 + self.steps)) if self.decay else 0.0
+        for name, one in self.parameters.items():
+            self.mean[name].lerp_(one, 1 - decay)
+
+    @contextmanager
+    def worn(self) -> Iterator[None]:
+        """The model wears the averages inside, and its own weights again after."""
+        self.swap()
+        try:
+            yield
+        finally:
+            self.swap()
+
+    @torch.no_grad()
+    def swap(self) -> None:
+        """Exchange the parameters and their averages."""
+        for name, one in self.parameters.items():
+            own = one.clone()
+            one.copy_(self.mean[name])
+            self.mean[name] = own

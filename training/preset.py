@@ -1,0 +1,102 @@
+"""What one training is made of: model, objective, optimizer and schedule, from a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from models import registry
+from training.objectives import OBJECTIVES
+from training.optimization import Optimizer, Schedule
+
+PRESETS = Path(__file__).parent / "presets"
+Options = TypeVar("Options")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One training, checked as far as it can be without data."""
+
+    name: str
+    model: str
+    config: dict[str, Any]  # the model's options, without its words: train gives those
+    objective: str
+    objective_options: dict[str, Any]
+    optimizer: Optimizer
+    schedule: Schedule
+    splits: tuple[str, ...]
+
+    def described(self) -> dict[str, Any]:
+        """Plain values, for run.json and to tell one training from another."""
+        return asdict(self)
+
+    def with_epochs(self, epochs: int | None) -> Preset:
+        """The same with another number of epochs, if one is given."""
+        schedule = replace(self.schedule, epochs=epochs) if epochs else self.schedule
+        return replace(self, schedule=schedule)
+
+
+def names() -> list[str]:
+    """The presets that ship."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def read(preset: str) -> Preset:
+    """The preset of a name, or of a path that ends in .toml.
+
+    Raises LookupError where there is none, ValueError for an option that nothing knows.
+    """
+    path = Path(preset) if preset.endswith(".toml") else PRESETS / f"{preset}.toml"
+    if not path.is_file():
+        raise LookupError(
+            f"no preset {preset!r}; there are: {', '.join(names())}, or give a path to a .toml"
+        )
+    try:
+        return parsed(path.stem, tomllib.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, LookupError) as wrong:
+        raise ValueError(f"{path}: {wrong}") from wrong
+
+
+def parsed(name: str, tables: dict[str, Any]) -> Preset:
+    """A preset's tables, each option known to the part it is for."""
+    known = {"model", "objective", "optimizer", "schedule", "splits"}
+    refuse_unknown(tables, known, "the preset")
+    model, objective = dict(tables.get("model", {})), dict(tables.get("objective", {}))
+    if "name" not in model or objective.get("name") not in OBJECTIVES:
+        raise ValueError(f"[model] needs a name, and [objective] one of {', '.join(OBJECTIVES)}")
+    architecture, aim = model.pop("name"), objective.pop("name")
+    config = registry.find("matchers", architecture).Config
+    refuse_unknown(model, {one.name for one in fields(config)}, "[model]")
+    annotations = OBJECTIVES[aim].__annotations__
+    refuse_unknown(objective, annotations.keys() - {"scores", "return"}, "[objective]")
+    return Preset(
+        name=name,
+        model=architecture,
+        config={key: frozen(value) for key, value in model.items()},
+        objective=aim,
+        objective_options=objective,
+        optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
+        splits=tuple(tables.get("splits", ("train",))),
+    )
+
+
+def made(kind: type[Options], options: Mapping[str, Any], where: str) -> Options:
+    """An options dataclass of a preset's table."""
+    refuse_unknown(options, {one.name for one in fields(kind)}, where)  # type: ignore[arg-type]
+    return kind(**options)
+
+
+def refuse_unknown(options: Mapping[str, Any], known: set[str], where: str) -> None:
+    """ValueError that names the options there are, if one is not among them."""
+    unknown = sorted(options.keys() - known)
+    if unknown:
+        raise ValueError(f"{where} does not know {unknown}; it knows {sorted(known)}")
+
+
+def frozen(value: Any) -> Any:
+    """TOML's lists as tuples, which a frozen Config wants."""
+    return tuple(frozen(one) for one in value) if isinstance(value, list) else value

@@ -1,0 +1,181 @@
+"""What one training does from preset to checkpoint: data, cache, loop, and the run's folder."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from models import checkpoint, registry
+from training.cache import cached, digest, file_digest
+from training.data.corpus import Corpus, Example
+from training.data.vocabulary import vocabulary
+from training.evaluation.measure import pixels
+from training.loop import EpochRecord, Pairs, Trainer
+from training.matching import Prepared, TrainableMatcher
+from training.objectives import OBJECTIVES
+from training.preset import Preset
+from training.progress import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a training happens: folders, device, and the seed."""
+
+    out: Path  # the run's folder is made in here
+    cache: Path
+    device: str = "cpu"
+    seed: int = 0
+
+
+def train(
+    preset: Preset,
+    corpus: Corpus,
+    place: Place,
+    *,
+    resume: bool = False,
+    progress: Progress = silent,
+    report: Callable[[EpochRecord], None] | None = None,
+) -> Path:
+    """Train a preset on a corpus; the path of the best epoch's checkpoint.
+
+    The run's folder <out>/<preset>-<seed> gets run.json, last.pt and matcher.safetensors.
+    ValueError if it exists and is not to be resumed, or was made by other options or data.
+    """
+    examples = [example for split in preset.splits for example in corpus.split(split)]
+    validated = corpus.split("val")
+    facts = facts_of(preset, corpus, place.seed)
+    folder = RunFolder(place.out / f"{preset.name}-{place.seed}", facts)
+    folder.claim(resume)
+    torch.manual_seed(place.seed)
+    model = built(preset, examples).to(place.device).eval()
+    matcher = cast(TrainableMatcher, model)
+    pairs = frozen_inputs(matcher, examples, place.cache, progress, "train")
+    validation = frozen_inputs(matcher, validated, place.cache, progress, "val")
+    if isinstance(model, Prepared) and not resume:
+        model.prepare(pairs.images, pairs.sentences)
+    objective = partial(OBJECTIVES[preset.objective], **preset.objective_options)
+    trainer = Trainer(
+        matcher, pairs, objective, preset.optimizer, preset.schedule, place.seed, place.device
+    )
+    if resume:
+        trainer.resume(folder.last())
+    while not trainer.finished:
+        record = trainer.epoch(validation, progress)
+        if trainer.at_best:
+            with trainer.average.worn():
+                folder.keep(preset.model, model, record)
+        folder.tell(trainer)
+        if report:
+            report(record)
+    return folder.best
+
+
+def built(preset: Preset, examples: Sequence[Example]) -> nn.Module:
+    """The preset's model; one whose Config has words gets the examples' vocabulary."""
+    module = registry.find("matchers", preset.model)
+    options = dict(preset.config)
+    if any(one.name == "words" for one in fields(module.Config)):
+        options.setdefault("words", vocabulary(examples))
+    model: nn.Module = module.Model(module.Config(**options))
+    return model
+
+
+def frozen_inputs(
+    matcher: TrainableMatcher,
+    examples: Sequence[Example],
+    folder: Path,
+    progress: Progress,
+    split: str,
+) -> Pairs:
+    """A split's frozen inputs, from the cache or computed into it."""
+    texts = [sentence for example in examples for sentence in example.sentences]
+    images = cached(
+        folder / "images",
+        matcher.image_key(),
+        [example.image for example in examples],
+        [file_digest(example.image) for example in examples],
+        lambda paths: matcher.image_inputs([pixels(path) for path in paths]),
+        progress,
+        f"photos of {split}",
+    )
+    sentences = cached(
+        folder / "sentences",
+        matcher.sentence_key(),
+        texts,
+        [digest(text) for text in texts],
+        matcher.sentence_inputs,
+        progress,
+        f"sentences of {split}",
+    )
+    return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
+
+
+def facts_of(preset: Preset, corpus: Corpus, seed: int) -> dict[str, Any]:
+    """What a run is made of, and so what a resumed one must share."""
+    packages = ("torch", "torchvision", "numpy")
+    return {
+        "preset": preset.described(),
+        "seed": seed,
+        "data": {"name": corpus.name, "digest": corpus.digest()},
+        "versions": {"python": platform.python_version()}
+        | {package: version(package) for package in packages},
+    }
+
+
+class RunFolder:
+    """What a run leaves on disk: run.json, last.pt, and the best epoch's matcher.safetensors."""
+
+    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
+        self.path, self.facts = path, facts
+        self.best = path / "matcher.safetensors"
+
+    def claim(self, resume: bool) -> None:
+        """Make the folder, or see that the run to be resumed is of the same making."""
+        told = self.path / "run.json"
+        if not resume:
+            if (self.path / "last.pt").exists():
+                raise ValueError(f"{self.path} holds a run: resume it or choose another folder")
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.write([])
+            return
+        if not (self.path / "last.pt").is_file():
+            raise LookupError(f"{self.path} holds no run with a finished epoch to resume")
+        before, now = json.loads(told.read_text()), json.loads(json.dumps(self.facts))
+        changed = [key for key in ("preset", "seed", "data") if before[key] != now[key]]
+        if changed:
+            raise ValueError(f"{self.path} was made with another {', '.join(changed)}: start anew")
+
+    def tell(self, trainer: Trainer) -> None:
+        """Write what a resumed run goes on from, and run.json; each whole or not at all."""
+        partial_file = self.path / "last.partial"
+        torch.save(trainer.state(), partial_file)
+        partial_file.replace(self.path / "last.pt")
+        self.write(trainer.history)
+
+    def write(self, history: Sequence[EpochRecord]) -> None:
+        """Write run.json whole or not at all."""
+        told = self.facts | {"epochs": [asdict(record) for record in history]}
+        partial_file = self.path / "run.partial"
+        partial_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        partial_file.replace(self.path / "run.json")
+
+    def keep(self, name: str, model: nn.Module, record: EpochRecord) -> None:
+        """Write the checkpoint of the best epoch so far."""
+        told = self.facts | {"epoch": record.epoch, "validation": record.validation}
+        checkpoint.save(self.best, "matchers", name, model, told)
+
+    def last(self) -> dict[str, Any]:
+        """The state after the last finished epoch."""
+        state: dict[str, Any] = torch.load(
+            self.path / "last.pt", map_location="cpu", weights_only=True
+        )
+        return state
