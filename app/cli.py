@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -61,6 +62,8 @@ def serve(
         if with_sample and photos is None and not engine.catalog.count(home):
             typer.echo("No photos yet, so here is a sample; --no-sample starts without.", err=True)
             _bring_in(engine, DEFAULT_COLLECTION, sample.photos(), settings)
+    # The server passes on the signal that ended it, and what began here must end too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _indexing(photos, settings):
         uvicorn.run(
             create_app(settings, engine), host=settings.host, port=settings.port, access_log=False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
@@ -196,10 +196,11 @@ def links(found: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> l
 
 
 def corners(place: Box | Span) -> Corners | None:
-    """Left, top, right, bottom; None for a span."""
+    """Left, top, right, bottom, without the noise of 32 bits; None for a span."""
     if isinstance(place, Span):
         return None
-    return (place.left, place.top, place.right, place.bottom)
+    left, top, right, bottom = (round(edge, 6) for edge in astuple(place))
+    return left, top, right, bottom
 
 
 def ends(place: Box | Span) -> tuple[int, int] | None:

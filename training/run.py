@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from models import checkpoint, registry
 from training.cache import cached, digest, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.vocabulary import vocabulary
 from training.evaluation.measure import pixels
-from training.loop import EpochRecord, Pairs, Trainer
+from training.loop import EpochRecord, Pairs, Trainer, half_precision
 from training.matching import Prepared, TrainableMatcher
 from training.objectives import OBJECTIVES
 from training.preset import Preset
@@ -58,8 +58,9 @@ def train(
     torch.manual_seed(place.seed)
     model = built(preset, examples).to(place.device).eval()
     matcher = cast(TrainableMatcher, model)
-    pairs = frozen_inputs(matcher, examples, place.cache, progress, "train")
-    validation = frozen_inputs(matcher, validated, place.cache, progress, "val")
+    frozen = Frozen(matcher, place, preset.schedule.precision, progress)
+    pairs = frozen.pairs(examples, "train")
+    validation = frozen.pairs(validated, "val")
     if isinstance(model, Prepared) and not resume:
         model.prepare(pairs.images, pairs.sentences)
     objective = partial(OBJECTIVES[preset.objective], **preset.objective_options)
@@ -70,10 +71,7 @@ def train(
         trainer.resume(folder.last())
     while not trainer.finished:
         record = trainer.epoch(validation, progress)
-        if trainer.at_best:
-            with trainer.average.worn():
-                folder.keep(preset.model, model, record)
-        folder.tell(trainer)
+        folder.tell(trainer, preset.model)
         if report:
             report(record)
     return folder.best
@@ -89,34 +87,47 @@ def built(preset: Preset, examples: Sequence[Example]) -> nn.Module:
     return model
 
 
-def frozen_inputs(
-    matcher: TrainableMatcher,
-    examples: Sequence[Example],
-    folder: Path,
-    progress: Progress,
-    split: str,
-) -> Pairs:
-    """A split's frozen inputs, from the cache or computed into it."""
-    texts = [sentence for example in examples for sentence in example.sentences]
-    images = cached(
-        folder / "images",
-        matcher.image_key(),
-        [example.image for example in examples],
-        [file_digest(example.image) for example in examples],
-        lambda paths: matcher.image_inputs([pixels(path) for path in paths]),
-        progress,
-        f"photos of {split}",
-    )
-    sentences = cached(
-        folder / "sentences",
-        matcher.sentence_key(),
-        texts,
-        [digest(text) for text in texts],
-        matcher.sentence_inputs,
-        progress,
-        f"sentences of {split}",
-    )
-    return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A matcher's frozen part, whose outputs are kept in the cache."""
+
+    matcher: TrainableMatcher
+    place: Place
+    precision: str
+    progress: Progress = silent
+
+    def pairs(self, examples: Sequence[Example], split: str) -> Pairs:
+        """A split's frozen inputs, from the cache or computed into it."""
+        texts = [sentence for example in examples for sentence in example.sentences]
+        images = cached(
+            self.place.cache / "images",
+            f"{self.precision} {self.matcher.image_key()}",
+            [example.image for example in examples],
+            [file_digest(example.image) for example in examples],
+            self.image_inputs,
+            self.progress,
+            f"photos of {split}",
+        )
+        sentences = cached(
+            self.place.cache / "sentences",
+            f"{self.precision} {self.matcher.sentence_key()}",
+            texts,
+            [digest(text) for text in texts],
+            self.sentence_inputs,
+            self.progress,
+            f"sentences of {split}",
+        )
+        return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
+
+    def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
+        """The frozen part of photos."""
+        photos = [pixels(path) for path in paths]
+        with half_precision(self.place.device, self.precision):
+            return self.matcher.image_inputs(photos)
+
+    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+        """The frozen part of sentences, always in full precision: it is cheap."""
+        return self.matcher.sentence_inputs(texts)
 
 
 def facts_of(preset: Preset, corpus: Corpus, seed: int) -> dict[str, Any]:
@@ -154,8 +165,11 @@ class RunFolder:
         if changed:
             raise ValueError(f"{self.path} was made with another {', '.join(changed)}: start anew")
 
-    def tell(self, trainer: Trainer) -> None:
-        """Write what a resumed run goes on from, and run.json; each whole or not at all."""
+    def tell(self, trainer: Trainer, name: str) -> None:
+        """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json."""
+        if trainer.at_best:
+            with trainer.average.worn():
+                self.keep(name, trainer.module, trainer.history[-1])
         partial_file = self.path / "last.partial"
         torch.save(trainer.state(), partial_file)
         partial_file.replace(self.path / "last.pt")
@@ -169,7 +183,7 @@ class RunFolder:
         partial_file.replace(self.path / "run.json")
 
     def keep(self, name: str, model: nn.Module, record: EpochRecord) -> None:
-        """Write the checkpoint of the best epoch so far."""
+        """Write the checkpoint of an epoch."""
         told = self.facts | {"epoch": record.epoch, "validation": record.validation}
         checkpoint.save(self.best, "matchers", name, model, told)
 

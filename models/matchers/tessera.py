@@ -54,8 +54,9 @@ class Model(BagMatcher):
         self.config = config
         self.dimension = config.embedding
         C = self.sight.channels
+        self.finest = C // len(config.sizes)  # regions are seen at the largest size alone
         self.photo = RegionEncoder(C, config.embedding, config.photo_dropout)
-        self.regions = RegionEncoder(C, config.embedding, config.region_dropout)
+        self.regions = RegionEncoder(self.finest, config.embedding, config.region_dropout)
         # Regions start by adding nothing, so training starts from one vector a photo.
         nn.init.zeros_(self.regions.project.weight)
         nn.init.zeros_(self.regions.project.bias)
@@ -84,7 +85,7 @@ class Model(BagMatcher):
         """v_0 = f, v_i = f + l_i: (K, R, D)."""
         x = self.standardize(inputs.vectors.to(self.project.weight.device))  # (K, R, C)
         f = F.normalize(self.photo(x[:, :1]).float(), dim=-1)  # (K, 1, D)
-        added = self.config.region_scale * self.regions(x[:, 1:]).float()  # (K, R - 1, D)
+        added = self.config.region_scale * self.regions(x[:, 1:, -self.finest :]).float()  # (K, R - 1, D)
         vectors = self.log_scale.exp() * torch.cat([f, f + added], dim=1)
         return PaddedBags(vectors, inputs.mask.to(vectors.device))
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
+import httpx2
 import pytest
 from typer.testing import CliRunner
 
@@ -166,7 +164,7 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
 def listed(port: int) -> list[str] | None:
     """The ids that a server lists; None while it does not answer."""
     try:
-        with urlopen(f"http://127.0.0.1:{port}/items", timeout=60) as answer:
-            return [item["id"] for item in json.loads(answer.read())["items"]]
-    except URLError:
+        answer = httpx2.get(f"http://127.0.0.1:{port}/items", timeout=60)
+    except httpx2.ConnectError:
         return None
+    return [item["id"] for item in answer.json()["items"]]

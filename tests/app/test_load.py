@@ -5,12 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -18,33 +16,23 @@ from app.engine import Engine
 from app.errors import Unavailable
 from app.gate import Gate
 
-Png = Callable[..., bytes]
-JSON = {"Content-Type": "application/json"}
-
-
-def post(address: str, body: object, **headers: str) -> dict:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    with urlopen(Request(address, data, JSON | headers), timeout=60) as answer:
-        return json.loads(answer.read().splitlines()[-1])
-
 
 def test_clients_search_while_others_write(address: str) -> None:
-    def write(number: int) -> str:
-        item = {"sentences": [f"red {number}"]}
-        data = json.dumps(item).encode()
-        sent = Request(f"{address}/items/{number}", data, JSON, method="PUT")
-        with urlopen(sent, timeout=60) as answer:
-            return json.loads(answer.read())["id"]
+    with httpx2.Client(base_url=address, timeout=60) as client, ThreadPoolExecutor(8) as pool:
 
-    def search(_: int) -> list[float]:
-        answer = post(f"{address}/search/text", {"text": "red", "limit": 100})
-        return [hit["score"] for hit in answer["hits"]]
+        def write(number: int) -> str:
+            item = {"sentences": [f"red {number}"]}
+            return client.put(f"/items/{number}", json=item).json()["id"]
 
-    with ThreadPoolExecutor(8) as pool:
+        def search(_: int) -> list[float]:
+            body = {"text": "red", "limit": 100}
+            hits = client.post("/search/text", json=body).json()["hits"]
+            return [hit["score"] for hit in hits]
+
         written, searched = pool.map(write, range(30)), pool.map(search, range(30))
         assert sorted(map(int, written)) == list(range(30))
         assert all(scores == sorted(scores, reverse=True) for scores in searched)
-    assert len(search(0)) == 30
+        assert len(search(0)) == 30
 
 
 def test_status_lines_come_while_lines_are_still_sent(address: str) -> None:
@@ -117,13 +105,12 @@ def test_request_beyond_the_queue_is_told_when_to_come_again(
         return embed(texts)
 
     monkeypatch.setattr(engine.matcher, "embed_sentences", slow)
+    path, body = f"{address}/search/image", {"text": "red"}
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(post, f"{address}/search/image", {"text": "red"})
+        first = pool.submit(httpx2.post, path, json=body, timeout=60)
         assert entered.wait(60)
-        with pytest.raises(HTTPError) as refused:
-            post(f"{address}/search/image", {"text": "red"})
+        refused = httpx2.post(path, json=body, timeout=60)
         leave.set()
-        assert first.result()["hits"] == []
-    assert refused.value.code == 503
-    assert refused.value.headers["retry-after"] == "1"
-    refused.value.close()
+        assert first.result().json()["hits"] == []
+    assert refused.status_code == 503
+    assert refused.headers["retry-after"] == "1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -149,10 +150,8 @@ def test_damaged_files_decode_or_are_refused(form: str, data: st.DataObject) -> 
     whole = bytearray(encoded(gradient(), form))
     for _ in range(data.draw(st.integers(1, 8))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    try:
+    with suppress(ImageError):
         assert decode(bytes(whole), most_pixels=10**6).pixels.shape[0] == 3
-    except ImageError as refused:
-        assert str(refused)
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ from models.types import FragmentBag
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence
 from training.evaluation.grounding import Grounding, Outcome, grounding, judge
-from training.evaluation.retrieval import Retrieval, retrieval
+from training.evaluation.retrieval import Floats, Retrieval, retrieval
 from training.evaluation.scores import score_matrix
 from training.progress import Progress, silent
 
@@ -50,33 +51,39 @@ def measure(
     """
     began = time.perf_counter()
     texts = [sentence for example in examples for sentence in example.sentences]
-    owners = [number for number, example in enumerate(examples) for _ in example.sentences]
+    paths = [example.image for example in examples]
     images = embedded(
-        lambda part: matcher.embed_images([pixels(one.image) for one in part]),
-        examples,
+        lambda part: matcher.embed_images([pixels(path) for path in part]),
+        paths,
         progress,
         "photos",
     )
     grounded = [list((boxes or {}).get(example.image.name, ())) for example in examples]
     extra = {one.text for sentences in grounded for one in sentences} - set(texts)
     said = list(dict.fromkeys(texts)) + sorted(extra)
-    bags = embedded(matcher.embed_sentences, said, progress, "sentences")
-    by_text = dict(zip(said, bags, strict=True))
-    scores = score_matrix(
-        [bag.vectors for bag in images],
-        [by_text[text].vectors for text in texts],
-        matcher.score,
-        device,
-        progress,
-    )
-    outcomes = judged(images, grounded, by_text)
+    spoken = embedded(matcher.embed_sentences, said, progress, "sentences")
+    bags = dict(zip(said, spoken, strict=True))
+    scored = partial(score_matrix, score=matcher.score, device=device, progress=progress)
+    outcomes = judged(images, grounded, bags)
     return Measured(
         images=len(images),
         sentences=len(texts),
-        retrieval=retrieval(scores, owners),
+        retrieval=ranked(images, [bags[text] for text in texts], examples, scored),
         grounding=grounding(outcomes) if outcomes else None,
         seconds=time.perf_counter() - began,
     )
+
+
+def ranked(
+    images: Sequence[FragmentBag],
+    sentences: Sequence[FragmentBag],
+    examples: Sequence[Example],
+    scored: Callable[[Sequence[Tensor], Sequence[Tensor]], Floats],
+) -> Retrieval:
+    """Retrieval among all photos' and all sentences' bags."""
+    scores = scored([bag.vectors for bag in images], [bag.vectors for bag in sentences])
+    owners = [number for number, example in enumerate(examples) for _ in example.sentences]
+    return retrieval(scores, owners)
 
 
 def embedded(
