@@ -1,0 +1,59 @@
+# What one types: run, test, lock, and the slower measurements.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
+
+.PHONY: help run test check format test-slow test-gpu coverage lock train results clean
+
+help:  ## Say what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it
+	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(PORT),--port $(PORT))
+
+test: check  ## Format, lint, types, imports and the normal tests
+	$(BIN)/pytest -m "not slow and not gpu"
+
+check: $(VENV)/test.stamp  ## Format, lint, types and import contracts
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/test.stamp  ## Put the code in form
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+test-slow: $(VENV)/test.stamp  ## The tests that take minutes
+	$(BIN)/pytest -m "slow and not gpu" --timeout 3600
+
+test-gpu: $(VENV)/test.stamp  ## The tests that need a CUDA device
+	$(BIN)/pytest -m gpu --timeout 3600
+
+coverage: $(VENV)/test.stamp  ## The normal tests, and the lines and branches they miss
+	$(BIN)/pytest -m "not slow and not gpu" --cov --cov-report=term-missing:skip-covered
+
+lock: $(VENV)/uv.stamp  ## Pin every dependency anew, for all platforms
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev \
+	  --no-annotate --no-header --upgrade --output-file requirements.lock pyproject.toml
+
+clean:  ## Remove the environment and caches, never data
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+$(VENV)/uv.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Tessera needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { echo "On Debian: apt install python3-venv"; exit 1; }
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
+	@touch $@
+
+$(VENV)/run.stamp: requirements.lock pyproject.toml | $(VENV)/uv.stamp
+	@echo "Installing pinned dependencies (about 3 GB to download the first time) ..."
+	$(UV) --editable .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/run.stamp
+	$(UV) --group dev
+	@touch $@
