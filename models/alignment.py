@@ -24,9 +24,7 @@ def links(image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
     best = (sentence.vectors @ image.vectors.T).max(dim=1)  # (T,)
     return tuple(
         Link(fragment, int(region), float(similarity))
-        for fragment, (similarity, region) in enumerate(
-            zip(best.values, best.indices, strict=True)
-        )
+        for fragment, (similarity, region) in enumerate(zip(best.values, best.indices, strict=True))
     )
 
 
@@ -56,9 +54,9 @@ def decode_chain(similarity: Tensor, beta: float) -> list[int]:
 def decode_phrases(image: FragmentBag, sentence: FragmentBag, beta: float) -> tuple[Phrase, ...]:
     """The contiguous phrases of a sentence and the region of each, by chain decoding.
 
-    The fragment that stands for the whole sentence takes no part: it is not in the chain.
+    A fragment that stands for the whole sentence is no link of the chain, unless it is alone.
     """
-    words = [i for i, label in enumerate(sentence.labels) if label != WHOLE_SENTENCE]
+    words = [i for i, label in enumerate(sentence.labels) if label != WHOLE_SENTENCE] or [0]
     similarity = sentence.vectors[words] @ image.vectors.T  # (T, R)
     regions = decode_chain(similarity, beta)
     phrases: list[Phrase] = []

@@ -43,7 +43,9 @@ class SameConv(nn.Conv2d):
         return super().forward(x)
 
 
-def convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+def convolution(
+    inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
+) -> list[nn.Module]:
     """A convolution and its batch norm, with the packaged weights' epsilon."""
     return [SameConv(inputs, outputs, kernel, stride, groups), nn.BatchNorm2d(outputs, eps=1e-3)]
 
@@ -81,11 +83,11 @@ class Lite0(nn.Module):
                 inputs = outputs
         layers += [*convolution(inputs, self.channels, 1), nn.ReLU6()]
         self.layers = nn.Sequential(*layers)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.to(memory_format=torch.channels_last)
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Feature maps of uint8 or float photos with values 0–255, (B, 3, S, S)."""
-        scaled = (pixels.to(self.layers[0].weight.dtype) - 127.0) / 128.0
+        scaled = (pixels.to(next(self.parameters()).dtype) - 127.0) / 128.0
         maps: Tensor = self.layers(scaled.contiguous(memory_format=torch.channels_last))
         return maps
 
@@ -106,7 +108,7 @@ def fold(network: Lite0) -> Lite0:
     for module in network.modules():
         if isinstance(module, nn.Sequential):
             for name, (layer, after) in enumerate(pairwise(module)):
-                if isinstance(after, nn.BatchNorm2d):
+                if isinstance(layer, nn.Conv2d) and isinstance(after, nn.BatchNorm2d):
                     module[name] = fuse_conv_bn_eval(layer, after)
                     module[name + 1] = nn.Identity()
     return network
@@ -121,17 +123,16 @@ def lite0_weights() -> Path:
 
 
 class TorchvisionBackbone(nn.Module):
-    """Any torchvision classifier without its head, with weights from torchvision's own hub."""
+    """A convolutional torchvision classifier without its head, weights from torchvision's hub."""
+
+    mean: Tensor
+    deviation: Tensor
 
     def __init__(self, name: str, weights: str | None) -> None:
         super().__init__()
-        from torchvision import models as zoo  # seconds to import, and seldom needed
-
-        classifier = zoo.get_model(name, weights=weights)
-        trunk = getattr(classifier, "features", None)
-        self.trunk = trunk or nn.Sequential(*list(classifier.children())[:-2])
+        self.trunk = torchvision_trunk(name, weights).eval()
         with torch.inference_mode():
-            self.channels = self.trunk.eval()(torch.zeros(1, 3, 64, 64)).shape[1]
+            self.channels: int = self.trunk(torch.zeros(1, 3, 64, 64)).shape[1]
         self.register_buffer("mean", torch.tensor([123.675, 116.28, 103.53]).view(1, 3, 1, 1))
         self.register_buffer("deviation", torch.tensor([58.395, 57.12, 57.375]).view(1, 3, 1, 1))
 
@@ -139,6 +140,25 @@ class TorchvisionBackbone(nn.Module):
         """Feature maps (B, C, h, w) of photos with values 0–255, (B, 3, S, S)."""
         maps: Tensor = self.trunk((pixels - self.mean) / self.deviation)
         return maps
+
+
+def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
+    """The layers of a torchvision classifier that make feature maps (B, C, h, w)."""
+    from torchvision import models as zoo  # seconds to import, and seldom needed
+
+    if name not in zoo.list_models(module=zoo):
+        raise ValueError(
+            f"no backbone {name!r}: use lite0, or as resnet50 a torchvision classifier"
+        )
+    known = zoo.get_model_weights(name).__members__
+    if weights is not None and weights not in known:
+        raise ValueError(f"{name} has no weights {weights!r}; there are: {', '.join(known)}")
+    layers: dict[str, nn.Module] = dict(zoo.get_model(name, weights=weights).named_children())
+    if "features" in layers and "norm" not in layers:
+        return layers["features"]
+    if list(layers)[-2:] == ["avgpool", "fc"]:
+        return nn.Sequential(*list(layers.values())[:-2])
+    raise ValueError(f"{name} makes no feature maps before its head; use lite0 or resnet50")
 
 
 def load(name: str) -> Lite0 | TorchvisionBackbone:
@@ -156,9 +176,9 @@ def squash(images: Sequence[Tensor], size: int) -> Tensor:
     """Resize uint8 photos (3, H, W) of any shapes to one batch (B, 3, size, size), antialiased."""
     return torch.cat(
         [
-            F.interpolate(
-                image[None].float(), (size, size), mode="bicubic", antialias=True
-            ).clamp(0, 255)
+            F.interpolate(image[None].float(), (size, size), mode="bicubic", antialias=True).clamp(
+                0, 255
+            )
             for image in images
         ]
     )

@@ -55,13 +55,15 @@ def save(path: Path, kind: str, name: str, model: nn.Module, facts: dict[str, An
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     save_file(state, partial, metadata={"tessera": json.dumps(described, sort_keys=True)})
+    partial.chmod(0o644)  # safetensors writes for its owner alone
     partial.replace(path)
 
 
 def load(path: Path, device: str = "cpu") -> Checkpoint:
     """Rebuild a model from its checkpoint, ready to answer (evaluation mode).
 
-    Raises LookupError for a missing file, ValueError for one that is no Tessera checkpoint.
+    Raises LookupError for a missing file or model, ValueError for a file that is no checkpoint
+    of this Tessera.
     """
     if not path.is_file():
         raise LookupError(f"no checkpoint at {path}; `tessera models` lists the ones that ship")
@@ -73,26 +75,32 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
         raise ValueError(f"{path} is not a safetensors file: {broken}") from broken
     if described is None:
         raise ValueError(f"{path} holds tensors but no Tessera description; train it with tessera")
-    module = registry.find(described["kind"], described["name"])
-    model = module.Model(module.Config(**described["config"]))
+    try:
+        kind, name, facts = described["kind"], described["name"], described["facts"]
+        module = registry.find(kind, name)
+        config = module.Config(**described["config"])
+    except (KeyError, TypeError) as unknown:
+        raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
+    model = module.Model(config)
     restore(model, state)
-    model.eval().to(device)
-    return Checkpoint(
-        described["kind"], described["name"], model, fingerprint(path), described["facts"]
-    )
+    return Checkpoint(kind, name, model.eval().to(device), fingerprint(path), facts)
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
-    """Put trained weights back; every one must be there, and none more."""
-    wanted = trained_state(model).keys()
-    if wanted != state.keys():
+    """Put trained weights back; every one must be there and fit, and none more."""
+    wanted = {key: value.shape for key, value in trained_state(model).items()}
+    if wanted.keys() != state.keys():
         raise ValueError(
-            f"the checkpoint lacks {sorted(wanted - state.keys())[:3]} "
-            f"and has {sorted(state.keys() - wanted)[:3]} that the model does not know"
+            f"the checkpoint lacks {sorted(wanted.keys() - state.keys())[:3]} "
+            f"and has {sorted(state.keys() - wanted.keys())[:3]} that the model does not know"
         )
+    for key, shape in wanted.items():
+        if state[key].shape != shape:
+            raise ValueError(f"{key} is {[*state[key].shape]}; the model wants {[*shape]}")
     with torch.no_grad():
-        model.load_state_dict({k: v.float() if v.is_floating_point() else v
-                               for k, v in state.items()}, strict=False)
+        model.load_state_dict(
+            {k: v.float() if v.is_floating_point() else v for k, v in state.items()}, strict=False
+        )
 
 
 def fingerprint(path: Path) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from models import backbones
 from models.parsing import parse
 from models.proposals import Windows
-from models.regions import BATCH, RegionFeatures, Standardize
+from models.regions import BATCH, RegionFeatures
 from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags, ParsedSentence, Span
 
 SENTENCES = 64  # sentences in one pass
@@ -33,7 +33,6 @@ class BagMatcher(nn.Module):
         super().__init__()
         network = backbones.load(backbone).requires_grad_(False)
         self.sight = RegionFeatures(network, network.channels, sizes)
-        self.standardize = Standardize(self.sight.channels)
         self.proposer = Windows()
         self.backbone = backbone
 
@@ -42,10 +41,6 @@ class BagMatcher(nn.Module):
         super().train(mode)
         self.sight.eval()
         return self
-
-    def prepare(self, images: Sequence[Tensor], sentences: Sequence[Tensor]) -> None:  # noqa: ARG002 - the contract's
-        """Measure the statistics of train's image inputs."""
-        self.standardize.fit(images)
 
     def image_inputs(self, images: Sequence[Tensor]) -> list[Tensor]:
         """CNN features of the regions, (R, C), of each uint8 photo (3, H, W)."""
@@ -66,7 +61,7 @@ class BagMatcher(nn.Module):
 
     @abstractmethod
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (K, R, D) of standardized or raw inputs (K, R, C)."""
+        """Fragments (K, R, D) of inputs (K, R, C)."""
 
     @abstractmethod
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:

@@ -16,12 +16,12 @@ class Proposer(Protocol):
     """Finds boxes; a learned detector fits behind this as well as fixed windows."""
 
     def propose(self, maps: Tensor) -> Tensor:
-        """Boxes (K, R, 4) as fractions of the photo, the whole frame first, of maps (K, C, h, w)."""
+        """Boxes (K, R, 4), fractions of the photo, the whole frame first, of maps (K, C, h, w)."""
         ...
 
 
 def grid(count: int, size: float) -> list[Box]:
-    """count × count overlapping squares of one size, row by row, that cover the frame."""
+    """Overlapping squares, count × count of one size, row by row, that cover the frame."""
     starts = [step * (1 - size) / (count - 1) for step in range(count)]
     return [Box(left, top, left + size, top + size) for top in starts for left in starts]
 

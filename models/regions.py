@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +20,8 @@ def pool(maps: Tensor, boxes: Tensor) -> Tensor:
     K, C, h, w = maps.shape
     scaled = boxes * boxes.new_tensor([w, h, w, h])  # (K, R, 4) in map cells
     pooled = roi_align(maps, list(scaled), output_size=1, sampling_ratio=-1, aligned=True)
-    return pooled.view(K, boxes.shape[1], C)
+    features: Tensor = pooled.view(K, boxes.shape[1], C)
+    return features
 
 
 class RegionFeatures(nn.Module):
@@ -63,7 +64,7 @@ class Standardize(nn.Module):
         return F.normalize(features.float().clamp(min=0).sqrt(), dim=-1)
 
     @torch.no_grad()
-    def fit(self, features: Sequence[Tensor]) -> None:
+    def fit(self, features: Iterable[Tensor]) -> None:
         """Measure mean and deviation over training features, each (R, C), one pass."""
         count, total, squares = 0, torch.zeros_like(self.mean), torch.zeros_like(self.mean)
         for each in features:
@@ -84,15 +85,20 @@ class Standardize(nn.Module):
 class RegionEncoder(nn.Module):
     """v_i = W_m CNN(I_b) + b_m        (Karpathy & Fei-Fei 2015, eq. 1).
 
-    Shapes: features (K, R, C) give (K, R, D).
+    Shapes: features (…, C) give (…, D). Features are standardized first: `fit` measures how.
     """
 
     def __init__(self, features: int, embedding: int, dropout: float) -> None:
         super().__init__()
+        self.standardize = Standardize(features)
         self.dropout = nn.Dropout(dropout)
         self.project = nn.Linear(features, embedding)
 
+    def fit(self, features: Iterable[Tensor]) -> None:
+        """Measure training features, each (R, C)."""
+        self.standardize.fit(features)
+
     def forward(self, features: Tensor) -> Tensor:
-        """Embed standardized CNN features of boxes."""
-        embedded: Tensor = self.project(self.dropout(features))
+        """Embed CNN features of boxes."""
+        embedded: Tensor = self.project(self.dropout(self.standardize(features)))
         return embedded

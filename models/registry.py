@@ -53,6 +53,8 @@ class Captioner(Protocol):
 
 def names(kind: str) -> list[str]:
     """The models of a kind ("matchers" or "captioners"), in alphabetical order."""
+    if kind not in KINDS:
+        raise LookupError(f"no kind of model {kind!r}; there are: {', '.join(KINDS)}")
     package = importlib.import_module(f"models.{kind}")
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 

@@ -182,9 +182,9 @@ class PackedLayer(nn.Module):
     Sentences of a batch differ in length so much that this halves the time of a step.
     """
 
-    def __init__(self, layer: nn.Module, dropout: float) -> None:
+    def __init__(self, layer: Any, dropout: float) -> None:
         super().__init__()
-        attention: Any = layer.attention
+        attention = layer.attention
         self.heads = MINILM_HEADS
         self.query, self.key = attention.self.query, attention.self.key
         self.value, self.mix = attention.self.value, attention.output.dense
@@ -209,4 +209,4 @@ class PackedLayer(nn.Module):
         """Tokens (N, H) back at their places, split into heads: (L, heads, T, H / heads)."""
         placed = tokens.new_zeros(*mask.shape, tokens.shape[-1])
         placed[mask] = tokens
-        return placed.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return placed.view(*mask.shape, self.heads, -1).transpose(1, 2)

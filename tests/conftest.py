@@ -76,6 +76,12 @@ class OneSentence:
         return [[Caption(one, -float(rank)) for rank in range(count)] for one in said]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Small tensors spend their time waking threads: one is many times as fast as two."""
+    torch.set_num_threads(1)
+
+
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     matcher = Checkpoint("matchers", "colours", Colours(), "c0104a5000000000", {})

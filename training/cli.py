@@ -1,4 +1,4 @@
-"""The commands of training: train, evaluate, and scenes."""
+"""The commands of training: train, train-captioner, evaluate, report, scenes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from models import checkpoint
+from training import captioning, progress, report, run
 from training import preset as presets
-from training import progress, run
 from training.data import entities, folders, synthetic
 from training.evaluation.measure import Measured, measure
 from training.loop import EpochRecord
+from training.report import slashed
+
+FEATURES = Path(".tessera/features")
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
 
 Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
 Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not beside.")]
+Cache = Annotated[Path, typer.Option(help="Frozen features are kept in here.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
 
 
@@ -33,9 +37,7 @@ def train(
     data: Data,
     images: Images = None,
     out: Annotated[Path, typer.Option(help="Runs are kept in here.")] = Path("runs"),
-    cache: Annotated[Path, typer.Option(help="Frozen features are kept in here.")] = Path(
-        ".tessera/features"
-    ),
+    cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
     epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the preset's.")] = None,
@@ -60,7 +62,7 @@ def train(
 
 @app.command()
 def evaluate(
-    matcher: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")],
+    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")],
     data: Data,
     images: Images = None,
     split: str = "val",
@@ -70,28 +72,74 @@ def evaluate(
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
     device: Device = "cpu",
 ) -> None:
-    """Measure retrieval, and grounding where there are true boxes, on a split.
+    """Measure a checkpoint on a split: retrieval and grounding, or captions.
 
     Example: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        loaded = checkpoint.load(matcher, device)
-        if loaded.kind != "matchers":
-            raise ValueError(f"{matcher} is one of the {loaded.kind}; evaluate wants a matcher")
+        loaded = checkpoint.load(file, device)
         corpus = folders.read(data, images)
-        file = boxes or entities.find(data if data.is_dir() else data.parent)
-        measured = measure(
-            loaded.model,
-            corpus.split(split),
-            entities.read(file) if file else None,
-            progress.on(console),
-            device,
-        )
-    Console().print(table(measured, f"{loaded.name} {loaded.fingerprint}, {corpus.name} {split}"))
+        examples, watch = corpus.split(split), progress.on(console)
+        told: dict[str, Any] = {"checkpoint": loaded.fingerprint, "name": loaded.name}
+        told |= {"data": corpus.name, "split": split, "seed": loaded.facts.get("seed")}
+        if loaded.kind == "captioners":
+            score = captioning.evaluate(loaded.model, examples, progress=watch)
+            Console().print(f"BLEU-1 to 4: {slashed(score.scores)}")
+            told |= {"bleu": score.scores}
+        else:
+            found = boxes or entities.find(data if data.is_dir() else data.parent)
+            truth = entities.read(found) if found else None
+            measured = measure(loaded.model, examples, truth, watch, device)
+            Console().print(
+                table(measured, f"{loaded.name} {loaded.fingerprint}, {corpus.name} {split}")
+            )
+            preset = loaded.facts.get("preset", {}).get("name", loaded.name)
+            told |= {"preset": preset} | asdict(measured)
     if json_file:
-        told = {"checkpoint": loaded.fingerprint, "data": corpus.name, "split": split}
-        json_file.write_text(json.dumps(told | asdict(measured), indent=2) + "\n")
+        json_file.parent.mkdir(parents=True, exist_ok=True)
+        json_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+
+
+@app.command(name="report")
+def write_report(
+    measurements: Annotated[Path, typer.Argument(help="Folder of evaluate's --json files.")],
+    out: Annotated[Path, typer.Argument(help="The Markdown file to write.")],
+) -> None:
+    """Write the table of results from stored measurements.
+
+    Example: tessera report docs/measurements docs/results.md
+    """
+    with plain_errors(Console(stderr=True)):
+        out.write_text(report.report(*report.read(measurements)), encoding="utf-8")
+
+
+@app.command()
+def train_captioner(
+    data: Data,
+    out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
+    images: Images = None,
+    cache: Cache = FEATURES,
+    seed: int = 0,
+    device: Device = "cpu",
+) -> None:
+    """Train a captioner, and measure it on split val.
+
+    Example: tessera train-captioner captioner.safetensors --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        score = captioning.train(
+            folders.read(data, images),
+            out,
+            cache,
+            captioning.Recipe(),
+            seed=seed,
+            device=device,
+            progress=progress.on(console),
+            report=console.print,
+        )
+    typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.scores)}")
 
 
 @app.command()

@@ -56,8 +56,8 @@ class TrainableMatcher(Matcher, Protocol):
 
 @runtime_checkable
 class Prepared(Protocol):
-    """A matcher that wants statistics of train's frozen inputs before its first step."""
+    """A matcher that wants statistics of train's photos before its first step."""
 
-    def prepare(self, images: Sequence[Tensor], sentences: Sequence[Tensor]) -> None:
-        """See the inputs of train; called once, before training and not on resuming."""
+    def prepare(self, images: Sequence[Tensor]) -> None:
+        """See the image inputs of train; called once, before training and not on resuming."""
         ...

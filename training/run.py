@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from models import checkpoint, registry
 from training.cache import cached, digest, file_digest
 from training.data.corpus import Corpus, Example
-from training.data.vocabulary import vocabulary
+from training.data.vocabulary import frequencies, vocabulary
 from training.evaluation.measure import pixels
 from training.loop import EpochRecord, Pairs, Trainer, half_precision
 from training.matching import Prepared, TrainableMatcher
@@ -62,7 +62,7 @@ def train(
     pairs = frozen.pairs(examples, "train")
     validation = frozen.pairs(validated, "val")
     if isinstance(model, Prepared) and not resume:
-        model.prepare(pairs.images, pairs.sentences)
+        model.prepare(pairs.images)
     objective = partial(OBJECTIVES[preset.objective], **preset.objective_options)
     trainer = Trainer(
         matcher, pairs, objective, preset.optimizer, preset.schedule, place.seed, place.device
@@ -78,11 +78,13 @@ def train(
 
 
 def built(preset: Preset, examples: Sequence[Example]) -> nn.Module:
-    """The preset's model; one whose Config has words gets the examples' vocabulary."""
+    """The preset's model; what its Config wants to know of words comes from the examples."""
     module = registry.find("matchers", preset.model)
     options = dict(preset.config)
-    if any(one.name == "words" for one in fields(module.Config)):
-        options.setdefault("words", vocabulary(examples))
+    wanted = {one.name for one in fields(module.Config)} - options.keys()
+    for name, count in (("words", vocabulary), ("frequencies", frequencies)):
+        if name in wanted:
+            options[name] = count(examples)
     model: nn.Module = module.Model(module.Config(**options))
     return model
 

@@ -65,9 +65,13 @@ export function photo(picture, width, height) {
   return make("div", { className: "stage" }, frame);
 }
 
-/** One button on a photo for each different box; links that chose the same box share it. */
+/**
+ * One button on a photo for each different box; links that chose the same box share it. The box of
+ * the link that gave most is outlined before anybody points at anything.
+ */
 export function putBoxes(stage, links, keys) {
   const frame = stage.firstChild;
+  const most = Math.max(...links.map((link) => link.similarity));
   for (const [position, { box, label }] of links.entries()) {
     const place = box.join();
     const there = frame.querySelector(`[data-place="${place}"]`);
@@ -75,6 +79,7 @@ export function putBoxes(stage, links, keys) {
     button.dataset.place = place;
     button.dataset.lights = `${button.dataset.lights ?? ""} ${keys[position]}`.trim();
     button.ariaLabel = there ? `${there.ariaLabel}, ${label}` : `Part of the photo for ${label}`;
+    if (links[position].similarity === most) button.classList.add("best");
     if (!there) frame.append(button);
   }
   arrows(frame);

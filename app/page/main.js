@@ -124,7 +124,8 @@ async function answerWords(text, signal) {
   if (answer.hits.length === 0) return nothing();
   const { fragments, notes } = answer.query;
   query.className = "strip";
-  query.replaceChildren(queryWords(fragments, text));
+  const hint = "Point at a word to light what it matched in every photo.";
+  query.replaceChildren(queryWords(fragments, text), make("p", { className: "hint" }, hint));
   query.hidden = false;
   results.replaceChildren(grow(answer, text, next));
   status.textContent = [count(answer.hits.length, "photo"), ...notes].join(". ");

@@ -35,7 +35,8 @@ class Config:
     attention: int = 256
     dropout: float = 0.5
     sight_dropout: float = 0.3
-    longest: int = 20
+    longest: int = 20  # words of a caption
+    shortest: int = 5  # of a photo unlike all that it learnt from, it else says "A toy"
 
 
 class Language(nn.Module):
@@ -145,7 +146,7 @@ class Model(nn.Module):
     def captions(self, inputs: Sequence[Tensor], beam: int, count: int) -> list[list[Caption]]:
         """The same from image_inputs; sentences are ranked by their probability."""
         step, state = self.start(inputs)
-        limits = Limits(self.config.longest, shortest=1, never=(UNKNOWN,))
+        limits = Limits(self.config.longest, self.config.shortest, never=(UNKNOWN,))
         found = decoding.beam(step, state, limits, width=beam)
         return [
             [Caption(self.text(one.words), one.log_probability) for one in best[:count]]

@@ -41,9 +41,16 @@ class Model(BagMatcher):
         self.vocabulary = Vocabulary(config.words)
         self.regions = RegionEncoder(self.sight.channels, config.embedding, config.dropout)
         self.words = BRNN(
-            len(self.vocabulary), config.word_vector, config.hidden, config.embedding,
+            len(self.vocabulary),
+            config.word_vector,
+            config.hidden,
+            config.embedding,
             config.dropout,
         )
+
+    def prepare(self, images: Sequence[Tensor]) -> None:
+        """Measure train's regions."""
+        self.regions.fit(images)
 
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
         """Word indices (T, 1) of each sentence."""
@@ -55,7 +62,9 @@ class Model(BagMatcher):
 
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
         """v_i (K, R, D)."""
-        return PaddedBags(self.regions(self.standardize(inputs.vectors)), inputs.mask)
+        return PaddedBags(
+            self.regions(inputs.vectors.to(self.regions.project.weight.device)), inputs.mask
+        )
 
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
         """s_t (L, T, D)."""

@@ -24,8 +24,15 @@ from models.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes; `frozen_layers` of MiniLM's six stay as they come, the others are tuned."""
+    """Sizes; `frozen_layers` of MiniLM's six stay as they come, the others are tuned.
 
+    `frequencies` are the shares of frequent words among all words of train: a word of share p
+    starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
+    do not claim what "dog" and "snow" earn.
+    """
+
+    frequencies: tuple[tuple[str, float], ...] = ()
+    rarity: float = 0.01
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (224, 448)
     embedding: int = 256
@@ -47,7 +54,7 @@ class Model(BagMatcher):
     """
 
     packaged = ("sight.", "lower.")
-    stored_in_half = ("upper.", "photo.", "regions.", "project.")
+    stored_in_half = ("upper.", "photo.project.", "regions.project.", "project.")
 
     def __init__(self, config: Config) -> None:
         super().__init__(config.backbone, tuple(config.sizes))
@@ -64,8 +71,14 @@ class Model(BagMatcher):
         self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
         self.dropout = nn.Dropout(config.word_dropout)
         self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)
+        self.shares = dict(config.frequencies)
         # Scores are logits: the inverse temperature is a magnitude of the photo's vector.
         self.log_scale = nn.Parameter(torch.tensor(-math.log(config.temperature)))
+
+    def prepare(self, images: Sequence[Tensor]) -> None:
+        """Measure train's photos and regions apart: means over more cells vary less."""
+        self.photo.fit(image[:1] for image in images)
+        self.regions.fit(image[1:, -self.finest :] for image in images)
 
     def train(self, mode: bool = True) -> Model:
         """Switch dropout; the frozen layers stay as they are."""
@@ -74,34 +87,51 @@ class Model(BagMatcher):
         return self
 
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
-        """MiniLM's states (T + 2, H) of words, below the tuned layers."""
-        return self.lower([parse(text) for text in texts])
+        """MiniLM's states below the tuned layers and a last column of weights, (T + 2, H + 1)."""
+        sentences = [parse(text) for text in texts]
+        states = self.lower(sentences)
+        return [
+            torch.cat([own, self.weights(sentence).to(own)], dim=1)
+            for own, sentence in zip(states, sentences, strict=True)
+        ]
+
+    def weights(self, sentence: ParsedSentence) -> Tensor:
+        """The weight of each word, (T + 2, 1); the marks at the ends weigh nothing."""
+        rarity = self.config.rarity
+        shares = [self.shares.get(word.text.lower(), 0.0) for word in sentence.words]
+        return torch.tensor([0.0, *(rarity / (rarity + share) for share in shares), 0.0])[:, None]
 
     def sentence_key(self) -> str:
-        """How many layers are frozen."""
-        return f"minilm {self.config.frozen_layers}"
+        """The frozen layers, and what the weights are made of."""
+        config = self.config
+        return f"minilm {config.frozen_layers} {config.rarity} {config.frequencies}"
 
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
         """v_0 = f, v_i = f + l_i: (K, R, D)."""
-        x = self.standardize(inputs.vectors.to(self.project.weight.device))  # (K, R, C)
+        x = inputs.vectors.to(self.project.weight.device)  # (K, R, C)
         f = F.normalize(self.photo(x[:, :1]).float(), dim=-1)  # (K, 1, D)
-        added = self.config.region_scale * self.regions(x[:, 1:, -self.finest :]).float()  # (K, R - 1, D)
+        added = self.config.region_scale * self.regions(x[:, 1:, -self.finest :]).float()
         vectors = self.log_scale.exp() * torch.cat([f, f + added], dim=1)
         return PaddedBags(vectors, inputs.mask.to(vectors.device))
 
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
-        """s_t (L, T, D) of states (L, T + 2, H); the marks at the ends are no fragments."""
+        """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""
         device = self.project.weight.device
-        states, mask = inputs.vectors.to(device), inputs.mask.to(device)
-        tokens = states[mask]  # (N, H)
+        given, mask = inputs.vectors.to(device), inputs.mask.to(device)
+        tokens, weights = given[mask].split([MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
         for layer in self.upper:
             tokens = layer(tokens, mask)
-        placed = states.new_zeros(*mask.shape, self.dimension)
-        placed[mask] = self.project(self.dropout(tokens)).to(placed.dtype)
+        placed = given.new_zeros(*mask.shape, self.dimension)
+        placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
+        s = placed[:, 1:-1]  # (L, T, D), and zero where nothing is
         words = mask[:, 2:]  # as many real places as words
-        s = placed[:, 1:-1] * words[..., None]  # (L, T, D)
-        return PaddedBags(s / s.sum(1, keepdim=True).norm(dim=-1, keepdim=True), words)
+        return PaddedBags(s / total_length(s), words)
 
     def sentence_places(self, sentence: ParsedSentence) -> list[tuple[str, Span]]:
         """A fragment a word."""
         return [(word.text, word.span) for word in sentence.words]
+
+
+def total_length(s: Tensor) -> Tensor:
+    """|Σ_t s_t| of each sentence, (L, 1, 1)."""
+    return s.sum(1, keepdim=True).norm(dim=-1, keepdim=True).clamp(min=1e-6)

@@ -1,22 +1,12 @@
 from pathlib import Path
 
 import pytest
-import torch
 
 import models.matchers
 from training.data import folders, synthetic
 from training.preset import parsed
 
 EPOCHS = 8
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread():
-    """Tiny steps spend their time waking threads: one is many times as fast as two."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

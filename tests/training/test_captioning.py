@@ -7,7 +7,7 @@ from training.captioning import Lessons, Recipe, Trainer, evaluate, shifted
 from training.data import folders, synthetic
 from training.optimization import Optimizer, Schedule
 
-SMALL = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "dropout": 0.0}
+SMALL = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "dropout": 0.0, "shortest": 1}
 
 
 def recipe(epochs):

@@ -1,4 +1,4 @@
-"""Which words a matcher with its own word vectors knows: the frequent ones of train."""
+"""Which words train's sentences hold, and how often: what a model may know of language."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from models.parsing import parse
 from training.data.corpus import Example
 
 LEAST_COUNT = 5
+LEAST_SHARE = 5e-4  # rarer words weigh nearly 1 whatever their share
 
 
 def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> tuple[str, ...]:
@@ -18,11 +19,25 @@ def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> t
     the paper deletes all characters but letters and digits, words here are split as a query's
     are ("man's" is "man" and "'s"), so that a query finds the words that were trained.
     """
-    counts = Counter(
+    kept = [(-n, word) for word, n in counts(examples).items() if n >= least_count]
+    return tuple(word for _, word in sorted(kept))
+
+
+def frequencies(
+    examples: Iterable[Example], least_share: float = LEAST_SHARE
+) -> tuple[tuple[str, float], ...]:
+    """The most frequent words of the examples, those of train, and their shares of all words."""
+    counted = counts(examples)
+    total = counted.total()
+    frequent = [(-n, word) for word, n in counted.items() if n >= least_share * total]
+    return tuple((word, round(-n / total, 6)) for n, word in sorted(frequent))
+
+
+def counts(examples: Iterable[Example]) -> Counter[str]:
+    """How often each lower-cased word is said."""
+    return Counter(
         word.text.lower()
         for example in examples
         for sentence in example.sentences
         for word in parse(sentence).words
     )
-    kept = [(-count, word) for word, count in counts.items() if count >= least_count]
-    return tuple(word for _, word in sorted(kept))

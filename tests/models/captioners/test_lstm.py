@@ -5,7 +5,7 @@ from models import checkpoint
 from models.captioners.lstm import FIRST_WORD, UNKNOWN, Config, Language, Model
 
 WORDS = ("a", "dog", "runs", "in", "the", "grass", "t-shirt")
-CONFIG = Config(words=WORDS, size=64, embedding=16, hidden=16, attention=8, longest=6)
+CONFIG = Config(words=WORDS, size=64, embedding=16, hidden=16, attention=8, longest=6, shortest=2)
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +38,11 @@ def test_an_unknown_word_is_never_said_however_likely(photos):
     assert set(caption.text.lower().split()) <= set(WORDS)
 
 
-def test_a_caption_has_a_word_even_where_the_end_is_likeliest(photos):
+def test_a_caption_has_its_fewest_words_even_where_the_end_is_likeliest(photos):
     model = Model(CONFIG).eval()
     model.language.bias.data[0] = 50.0
-    assert all(len(found[0].text) > 0 for found in model.describe(photos, beam=3, count=1))
+    found = model.describe(photos, beam=3, count=1)
+    assert [len(caption.text.split()) for (caption,) in found] == [2, 2, 2]
 
 
 def test_a_photo_is_described_alike_alone_and_in_company(captioner, photos):

@@ -1,0 +1,104 @@
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models import backbones
+from models.backbones import Lite0, SameConv, fold, squash
+
+
+@pytest.fixture(scope="module")
+def lite0():
+    return backbones.load("lite0")
+
+
+def tensorflow_same(x, weight, stride):
+    """TensorFlow's definition: ⌈size / stride⌉ outputs, the odd pixel of padding comes last."""
+    padding = []
+    for size, kernel in zip(reversed(x.shape[2:]), reversed(weight.shape[2:]), strict=True):
+        total = max((size - 1) // stride * stride + kernel - size, 0)
+        padding += [total // 2, total - total // 2]
+    return F.conv2d(F.pad(x, padding), weight, stride=stride)
+
+
+@pytest.mark.parametrize("kernel", [1, 3, 5])
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("shape", [(8, 8), (7, 10), (1, 3)])
+def test_same_convolution_pads_as_tensorflow_does(kernel, stride, shape):
+    torch.manual_seed(0)
+    convolution, x = SameConv(2, 3, kernel, stride), torch.randn(1, 2, *shape)
+    y = convolution(x)
+    assert y.shape[2:] == tuple(-(-size // stride) for size in shape)
+    torch.testing.assert_close(y, tensorflow_same(x, convolution.weight, stride))
+
+
+def test_folding_batch_norms_changes_nothing():
+    torch.manual_seed(0)
+    network = Lite0().eval()
+    for name, value in network.named_buffers():  # as if trained
+        if name.endswith(("mean", "var")):
+            value.copy_(torch.rand_like(value) + (0.5 if name.endswith("var") else -0.5))
+    pixels = torch.randint(0, 256, (1, 3, 64, 64), dtype=torch.uint8)
+    with torch.inference_mode():
+        before = network(pixels)
+        assert before.std() > 1e-3
+        torch.testing.assert_close(fold(network)(pixels), before, rtol=1e-3, atol=1e-4)
+    assert not any(isinstance(module, torch.nn.BatchNorm2d) for module in network.modules())
+
+
+def test_packaged_weights_tell_photos_apart(lite0):
+    plain = torch.full((1, 3, 64, 64), 127.0)
+    striped = plain.clone()
+    striped[..., ::8] = 255
+    with torch.inference_mode():
+        one, other = lite0(plain), lite0(striped)
+    assert one.shape == (1, lite0.channels, 2, 2)
+    assert one.min() >= 0
+    assert one.max() <= 6  # ReLU6
+    assert (one - other).abs().max() > 0.1
+
+
+@pytest.mark.parametrize(("size", "cells"), [(96, 3), (224, 7)])
+def test_a_cell_of_the_map_is_32_pixels(lite0, size, cells):
+    with torch.inference_mode():
+        assert lite0(torch.zeros(1, 3, size, size)).shape == (1, 1280, cells, cells)
+
+
+@pytest.mark.parametrize(("name", "channels"), [("resnet18", 512), ("mobilenet_v3_small", 576)])
+def test_torchvision_backbones_work_untrained(name, channels):
+    backbone = backbones.load(name).eval()
+    with torch.inference_mode():
+        maps = backbone(torch.full((1, 3, 64, 96), 255.0))
+    assert backbone.channels == channels
+    assert maps.shape == (1, channels, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("lite1", "use lite0"),
+        ("", "use lite0"),
+        ("fcn_resnet50", "use lite0"),  # a segmenter, no classifier
+        ("resnet18:IMAGENET", "IMAGENET1K_V1, DEFAULT"),
+        ("vit_b_16", "no feature maps"),
+        ("swin_t", "no feature maps"),
+    ],
+)
+def test_an_unknown_backbone_is_refused_with_what_would_work(name, said):
+    with pytest.raises(ValueError, match=said):
+        backbones.load(name)
+
+
+def test_squashed_photos_are_one_batch_in_the_range_of_bytes(photos):
+    batch = squash(photos, 32)
+    assert batch.shape == (3, 3, 32, 32)
+    assert batch.min() >= 0
+    assert batch.max() <= 255
+
+
+def test_squashing_keeps_a_plain_colour_and_the_sides_apart():
+    photo = torch.zeros(3, 20, 60, dtype=torch.uint8)
+    photo[0, :, 30:] = 200
+    (small,) = squash([photo], 8)
+    assert small[1:].abs().max() == 0
+    assert small[0, :, :2].max() < 1
+    assert (small[0, :, -2:] - 200).abs().max() < 1

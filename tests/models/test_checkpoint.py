@@ -1,0 +1,142 @@
+import json
+from dataclasses import dataclass
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from models import checkpoint
+from models.matchers import dvsa
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    width: int = 2
+
+
+class Small(nn.Module):
+    packaged = ("frozen.",)
+    stored_in_half = ("big.",)
+
+    def __init__(self):
+        super().__init__()
+        self.config = Size()
+        self.frozen, self.big, self.fine = nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 2)
+
+
+@pytest.fixture
+def rewritten(small_matcher, tmp_path):
+    """Writes the small matcher's file anew with another description or other weights."""
+
+    def write(change_state=None, **changes):
+        path = tmp_path / "changed.safetensors"
+        state = load_file(small_matcher)
+        (change_state or (lambda _: None))(state)
+        config = {"words": ["dog"], "sizes": [96], "embedding": 8, "word_vector": 8, "hidden": 8}
+        described = {"kind": "matchers", "name": "dvsa", "config": config, "facts": {}} | changes
+        described = {key: value for key, value in described.items() if value is not None}
+        save_file(state, path, metadata={"tessera": json.dumps(described)})
+        return path
+
+    return write
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path):
+    with pytest.raises(LookupError, match="no checkpoint at .*gone"):
+        checkpoint.load(tmp_path / "gone.safetensors")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\xff" * 100])
+def test_another_kind_of_file_is_refused(tmp_path, content):
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="not a safetensors file"):
+        checkpoint.load(path)
+
+
+def test_half_a_file_is_refused(small_matcher, tmp_path):
+    path = tmp_path / "half.safetensors"
+    path.write_bytes(small_matcher.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="not a safetensors file"):
+        checkpoint.load(path)
+
+
+def test_tensors_of_another_program_are_refused(tmp_path):
+    save_file({"weight": torch.zeros(2)}, tmp_path / "other.safetensors")
+    with pytest.raises(ValueError, match="no Tessera description"):
+        checkpoint.load(tmp_path / "other.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"config": {"width": 3}}, "another version of Tessera.*width"),
+        ({"config": None}, "another version of Tessera.*config"),
+        ({"facts": None}, "another version of Tessera.*facts"),
+        ({"config": 7}, "another version of Tessera"),
+    ],
+)
+def test_a_description_of_another_version_is_refused(rewritten, changes, said):
+    with pytest.raises(ValueError, match=said):
+        checkpoint.load(rewritten(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"), [({"name": "nope"}, "dvsa"), ({"kind": "poets"}, "matchers")]
+)
+def test_an_unknown_model_is_refused_with_the_ones_there_are(rewritten, changes, said):
+    with pytest.raises(LookupError, match=f"there are: .*{said}"):
+        checkpoint.load(rewritten(**changes))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda state: state.pop("words.enter.bias"), r"lacks \['words.enter.bias'\]"),
+        (lambda state: state.update(more=torch.zeros(1)), r"has \['more'\]"),
+        (lambda state: state.update({"words.enter.bias": torch.zeros(3)}), r"\[3\].*wants \[8\]"),
+    ],
+)
+def test_weights_that_do_not_fit_are_named(rewritten, change, said):
+    with pytest.raises(ValueError, match=said):
+        checkpoint.load(rewritten(change_state=change))
+
+
+def test_an_unchanged_file_loads_ready_to_answer(rewritten):
+    loaded = checkpoint.load(rewritten(facts={"seed": 7}))
+    assert (loaded.kind, loaded.name, loaded.facts) == ("matchers", "dvsa", {"seed": 7})
+    assert isinstance(loaded.model, dvsa.Model)
+    assert not loaded.model.training
+
+
+def test_trained_weights_alone_are_stored_and_half_where_asked(tmp_path):
+    path = tmp_path / "folder" / "small.safetensors"
+    checkpoint.save(path, "matchers", "small", Small(), {})
+    stored = load_file(path)
+    assert stored.keys() == {"big.weight", "big.bias", "fine.weight", "fine.bias"}
+    assert stored["big.weight"].dtype == torch.float16
+    assert stored["fine.weight"].dtype == torch.float32
+    assert [file.name for file in path.parent.iterdir()] == ["small.safetensors"]
+
+
+def test_restored_weights_are_single_precision_and_packaged_ones_stay():
+    model, other = Small(), Small()
+    frozen = model.frozen.weight.clone()
+    state = {key: value.half() for key, value in checkpoint.trained_state(other).items()}
+    checkpoint.restore(model, state)
+    assert model.big.weight.dtype == torch.float32
+    torch.testing.assert_close(model.big.weight, other.big.weight, rtol=1e-3, atol=1e-3)
+    assert torch.equal(model.frozen.weight, frozen)
+
+
+def test_fingerprint_changes_with_the_weights_alone(tmp_path):
+    model, one, other = Small(), tmp_path / "one", tmp_path / "other"
+    for path in (one, other):
+        checkpoint.save(path, "matchers", "small", model, {})
+    assert checkpoint.fingerprint(one) == checkpoint.fingerprint(other)
+    assert len(checkpoint.fingerprint(one)) == 16
+    with torch.no_grad():
+        model.fine.bias += 1
+    checkpoint.save(other, "matchers", "small", model, {})
+    assert checkpoint.fingerprint(one) != checkpoint.fingerprint(other)
