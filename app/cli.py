@@ -27,6 +27,7 @@ from app.main import create_app, load_engine
 from app.routes.explain import PNG, SVG, draw
 from app.settings import Settings
 from models import checkpoint, images, registry
+from models.alignment import BETA
 from models.checkpoint import PRETRAINED
 from models.images import Photo
 
@@ -157,7 +158,7 @@ def align(
     image: PhotoFile,
     text: Annotated[str, typer.Argument(help="A sentence about it.")],
     out: Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")] = None,
-    beta: Annotated[float, typer.Option(min=0, help="More makes longer phrases.")] = 0.5,
+    beta: Annotated[float, typer.Option(min=0, help="More makes longer phrases.")] = BETA,
 ) -> None:
     """Show which part of a photo answers which words.
 
@@ -177,7 +178,8 @@ def align(
     for phrase in found.phrases:
         box = found.image.places[phrase.region]
         words = escape(text[phrase.span.start : phrase.span.end])
-        table.add_row(words, f"{phrase.similarity:+.2f}", str(box))
+        edges = (box.left, box.top, box.right, box.bottom)
+        table.add_row(words, f"{phrase.similarity:+.2f}", "  ".join(f"{e:.2f}" for e in edges))
     Console().print(table, f"score {found.score:.2f}")
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.engine import DEFAULT_COLLECTION
+from models.alignment import BETA
 
 Scalar = str | int | float | bool | None
 Filter = dict[str, Scalar | list[Scalar]]
@@ -67,7 +68,7 @@ class AlignRequest(Body):
 
     text: str
     id: str | None = None
-    beta: float = Field(0.5, ge=0, description="How strongly neighbouring words share a region.")
+    beta: float = Field(BETA, ge=0, description="How strongly neighbouring words share a region.")
 
 
 class CaptionRequest(Body):

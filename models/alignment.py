@@ -9,6 +9,9 @@ from torch import Tensor
 
 from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
 
+# β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
+BETA = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class Phrase:

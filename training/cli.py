@@ -103,7 +103,9 @@ def evaluate(
 
 @app.command(name="report")
 def write_report(
-    measurements: Annotated[Path, typer.Argument(help="Folder of evaluate's --json files.")],
+    measurements: Annotated[
+        Path, typer.Argument(help="Folder of run files and evaluate's --json.")
+    ],
     out: Annotated[Path, typer.Argument(help="The Markdown file to write.")],
 ) -> None:
     """Write the table of results from stored measurements.
@@ -111,7 +113,7 @@ def write_report(
     Example: tessera report docs/measurements docs/results.md
     """
     with plain_errors(Console(stderr=True)):
-        out.write_text(report.report(*report.read(measurements)), encoding="utf-8")
+        out.write_text(report.report(report.read(measurements)), encoding="utf-8")
 
 
 @app.command()
@@ -190,10 +192,10 @@ def table(measured: Measured, title: str) -> Table:
         shown.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
     caption = f"{measured.images:,} photos, {measured.sentences:,} sentences"
     if measured.grounding:
-        one_more = measured.grounding
+        grounding = measured.grounding
         caption += (
-            f"\n{one_more.phrases:,} phrases: {one_more.localised:.1f} % localised at IoU ≥ 0.5 "
-            f"(at most {one_more.reachable:.1f}), {one_more.pointed:.1f} % pointed at"
+            f"\n{grounding.phrases:,} phrases: {grounding.localised:.1f} % localised at IoU ≥ 0.5 "
+            f"(at most {grounding.reachable:.1f}), {grounding.pointed:.1f} % pointed at"
         )
     shown.caption = f"{caption}\n{measured.seconds:.0f} s"
     return shown

@@ -16,72 +16,111 @@ PUBLISHED = (
     ("two-branch, VGG-19 + HGLMM (Wang et al. 2016)", (30.1, 60.4, 73.7), (23.0, 51.3, 64.8)),
 )
 RECALLS = ("recall_1", "recall_5", "recall_10")
+WAYS = ("annotation", "search")
+
+RUNS_SAY = (
+    "Best epochs on val, as measured while training from cached features; of several seeds the "
+    "mean, and the range of R@1."
+)
+RUNS_HEAD = ("preset", "data", "seeds", "image → text", "text → image", "R@1 ranges")
+CHECKPOINTS_SAY = "Measured from the photos on, by the path that a service takes."
+CHECKPOINTS_HEAD = ("checkpoint", "data", "image → text", "text → image", "median ranks")
+GROUNDING_SAY = (
+    "Phrases of Flickr30K Entities, learned from sentences alone. Localised: the box chosen has "
+    "IoU ≥ 0.5, in brackets the most that the boxes on offer allow. Pointed: its centre is inside."
+)
+GROUNDING_HEAD = ("checkpoint", "data", "phrases", "localised", "pointed")
+CAPTIONS_SAY = "Corpus BLEU in percent against five sentences, beam of five."
+CAPTIONS_HEAD = ("checkpoint", "data", "BLEU-1 / 2 / 3 / 4")
+PUBLISHED_SAY = "On the test split of Flickr8K and with other CNNs: for orientation, not ours."
+PUBLISHED_HEAD = ("system", "image → text", "text → image")
 
 
-def report(measurements: Sequence[Mapping[str, Any]], captions: Sequence[Mapping[str, Any]]) -> str:
-    """The page of results: a row a preset, the mean over its seeds and their range."""
-    by_preset: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for one in measurements:
-        by_preset[one["preset"], one["data"], one["split"]].append(one)
+def report(stored: Sequence[Mapping[str, Any]]) -> str:
+    """The page of results, from what `tessera train` and `tessera evaluate --json` left behind."""
+    runs = [one for one in stored if "epochs" in one]
+    matchers = [one for one in stored if "retrieval" in one]
+    captioners = [one for one in stored if "bleu" in one]
     lines = [
         "# Results",
         "",
         "Written by `tessera report`; do not edit. Recall in percent at 1 / 5 / 10; a hit is any",
-        "of a photo's sentences. Of several seeds, the mean, and the range of R@1.",
+        "of a photo's sentences.",
         "",
-        "## Retrieval",
-        "",
-        "| preset | data | seeds | image → text | text → image | R@1 ranges |",
-        "|---|---|---|---|---|---|",
-        *(retrieval_row(*key, of) for key, of in sorted(by_preset.items())),
-        "",
-        "Published, on the test split and with other CNNs, for orientation:",
-        "",
-        "| system | image → text | text → image |",
-        "|---|---|---|",
-        *(f"| {name} | {slashed(a)} | {slashed(b)} |" for name, a, b in PUBLISHED),
-        "",
-        "## Grounding",
-        "",
-        "Phrases of Flickr30K Entities, learned from sentences alone. Localised: IoU ≥ 0.5, in",
-        "brackets the most that the boxes on offer allow. Pointed: the box's centre lies inside.",
-        "",
-        "| preset | data | phrases | localised | pointed |",
-        "|---|---|---|---|---|",
-        *(grounding_row(*key, of) for key, of in sorted(by_preset.items()) if of[0]["grounding"]),
-        "",
-        *caption_lines(captions),
+        *section("Trainings", RUNS_SAY, RUNS_HEAD, run_rows(runs)),
+        *section("Checkpoints", CHECKPOINTS_SAY, CHECKPOINTS_HEAD, map(checkpoint_row, matchers)),
+        *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, grounding_rows(matchers)),
+        *section("Captions", CAPTIONS_SAY, CAPTIONS_HEAD, map(caption_row, captioners)),
+        *section("Published", PUBLISHED_SAY, PUBLISHED_HEAD, map(published_row, PUBLISHED)),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def retrieval_row(preset: str, data: str, split: str, seeds: Sequence[Mapping[str, Any]]) -> str:
-    """One preset's recalls, both ways."""
-    ways = ("annotation", "search")
-    means = [[mean(one["retrieval"][way][at] for one in seeds) for at in RECALLS] for way in ways]
-    ranges = [spread(one["retrieval"][way]["recall_1"] for one in seeds) for way in ways]
-    shown = " | ".join(slashed(each) for each in means)
-    return f"| {preset} | {data} {split} | {len(seeds)} | {shown} | {'; '.join(ranges)} |"
+def section(title: str, says: str, head: Sequence[str], rows: Iterable[str]) -> list[str]:
+    """A heading, what the table means, and the table; nothing without rows."""
+    found = list(rows)
+    ruler = "|" + "---|" * len(head)
+    return [f"## {title}", "", says, "", line(head), ruler, *found, ""] if found else []
 
 
-def grounding_row(preset: str, data: str, split: str, seeds: Sequence[Mapping[str, Any]]) -> str:
-    """One preset's grounding."""
-    localised, reachable, pointed = (
-        mean(one["grounding"][what] for one in seeds)
-        for what in ("localised", "reachable", "pointed")
-    )
-    phrases = f"{seeds[0]['grounding']['phrases']:,}"
-    told = f"{localised:.1f} (of {reachable:.1f}) | {pointed:.1f}"
-    return f"| {preset} | {data} {split} | {phrases} | {told} |"
+def run_rows(runs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A row a preset: the means over its seeds of each one's best epoch, and the ranges of R@1."""
+    by_preset: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for run in runs:
+        best = max(run["epochs"], key=lambda epoch: epoch["recall_sum"])
+        by_preset[run["preset"]["name"], run["data"]["name"]].append(best["validation"])
+    rows = []
+    for (preset, data), seeds in sorted(by_preset.items()):
+        means = [slashed(mean(seed[way][at] for seed in seeds) for at in RECALLS) for way in WAYS]
+        ranges = "; ".join(spread(seed[way]["recall_1"] for seed in seeds) for way in WAYS)
+        rows.append(line([preset, f"{data} val", len(seeds), *means, ranges]))
+    return rows
 
 
-def caption_lines(captions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The captioners' section, none without a measurement."""
-    if not captions:
-        return []
-    head = ["## Captions", "", "| captioner | data | BLEU-1 / 2 / 3 / 4 |", "|---|---|---|"]
-    rows = [f"| {c['name']} | {c['data']} {c['split']} | {slashed(c['bleu'])} |" for c in captions]
-    return [*head, *rows]
+def checkpoint_row(one: Mapping[str, Any]) -> str:
+    """What `tessera evaluate` measured of one matcher's checkpoint."""
+    recalls = [slashed(one["retrieval"][way][at] for at in RECALLS) for way in WAYS]
+    medians = [f"{one['retrieval'][way]['median_rank']:.0f}" for way in WAYS]
+    return line([named(one), f"{one['data']} {one['split']}", *recalls, ", ".join(medians)])
+
+
+def grounding_rows(matchers: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What `tessera evaluate` measured of links against true boxes, where there were any."""
+    return [
+        line(
+            [
+                named(one),
+                f"{one['data']} {one['split']}",
+                f"{found['phrases']:,}",
+                f"{found['localised']:.1f} (of {found['reachable']:.1f})",
+                f"{found['pointed']:.1f}",
+            ]
+        )
+        for one in matchers
+        if (found := one["grounding"])
+    ]
+
+
+def caption_row(one: Mapping[str, Any]) -> str:
+    """What `tessera evaluate` measured of one captioner's checkpoint."""
+    return line([f"{one['name']} {one['checkpoint']}", f"{one['data']} {one['split']}",
+                 slashed(one["bleu"])])  # fmt: skip
+
+
+def published_row(row: tuple[str, Sequence[float], Sequence[float]]) -> str:
+    """What a paper says of its own system."""
+    name, annotation, search = row
+    return line([name, slashed(annotation), slashed(search)])
+
+
+def named(one: Mapping[str, Any]) -> str:
+    """A checkpoint's preset, seed and fingerprint."""
+    return f"{one['preset']}, seed {one['seed']}, {one['checkpoint']}"
+
+
+def line(cells: Iterable[object]) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def slashed(values: Iterable[float]) -> str:
@@ -95,9 +134,9 @@ def spread(values: Iterable[float]) -> str:
     return f"{min(known):.1f}–{max(known):.1f}"
 
 
-def read(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """A folder's measurements of matchers, and of captioners; LookupError if it has none."""
+def read(folder: Path) -> list[dict[str, Any]]:
+    """A folder's measurements and run files; LookupError if it has none."""
     found = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
     if not found:
-        raise LookupError(f"{folder} holds no .json that `tessera evaluate --json` wrote")
-    return [one for one in found if "retrieval" in one], [one for one in found if "bleu" in one]
+        raise LookupError(f"{folder} holds no run.json and nothing of `tessera evaluate --json`")
+    return found

@@ -7,6 +7,7 @@ plus what the region adds, and a sentence's words are scaled so that their sum h
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ class Model(BagMatcher):
     def sentence_key(self) -> str:
         """The frozen layers, and what the weights are made of."""
         config = self.config
-        return f"minilm {config.frozen_layers} {config.rarity} {config.frequencies}"
+        return json.dumps(["minilm", config.frozen_layers, config.rarity, config.frequencies])
 
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
         """v_0 = f, v_i = f + l_i: (K, R, D)."""
@@ -118,7 +119,7 @@ class Model(BagMatcher):
         """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""
         device = self.project.weight.device
         given, mask = inputs.vectors.to(device), inputs.mask.to(device)
-        tokens, weights = given[mask].split([MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
+        tokens, weights = torch.split(given[mask], [MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
         for layer in self.upper:
             tokens = layer(tokens, mask)
         placed = given.new_zeros(*mask.shape, self.dimension)
@@ -134,4 +135,5 @@ class Model(BagMatcher):
 
 def total_length(s: Tensor) -> Tensor:
     """|Σ_t s_t| of each sentence, (L, 1, 1)."""
-    return s.sum(1, keepdim=True).norm(dim=-1, keepdim=True).clamp(min=1e-6)
+    total = s.sum(1, keepdim=True)  # (L, 1, D)
+    return torch.linalg.vector_norm(total, dim=-1, keepdim=True).clamp(min=1e-6)

@@ -1,4 +1,4 @@
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def random_pair(seed, R=4, words=("a", "brown", "dog", "runs")):
 
 
 def energy(similarity, regions, beta):
-    same = sum(one == after for one, after in zip(regions, regions[1:], strict=False))
+    same = sum(one == after for one, after in pairwise(regions))
     return sum(float(row[i]) for row, i in zip(similarity, regions, strict=True)) + beta * same
 
 
@@ -78,7 +78,7 @@ def test_phrases_tile_the_sentence_and_add_up_to_its_words(beta):
     regions = decode_chain(similarity, beta)
     assert phrases[0].span.start == 0
     assert phrases[-1].span.end == sentence.places[-1].end
-    for one, after in zip(phrases, phrases[1:], strict=False):
+    for one, after in pairwise(phrases):
         assert one.region != after.region
         assert one.span.end + 1 == after.span.start
     assert sum(p.similarity for p in phrases) == pytest.approx(

@@ -43,7 +43,7 @@ def rewritten(small_matcher, tmp_path):
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path):
-    with pytest.raises(LookupError, match="no checkpoint at .*gone"):
+    with pytest.raises(LookupError, match=r"no checkpoint at .*gone"):
         checkpoint.load(tmp_path / "gone.safetensors")
 
 

@@ -6,13 +6,12 @@ from models import registry, scoring
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)
-def test_every_model_exports_a_frozen_config_with_defaults(kind):
+def test_every_model_exports_a_frozen_config_and_a_model(kind):
     for name in registry.names(kind):
         module = registry.find(kind, name)
-        config = module.Config()
+        assert dataclasses.is_dataclass(module.Config)
+        assert module.Config.__dataclass_params__.frozen
         assert isinstance(module.Model, type)
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(config, dataclasses.fields(config)[0].name, None)
 
 
 def test_every_matcher_is_scored_by_a_known_function():
@@ -21,7 +20,7 @@ def test_every_matcher_is_scored_by_a_known_function():
 
 
 def test_an_unknown_model_is_refused_with_the_ones_there_are():
-    with pytest.raises(LookupError, match="no model 'nope' among matchers; there are: .*dvsa"):
+    with pytest.raises(LookupError, match=r"no model 'nope' among matchers; there are: .*dvsa"):
         registry.find("matchers", "nope")
 
 
