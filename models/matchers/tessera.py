@@ -136,4 +136,5 @@ class Model(BagMatcher):
 def total_length(s: Tensor) -> Tensor:
     """|Σ_t s_t| of each sentence, (L, 1, 1)."""
     total = s.sum(1, keepdim=True)  # (L, 1, D)
-    return torch.linalg.vector_norm(total, dim=-1, keepdim=True).clamp(min=1e-6)
+    length: Tensor = torch.linalg.vector_norm(total, dim=-1, keepdim=True)
+    return length.clamp(min=1e-6)
