@@ -30,6 +30,7 @@ from models import checkpoint, images, registry
 from models.alignment import BETA
 from models.checkpoint import PRETRAINED
 from models.images import Photo
+from models.types import Box
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 
@@ -178,6 +179,7 @@ def align(
     for phrase in found.phrases:
         box = found.image.places[phrase.region]
         words = escape(text[phrase.span.start : phrase.span.end])
+        assert isinstance(box, Box)
         edges = (box.left, box.top, box.right, box.bottom)
         table.add_row(words, f"{phrase.similarity:+.2f}", "  ".join(f"{e:.2f}" for e in edges))
     Console().print(table, f"score {found.score:.2f}")

@@ -61,8 +61,8 @@ class BRNN(nn.Module):
         self.project = nn.Linear(hidden, embedding)
         self.dropout = nn.Dropout(dropout)
         for recurrent in (self.forwards, self.backwards):
-            # An identity start keeps rectified recurrences from dying or growing.
-            nn.init.eye_(recurrent.weight)
+            # Half the identity: what lies further away fades, where the identity would sum it up.
+            recurrent.weight = nn.Parameter(0.5 * torch.eye(hidden))
             nn.init.zeros_(recurrent.bias)
 
     def forward(self, indices: Tensor, mask: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.matcher import BagMatcher
 from models.parsing import parse
@@ -47,6 +47,10 @@ class Model(BagMatcher):
             config.embedding,
             config.dropout,
         )
+
+        # Scores start near zero, so that the hinges of eq. 9 start near their margin.
+        for project in (self.regions.project, self.words.project):
+            nn.init.normal_(project.weight, std=0.01)
 
     def prepare(self, images: Sequence[Tensor]) -> None:
         """Measure train's regions."""
