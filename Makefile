@@ -50,7 +50,7 @@ $(VENV)/uv.stamp:
 	@touch $@
 
 $(VENV)/run.stamp: requirements.lock pyproject.toml | $(VENV)/uv.stamp
-	@echo "Installing pinned dependencies (about 3 GB to download the first time) ..."
+	@echo "Installing pinned dependencies (several GB the first time: on Linux, CUDA comes with torch) ..."
 	$(UV) --editable .
 	@touch $@
 

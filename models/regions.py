@@ -75,7 +75,7 @@ class Standardize(nn.Module):
         self.mean.copy_(total / count)
         deviation = (squares / count - self.mean.square()).clamp(min=0).sqrt()
         # Channels that hardly move on training photos must not explode on others.
-        self.deviation.copy_(deviation.clamp(min=0.1 * float(deviation.median()) + 1e-6))
+        self.deviation.copy_(deviation.clamp(min=max(0.1 * float(deviation.median()), 1e-4)))
 
     def forward(self, features: Tensor) -> Tensor:
         """(…, C) to (…, C)."""
