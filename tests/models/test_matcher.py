@@ -172,3 +172,13 @@ def test_two_threads_get_what_one_gets(matcher, photos):
 def test_a_text_without_words_or_with_too_many_is_refused(matcher, text):
     with pytest.raises(ValueError, match="words"):
         matcher.embed_sentences(["dog", text])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_cuda_device_gives_the_same_bags(name, photos):
+    matcher = built(name)
+    images, sentences = matcher.embed_images(photos), matcher.embed_sentences(TEXTS)
+    matcher.to("cuda")
+    close(matcher.embed_images(photos), images)
+    close(matcher.embed_sentences(TEXTS), sentences)
