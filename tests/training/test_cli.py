@@ -56,3 +56,16 @@ def test_mistakes_are_told_in_a_sentence(world, tmp_path):
         "evaluate", best, "--data", world / "scenes", "--split", "test", code=1
     )
     assert "holds a run" in train(world, tmp_path, "--epochs", 1, code=1)
+
+
+def test_a_captioner_is_trained_and_evaluated(world, tmp_path):
+    file, numbers = tmp_path / "captioner.safetensors", tmp_path / "numbers.json"
+    where = ("--data", world / "scenes", "--cache", tmp_path / "features")
+    assert "BLEU-1 to 4 on val" in tessera("train-captioner", file, *where)
+    tessera("evaluate", file, "--data", world / "scenes", "--json", numbers)
+    told = json.loads(numbers.read_text())
+    assert told["name"] == "lstm"
+    assert len(told["bleu"]) == 4
+    page = tmp_path / "results.md"
+    tessera("report", tmp_path, page)
+    assert "## Captions" in page.read_text()

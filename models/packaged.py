@@ -1,0 +1,24 @@
+"""Where installed packages keep weights, and whether they are the ones that are meant."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+
+def folder(package: str) -> Path:
+    """The folder of an installed package, which is not imported; LookupError if it is absent."""
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        raise LookupError(f"install {package.replace('_', '-')}: it carries weights")
+    return Path(found.origin).parent
+
+
+def checked(weights: Path, sha256: str) -> Path:
+    """The same path; ValueError unless its bytes are those that checkpoints were trained on."""
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != sha256:
+        raise ValueError(f"{weights} has SHA-256 {digest}, not {sha256}; reinstall its package")
+    return weights
