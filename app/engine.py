@@ -163,7 +163,8 @@ class Engine:
     def align(self, image: FragmentBag, sentence: FragmentBag, *, beta: float) -> Alignment:
         """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""
         phrases = alignment.decode_phrases(image, sentence, beta)
-        return Alignment(image, sentence, alignment.links(image, sentence), phrases)
+        links = alignment.links(image, sentence, self.matcher.score)
+        return Alignment(image, sentence, links, phrases)
 
     def describe(self, photo: Photo, *, beam: int, count: int) -> list[Caption]:
         """The best captions of a photo, best first; NoCaptioner where none is loaded."""

@@ -12,6 +12,8 @@ import numpy as np
 from numba import get_num_threads, njit
 from numpy.typing import NDArray
 
+from models.scoring import SMOOTHING
+
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
 Codes = NDArray[np.uint16]
@@ -106,10 +108,59 @@ def coded_sum_of_max(
         out[i] = total_of_maxima(products, len(row), over_query)
 
 
-def links_of_maxima(products: Floats) -> tuple[Numbers, Floats]:
+@compiled
+def mean_of_positives(products: Floats, F: int, over_query: bool) -> np.float32:
+    """Σ_f Σ_t max(0, products[f, t]) / (|image| (|sentence| + n))."""
+    T = products.shape[1]
+    total = np.float32(0)
+    for f in range(F):
+        for t in range(T):
+            total += max(products[f, t], np.float32(0))
+    image, sentence = (F, T) if over_query else (T, F)
+    return total / np.float32(image * (sentence + SMOOTHING))
+
+
+@compiled
+def mean_of_positive(
+    vectors: Floats, offsets: Numbers, rows: Numbers, query: Floats, over_query: bool, out: Floats
+) -> None:
+    """Karpathy et al. 2014, eq. 6, for each chosen row of vectors and a query (T, D)."""
+    longest = np.max(offsets[rows + 1] - offsets[rows])
+    products = np.empty((longest, query.shape[0]), np.float32)
+    for i in range(len(rows)):
+        row = vectors[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F, D)
+        similarities(row, query, products)
+        out[i] = mean_of_positives(products, len(row), over_query)
+
+
+@compiled
+def coded_mean_of_positive(
+    codes: Codes, offsets: Numbers, rows: Numbers, table: Floats, over_query: bool, out: Floats
+) -> None:
+    """The same with fragment f taken for centroid codes[f], whose products are table (C, T)."""
+    longest = np.max(offsets[rows + 1] - offsets[rows])
+    products = np.empty((longest, table.shape[1]), np.float32)
+    for i in range(len(rows)):
+        row = codes[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F,)
+        for f in range(len(row)):
+            products[f] = table[row[f]]
+        out[i] = mean_of_positives(products, len(row), over_query)
+
+
+Links = tuple[Numbers, Numbers, Floats]  # sentence fragments, image fragments, and their shares
+
+
+def links_of_maxima(products: Floats) -> Links:
     """The region that each sentence fragment picks, and what it gives; products are (T, R)."""
-    best = products.argmax(axis=1)
-    return best, products[np.arange(len(products)), best]
+    fragments, best = np.arange(len(products)), products.argmax(axis=1)
+    return fragments, best, products[fragments, best]
+
+
+def links_of_positives(products: Floats) -> Links:
+    """Every pair that agrees, and its share of the mean; products are (T, R)."""
+    fragments, regions = np.nonzero(products > 0)
+    pairs = (products.shape[0] + SMOOTHING) * products.shape[1]
+    return fragments, regions, products[fragments, regions] / np.float32(pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +169,13 @@ class Kernel:
 
     exact: Callable[[Floats, Numbers, Numbers, Floats, bool, Floats], None]
     coded: Callable[[Codes, Numbers, Numbers, Floats, bool, Floats], None]
-    links: Callable[[Floats], tuple[Numbers, Floats]]
+    links: Callable[[Floats], Links]
 
 
-KERNELS = {"sum_of_max": Kernel(sum_of_max, coded_sum_of_max, links_of_maxima)}
+KERNELS = {
+    "sum_of_max": Kernel(sum_of_max, coded_sum_of_max, links_of_maxima),
+    "mean_of_positive": Kernel(mean_of_positive, coded_mean_of_positive, links_of_positives),
+}
 
 
 class Rescorer:
@@ -176,8 +230,8 @@ class Rescorer:
                 done.result()
         return out
 
-    def links(self, row: Floats, query: Floats, role: Role) -> tuple[Numbers, Floats]:
-        """For each sentence fragment the image fragment it picks, and its share of the score."""
+    def links(self, row: Floats, query: Floats, role: Role) -> Links:
+        """Which sentence fragments meet which image fragments; the shares add up to the score."""
         products = np.empty((len(row), len(query)), np.float32)  # (F, T)
         similarities(row, query, products)
         turned = products.T if role is Role.QUERY_IS_SENTENCE else products

@@ -160,15 +160,15 @@ class Index:
         return vectors
 
     def _hit(self, rows: Rows, row: int, query: Floats, role: Role, score: float) -> SearchHit:
-        regions, shares = self._rescorer.links(rows.fragments(row), query, role)
+        links = self._rescorer.links(rows.fragments(row), query, role)
         position = int(rows.positions[row])
         return SearchHit(
             item=rows.item(row),
             position=None if position == IMAGE else position,
             score=score,
             links=tuple(
-                Link(fragment, int(region), float(share))
-                for fragment, (region, share) in enumerate(zip(regions, shares, strict=True))
+                Link(int(fragment), int(region), float(share))
+                for fragment, region, share in zip(*links, strict=True)
             ),
             bag=rows.bag(row),
         )

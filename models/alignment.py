@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from models.scoring import SMOOTHING
 from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
 
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
@@ -22,12 +23,24 @@ class Phrase:
     similarity: float
 
 
-def links(image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
-    """Every sentence fragment's best region: the terms of eq. 8 (Karpathy & Fei-Fei 2015)."""
-    best = (sentence.vectors @ image.vectors.T).max(dim=1)  # (T,)
+def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") -> tuple[Link, ...]:
+    """The terms of a score of models.scoring; they add up to it.
+
+    For sum_of_max every sentence fragment's best region (Karpathy & Fei-Fei 2015, eq. 8), for
+    mean_of_positive every pair that agrees (Karpathy et al. 2014, eq. 6).
+    """
+    similarity = sentence.vectors @ image.vectors.T  # (T, R)
+    if score == "sum_of_max":
+        shares, regions = similarity.max(dim=1)  # (T,)
+        pairs = torch.stack([torch.arange(len(regions)), regions], dim=1)
+    elif score == "mean_of_positive":
+        pairs = (similarity > 0).nonzero()  # (N, 2)
+        shares = similarity[similarity > 0] / (len(image) * (len(sentence) + SMOOTHING))
+    else:
+        raise LookupError(f"no links for score {score!r}")
     return tuple(
-        Link(fragment, int(region), float(similarity))
-        for fragment, (similarity, region) in enumerate(zip(best.values, best.indices, strict=True))
+        Link(fragment, region, share)
+        for (fragment, region), share in zip(pairs.tolist(), shares.tolist(), strict=True)
     )
 
 

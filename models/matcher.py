@@ -11,9 +11,18 @@ from torch import Tensor, nn
 
 from models import backbones
 from models.parsing import parse
-from models.proposals import Windows
+from models.proposals import Proposer, Windows
 from models.regions import BATCH, RegionFeatures
-from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags, ParsedSentence, Span
+from models.types import (
+    WHOLE_FRAME,
+    WHOLE_PHOTO,
+    WHOLE_SENTENCE,
+    Box,
+    FragmentBag,
+    PaddedBags,
+    ParsedSentence,
+    Span,
+)
 
 SENTENCES = 64  # sentences in one pass
 
@@ -29,11 +38,13 @@ class BagMatcher(nn.Module):
     score = "sum_of_max"
     packaged: tuple[str, ...] = ("sight.",)  # weights that installed packages bring
 
-    def __init__(self, backbone: str, sizes: tuple[int, ...]) -> None:
+    def __init__(
+        self, backbone: str, sizes: tuple[int, ...], proposer: Proposer | None = None
+    ) -> None:
         super().__init__()
         network = backbones.load(backbone).requires_grad_(False)
         self.sight = RegionFeatures(network, network.channels, sizes)
-        self.proposer = Windows()
+        self.proposer = proposer or Windows()
         self.backbone = backbone
 
     def train(self, mode: bool = True) -> BagMatcher:
@@ -48,8 +59,7 @@ class BagMatcher(nn.Module):
 
     def image_key(self) -> str:
         """Names the frozen image part."""
-        boxes = self.proposer.boxes.tolist()
-        return json.dumps([self.backbone, list(self.sight.sizes), boxes])
+        return json.dumps([self.backbone, list(self.sight.sizes), self.proposer.key()])
 
     @abstractmethod
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
@@ -101,6 +111,21 @@ class BagMatcher(nn.Module):
             FragmentBag(bag, tuple(span for _, span in own), tuple(label for label, _ in own))
             for bag, own in zip(vectors, places, strict=True)
         ]
+
+
+class VectorMatcher(BagMatcher):
+    """A matcher of one vector a side: bags of one, of the whole photo and the whole sentence.
+
+    Image inputs are (1, C); encode_sentences gives (L, 1, D).
+    """
+
+    def __init__(self, backbone: str, sizes: tuple[int, ...]) -> None:
+        super().__init__(backbone, sizes, Windows([WHOLE_FRAME]))
+
+    def sentence_places(self, sentence: ParsedSentence) -> list[tuple[str, Span]]:
+        """The whole sentence, from its first word to its last."""
+        words = sentence.words
+        return [(WHOLE_SENTENCE, Span(words[0].span.start, words[-1].span.end))]
 
 
 def region_labels(boxes: Tensor) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -14,6 +15,10 @@ REGIONS = 20  # the whole frame and 19 boxes (Karpathy & Fei-Fei 2015, section 3
 
 class Proposer(Protocol):
     """Finds boxes; a learned detector fits behind this as well as fixed windows."""
+
+    def key(self) -> object:
+        """A JSON value that changes whenever the boxes of a photo would."""
+        ...
 
     def propose(self, maps: Tensor) -> Tensor:
         """Boxes (K, R, 4), fractions of the photo, the whole frame first, of maps (K, C, h, w)."""
@@ -35,11 +40,16 @@ def windows() -> tuple[Box, ...]:
 
 
 class Windows:
-    """The same twenty windows for every photo."""
+    """The same windows for every photo, twenty unless told otherwise."""
 
-    def __init__(self) -> None:
-        self.boxes = torch.tensor([[b.left, b.top, b.right, b.bottom] for b in windows()])
+    def __init__(self, boxes: Sequence[Box] | None = None) -> None:
+        chosen = windows() if boxes is None else boxes
+        self.boxes = torch.tensor([[b.left, b.top, b.right, b.bottom] for b in chosen])
+
+    def key(self) -> object:
+        """The windows' corners."""
+        return self.boxes.tolist()
 
     def propose(self, maps: Tensor) -> Tensor:
-        """The windows (K, 20, 4), whatever the photo shows."""
+        """The windows (K, R, 4), whatever the photo shows."""
         return self.boxes.to(maps.device).expand(len(maps), -1, -1)

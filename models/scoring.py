@@ -25,4 +25,25 @@ def sum_of_max(images: PaddedBags, sentences: PaddedBags) -> Tensor:
     return scores.index_add(0, owners, best).T
 
 
-SCORES: dict[str, Callable[[PaddedBags, PaddedBags], Tensor]] = {"sum_of_max": sum_of_max}
+SMOOTHING = 5  # n of eq. 6: without it, short sentences have an advantage
+
+
+def mean_of_positive(images: PaddedBags, sentences: PaddedBags) -> Tensor:
+    """S_kl = 1 / (|g_k| (|g_l| + n)) Σ_{i ∈ g_k} Σ_{j ∈ g_l} max(0, v_iᵀ s_j), n = 5.
+
+    (Karpathy et al. 2014, eq. 6.) Shapes: images (K, R, D), sentences (L, T, D) give (K, L).
+    """
+    K, R, D = images.vectors.shape
+    fragments = sentences.vectors[sentences.mask]  # (N, D)
+    similarities = (fragments @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
+    positive = (similarities.clamp_min(0) * images.mask).sum(2)  # (N, K)
+    owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each fragment
+    totals = torch.zeros(len(sentences), K, dtype=positive.dtype, device=positive.device)
+    totals = totals.index_add(0, owners, positive).T  # (K, L)
+    return totals / images.mask.sum(1)[:, None] / (sentences.mask.sum(1) + SMOOTHING)[None, :]
+
+
+SCORES: dict[str, Callable[[PaddedBags, PaddedBags], Tensor]] = {
+    "sum_of_max": sum_of_max,
+    "mean_of_positive": mean_of_positive,
+}

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
 from models import packaged
-from models.types import PaddedBags, ParsedSentence
+from models.types import PaddedBags, ParsedSentence, Span, Word
 
 MINILM_HIDDEN = 384
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -142,6 +142,29 @@ class LowerMiniLM(nn.Module):
             tokens = layer(tokens, mask)
         states = tokens.split(mask.sum(1).tolist())
         return [mean_of_pieces(*both) for both in zip(states, pieces, strict=True)]
+
+
+class WordVectors(nn.Module):
+    """A vector a word whatever its sentence: what MiniLM makes of the word alone, frozen.
+
+    Stands for the 50 and 300 numbers a word that the papers take from unsupervised training
+    (Huang et al. 2012, word2vec). Any English word has one. Shapes: (T, 384) of length one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = LowerMiniLM(minilm().config.num_hidden_layers)
+
+    def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
+        """Vectors (T, 384) of each sentence's words."""
+        words = [[word.text.lower() for word in sentence.words] for sentence in sentences]
+        known = {
+            text: place for place, text in enumerate(sorted({w for own in words for w in own}))
+        }
+        alone = [ParsedSentence(text, (Word(text, Span(0, len(text))),)) for text in known]
+        means = [states.mean(0) for states in self.network(alone)]
+        vectors = F.normalize(torch.stack(means), dim=-1)  # (V, 384)
+        return [vectors[[known[text] for text in own]] for own in words]
 
 
 def piece(sentence: ParsedSentence) -> Encoding:

@@ -21,7 +21,7 @@ from training.data.captions import caption_words, vocabulary
 from training.data.corpus import Corpus, Example
 from training.evaluation.captioning import Bleu, bleu
 from training.evaluation.measure import pixels
-from training.optimization import Average, Optimizer, Schedule, adamw, scheduler
+from training.optimization import Average, Optimizer, Schedule, descent, scheduler
 from training.progress import Progress, silent
 
 PADDING = -1  # a target that is no word
@@ -34,7 +34,9 @@ class Recipe:
     """How a captioner is trained; the defaults made the one that ships."""
 
     config: Mapping[str, Any] = field(default_factory=dict)  # lstm.Config's, without the words
-    optimizer: Optimizer = field(default_factory=lambda: Optimizer(2e-3, weight_decay=1e-4))
+    optimizer: Optimizer = field(
+        default_factory=lambda: Optimizer(learning_rate=2e-3, weight_decay=1e-4)
+    )
     schedule: Schedule = field(
         default_factory=lambda: Schedule(8, batch=32, average=0.998, precision="bfloat16")
     )
@@ -110,7 +112,7 @@ class Trainer:
     def __init__(self, model: lstm.Model, recipe: Recipe, lessons: Lessons, device: str) -> None:
         self.model, self.recipe, self.lessons, self.device = model, recipe, lessons, device
         schedule = recipe.schedule
-        self.optimizer = adamw(model, recipe.optimizer)
+        self.optimizer = descent(model, recipe.optimizer)
         total = schedule.epochs * -(-len(lessons) // schedule.batch)
         self.rates = scheduler(self.optimizer, total, schedule.warmup)
         self.average = Average(model, schedule.average)

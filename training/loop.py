@@ -17,10 +17,11 @@ from training.data.batches import Batch, batches, steps
 from training.evaluation.retrieval import Retrieval, retrieval
 from training.evaluation.scores import score_matrix
 from training.matching import TrainableMatcher
-from training.optimization import Average, Optimizer, Schedule, adamw, scheduler
+from training.objectives.match import Match
+from training.optimization import Average, Optimizer, Schedule, descent, forget, scheduler
 from training.progress import Progress, silent
 
-Objective = Callable[[Tensor], Tensor]
+Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
 ENCODED = 128  # bags that the trained part sees at once in validation
 
 
@@ -65,8 +66,8 @@ class Trainer:
         self.model, self.module = model, cast(nn.Module, model).to(device)
         self.pairs, self.objective, self.schedule = pairs, objective, schedule
         self.seed, self.device = seed, device
-        self.optimizer = adamw(self.module, optimizer)
-        total = schedule.epochs * steps(pairs.counts, schedule.batch)
+        self.optimizer, self.reset = descent(self.module, optimizer), optimizer.reset
+        total = schedule.epochs * steps(pairs.counts, schedule.batch, schedule.sentences)
         self.rates = scheduler(self.optimizer, total, schedule.warmup)
         self.average = Average(self.module, schedule.average)
         self.history: list[EpochRecord] = []
@@ -74,8 +75,8 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether every epoch of the schedule is done."""
-        return len(self.history) >= self.schedule.epochs
+        """Whether every epoch of the schedule is done; one without epochs is validated once."""
+        return len(self.history) >= max(1, self.schedule.epochs)
 
     @property
     def at_best(self) -> bool:
@@ -96,11 +97,15 @@ class Trainer:
         return record
 
     def learn(self, progress: Progress) -> float:
-        """Learn every pair once; the mean loss of a step."""
+        """Learn every pair once; the mean loss of a step (0 where nothing is to be learned)."""
+        if not self.schedule.epochs:
+            return 0.0
         self.model.train()
-        number, size = len(self.history), self.schedule.batch
-        count = steps(self.pairs.counts, size)
-        order = batches(self.pairs.counts, size, self.seed, number)
+        number, size, sentences = len(self.history), self.schedule.batch, self.schedule.sentences
+        if self.reset and number and number % self.reset == 0:
+            forget(self.optimizer)
+        count = steps(self.pairs.counts, size, sentences)
+        order = batches(self.pairs.counts, size, self.seed, number, sentences)
         losses = [self.step(batch) for batch in progress(order, count, f"epoch {number + 1}")]
         return sum(losses) / len(losses)
 
@@ -121,15 +126,17 @@ class Trainer:
         return loss.item()
 
     def loss(self, batch: Batch) -> Tensor:
-        """The objective of a batch's (K, K) scores, true pairs on the diagonal."""
+        """The objective of a batch."""
         images = numbers([self.pairs.images[one] for one in batch.images], self.device)
         sentences = numbers([self.pairs.sentences[one] for one in batch.sentences], self.device)
         with half_precision(self.device, self.schedule.precision):
             regions = self.model.encode_images(images)
             words = self.model.encode_sentences(sentences)
         # Scores are summed in full precision: a hinge or a softmax sees their differences.
-        scores = SCORES[self.model.score](full(regions), full(words))  # (K, K)
-        return self.objective(scores)
+        regions, words = full(regions), full(words)
+        scores = SCORES[self.model.score](regions, words)  # (K, L)
+        owners = torch.tensor(batch.owners, device=scores.device)
+        return self.objective(Match(regions, words, owners, scores), len(self.history) + 1)
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs to equal an unbroken one."""

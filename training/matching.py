@@ -56,8 +56,13 @@ class TrainableMatcher(Matcher, Protocol):
 
 @runtime_checkable
 class Prepared(Protocol):
-    """A matcher that wants statistics of train's photos before its first step."""
+    """A matcher that wants to know train's inputs before its first step, or is made of them."""
 
-    def prepare(self, images: Sequence[Tensor]) -> None:
-        """See the image inputs of train; called once, before training and not on resuming."""
+    def prepare(
+        self, images: Sequence[Tensor], sentences: Sequence[Tensor], owners: Sequence[int]
+    ) -> None:
+        """See the frozen inputs of train, sentences[l] of images[owners[l]].
+
+        Called once, before training and not on resuming.
+        """
         ...

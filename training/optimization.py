@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW
+from torch.optim import SGD, Adagrad, AdamW
+from torch.optim import Optimizer as TorchOptimizer
 from torch.optim.lr_scheduler import LambdaLR
+
+
+OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
+    "adamw": AdamW,
+    "adagrad": Adagrad,
+    "sgd": partial(SGD, lr=1e-3, momentum=0.9, nesterov=True),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """AdamW's options. rates: what multiplies the learning rate of parameters by name's prefix."""
+    """How weights move. rates: what multiplies the learning rate of parameters by name's prefix.
 
+    name is adamw, adagrad, or sgd with Nesterov's momentum; reset is after how many epochs
+    adagrad's sums of squares start anew (Socher et al. 2014, section 5.1), 0 for never.
+    """
+
+    name: str = "adamw"
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
+    reset: int = 0
     rates: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.name not in OPTIMIZERS:
+            raise ValueError(f"no optimizer {self.name!r}; there are: {', '.join(OPTIMIZERS)}")
+        if self.reset and self.name != "adagrad":
+            raise ValueError("reset is adagrad's alone")
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The loop's options: warmup is a share of all steps, average a decay (0 averages nothing)."""
+    """The loop's options.
+
+    batch: images in a step, and sentences that each brings. warmup: a share of all steps.
+    average: a decay, 0 averages nothing. epochs = 0 is for a model that `prepare` makes whole.
+    """
 
     epochs: int = 20
     batch: int = 128
+    sentences: int = 1
     warmup: float = 0.05
     clip: float = 1.0
     average: float = 0.0
@@ -37,14 +63,17 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.precision not in ("float32", "bfloat16"):
             raise ValueError(f"precision is {self.precision!r}; use 'float32' or 'bfloat16'")
-        if self.epochs < 1 or self.batch < 2:
-            raise ValueError(f"{self.epochs} epochs of batches of {self.batch}: use at least 1, 2")
+        if self.epochs < 0 or self.batch < 2 or self.sentences < 1:
+            raise ValueError(
+                f"{self.epochs} epochs of batches of {self.batch} photos with {self.sentences} "
+                "sentences each: use at least 0, 2 and 1"
+            )
         if not (0 <= self.average < 1 and 0 <= self.warmup < 1):
             raise ValueError(f"average {self.average} and warmup {self.warmup} must be in [0, 1)")
 
 
-def adamw(model: nn.Module, options: Optimizer) -> AdamW:
-    """AdamW over trainable parameters; biases and gains do not decay.
+def descent(model: nn.Module, options: Optimizer) -> TorchOptimizer:
+    """The optimizer of a model's trainable parameters; biases and gains do not decay.
 
     ValueError for a prefix in options.rates that no trainable parameter has.
     """
@@ -57,9 +86,14 @@ def adamw(model: nn.Module, options: Optimizer) -> AdamW:
         decay = options.weight_decay if one.ndim > 1 else 0.0
         rate = options.learning_rate * rate_of(name, options.rates)
         groups.setdefault((rate, decay), []).append(one)
-    return AdamW(
-        [{"params": ones, "lr": rate, "weight_decay": w} for (rate, w), ones in groups.items()]
-    )
+    given = [{"params": ones, "lr": rate, "weight_decay": w} for (rate, w), ones in groups.items()]
+    return OPTIMIZERS[options.name](given)
+
+
+def forget(optimizer: TorchOptimizer) -> None:
+    """Start adagrad's sums of squared gradients anew."""
+    for state in optimizer.state.values():
+        state["sum"].zero_()
 
 
 def rate_of(name: str, rates: Mapping[str, float]) -> float:
@@ -76,7 +110,7 @@ def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
 
 
-def scheduler(optimizer: AdamW, total: int, warmup: float) -> LambdaLR:
+def scheduler(optimizer: TorchOptimizer, total: int, warmup: float) -> LambdaLR:
     """Linear warm-up over a share of total steps, then cosine."""
     return LambdaLR(optimizer, partial(warm_up_then_cosine, total=total, warmup=warmup))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from models import registry
-from training.objectives import OBJECTIVES
+from training.objectives import OBJECTIVES, Term
 from training.optimization import Optimizer, Schedule
 
 PRESETS = Path(__file__).parent / "presets"
@@ -23,8 +23,7 @@ class Preset:
     name: str
     model: str
     config: dict[str, Any]  # the model's options, without its words: train gives those
-    objective: str
-    objective_options: dict[str, Any]
+    objectives: tuple[Term, ...]  # the loss is their weighted sum
     optimizer: Optimizer
     schedule: Schedule
     splits: tuple[str, ...]
@@ -64,24 +63,32 @@ def parsed(name: str, tables: dict[str, Any]) -> Preset:
     """A preset's tables, each option known to the part it is for."""
     known = {"model", "objective", "optimizer", "schedule", "splits"}
     refuse_unknown(tables, known, "the preset")
-    model, objective = dict(tables.get("model", {})), dict(tables.get("objective", {}))
-    if "name" not in model or objective.get("name") not in OBJECTIVES:
-        raise ValueError(f"[model] needs a name, and [objective] one of {', '.join(OBJECTIVES)}")
-    architecture, aim = model.pop("name"), objective.pop("name")
+    model, aims = dict(tables.get("model", {})), tables.get("objective", [])
+    if "name" not in model:
+        raise ValueError("[model] needs a name")
+    architecture = model.pop("name")
     config = registry.find("matchers", architecture).Config
     refuse_unknown(model, {one.name for one in fields(config)}, "[model]")
-    annotations = OBJECTIVES[aim].__annotations__
-    refuse_unknown(objective, annotations.keys() - {"scores", "return"}, "[objective]")
     return Preset(
         name=name,
         model=architecture,
         config={key: frozen(value) for key, value in model.items()},
-        objective=aim,
-        objective_options=objective,
+        objectives=tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims)),
         optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
     )
+
+
+def term(table: Mapping[str, Any]) -> Term:
+    """One [objective] table: name, weight, first and last epoch, and the objective's options."""
+    if table.get("name") not in OBJECTIVES:
+        raise ValueError(f"[objective] needs a name, one of {', '.join(OBJECTIVES)}")
+    own = {one.name for one in fields(Term)} - {"options"}
+    options = {key: value for key, value in table.items() if key not in own}
+    known = OBJECTIVES[table["name"]].__annotations__.keys() - {"match", "return"}
+    refuse_unknown(options, known | own, "[objective]")
+    return Term(**{key: table[key] for key in own & table.keys()}, options=options)
 
 
 def made(kind: type[Options], options: Mapping[str, Any], where: str) -> Options:

@@ -21,7 +21,7 @@ from training.data.vocabulary import frequencies, vocabulary
 from training.evaluation.measure import pixels
 from training.loop import EpochRecord, Pairs, Trainer, half_precision
 from training.matching import Prepared, TrainableMatcher
-from training.objectives import OBJECTIVES
+from training.objectives import total
 from training.preset import Preset
 from training.progress import Progress, silent
 
@@ -62,8 +62,8 @@ def train(
     pairs = frozen.pairs(examples, "train")
     validation = frozen.pairs(validated, "val")
     if isinstance(model, Prepared) and not resume:
-        model.prepare(pairs.images)
-    objective = partial(OBJECTIVES[preset.objective], **preset.objective_options)
+        model.prepare(pairs.images, pairs.sentences, pairs.owners)
+    objective = partial(total, preset.objectives)
     trainer = Trainer(
         matcher, pairs, objective, preset.optimizer, preset.schedule, place.seed, place.device
     )

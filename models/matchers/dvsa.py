@@ -52,7 +52,7 @@ class Model(BagMatcher):
         for project in (self.regions.project, self.words.project):
             nn.init.normal_(project.weight, std=0.01)
 
-    def prepare(self, images: Sequence[Tensor]) -> None:
+    def prepare(self, images: Sequence[Tensor], *_: object) -> None:
         """Measure train's regions."""
         self.regions.fit(images)
 

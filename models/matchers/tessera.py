@@ -76,7 +76,7 @@ class Model(BagMatcher):
         # Scores are logits: the inverse temperature is a magnitude of the photo's vector.
         self.log_scale = nn.Parameter(torch.tensor(-math.log(config.temperature)))
 
-    def prepare(self, images: Sequence[Tensor]) -> None:
+    def prepare(self, images: Sequence[Tensor], *_: object) -> None:
         """Measure train's photos and regions apart: means over more cells vary less."""
         self.photo.fit(image[:1] for image in images)
         self.regions.fit(image[1:, -self.finest :] for image in images)

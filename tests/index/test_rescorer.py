@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import index.rescorer
+import models
 from index.rescorer import KERNELS, Rescorer, Role
 from models.scoring import SCORES
 from models.types import PaddedBags
@@ -54,19 +55,22 @@ def test_kernels_agree_with_the_model_in_both_directions(score, sizes, T, D, see
         np.testing.assert_allclose(scores, truth.numpy(), rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.parametrize("score", SCORES)
 @settings(deadline=None)  # the first call may compile
 @given(SIZES, st.integers(1, 9), st.integers(0, 99), st.sampled_from(Role))
-def test_links_add_up_to_the_score(sizes, T, seed, role):
+def test_links_add_up_to_the_score(score, sizes, T, seed, role):
     rows, query = bags_of(sizes, 16, seed), bags_of([T], 16, seed + 1)[0].numpy()
-    rescorer = Rescorer("sum_of_max")
+    rescorer = Rescorer(score)
     scores = rescorer.exact(*arrays(rows), query, role)
-    for row, score in zip(rows, scores, strict=True):
-        regions, shares = rescorer.links(row.numpy(), query, role)
-        assert shares.sum() == pytest.approx(score, rel=1e-5, abs=1e-5)
+    for row, total in zip(rows, scores, strict=True):
+        fragments, regions, shares = rescorer.links(row.numpy(), query, role)
+        assert shares.sum() == pytest.approx(total, rel=1e-5, abs=1e-5)
         sentence, image = (
             (query, row.numpy()) if role is Role.QUERY_IS_SENTENCE else (row.numpy(), query)
         )
-        np.testing.assert_allclose((sentence * image[regions]).sum(1), shares, atol=1e-4)
+        pairs = len(image) * (len(sentence) + 5) if score == "mean_of_positive" else 1
+        products = (sentence[fragments] * image[regions]).sum(1)
+        np.testing.assert_allclose(products / pairs, shares, atol=1e-4)
 
 
 def test_score_by_hand_sums_over_the_sentence():
@@ -117,6 +121,7 @@ def test_kernels_compile_where_no_folder_can_be_written(tmp_path):
     package = tmp_path / "index"
     package.mkdir()
     shutil.copy(index.rescorer.__file__, package / "rescorer.py")
+    shutil.copytree(Path(models.__file__).parent, tmp_path / "models")
     # A file where the cache folder would be is unwritable for every user, root included.
     (package / "__pycache__").write_text("")
     (tmp_path / "cache").write_text("")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models.alignment import decode_chain, decode_phrases, links
-from models.scoring import sum_of_max
+from models.scoring import SCORES, sum_of_max
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, FragmentBag, PaddedBags, Span
 
 
@@ -33,6 +33,14 @@ def test_links_add_up_to_the_score(seed):
     for link in found:
         pair = image.vectors[link.region] @ sentence.vectors[link.fragment]
         assert link.similarity == pytest.approx(float(pair), abs=1e-6)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_links_of_every_score_add_up_to_it(score):
+    image, sentence = random_pair(7)
+    pair = PaddedBags.of([image.vectors]), PaddedBags.of([sentence.vectors])
+    total = sum(link.similarity for link in links(image, sentence, score))
+    assert total == pytest.approx(float(SCORES[score](*pair)), abs=1e-5)
 
 
 def test_a_weak_word_joins_its_neighbours_when_staying_pays():

@@ -1,6 +1,7 @@
+import pytest
 import torch
 
-from models.scoring import sum_of_max
+from models.scoring import mean_of_positive, sum_of_max
 from models.types import PaddedBags
 
 
@@ -61,3 +62,26 @@ def test_gradients_are_those_of_finite_differences():
 
     inputs = (images.vectors.requires_grad_(), sentences.vectors.requires_grad_())
     assert torch.autograd.gradcheck(score, inputs)
+
+
+def literal_mean(images, sentences):
+    """Eq. 6 of Karpathy et al. 2014, pair by pair."""
+    scores = torch.zeros(len(images), len(sentences), dtype=torch.float64)
+    for k in range(len(images)):
+        for el in range(len(sentences)):
+            g_k = images.vectors[k][images.mask[k]]
+            g_l = sentences.vectors[el][sentences.mask[el]]
+            total = sum(max(0.0, float(v @ s)) for v in g_k for s in g_l)
+            scores[k, el] = total / (len(g_k) * (len(g_l) + 5))
+    return scores
+
+
+def test_mean_of_positive_equals_the_literal_sum():
+    images, sentences = random_bags(4, 6, seed=1), random_bags(5, 7, seed=2)
+    torch.testing.assert_close(mean_of_positive(images, sentences), literal_mean(images, sentences))
+
+
+def test_mean_of_positive_worked_by_hand():
+    # Products 1, -3 and 2, 0: three in 2 · (2 + 5).
+    image, sentence = bag([1.0, 0.0], [0.0, 1.0]), bag([1.0, -3.0], [2.0, 0.0])
+    assert mean_of_positive(image, sentence).item() == pytest.approx(3 / 14)

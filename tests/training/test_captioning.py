@@ -12,7 +12,9 @@ SMALL = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "dropout": 
 
 def recipe(epochs):
     schedule = Schedule(epochs, batch=4, average=0.9)
-    return Recipe(SMALL, Optimizer(1e-2), schedule, label_smoothing=0.0, least_count=1)
+    return Recipe(
+        SMALL, Optimizer(learning_rate=1e-2), schedule, label_smoothing=0.0, least_count=1
+    )
 
 
 def test_each_word_is_given_before_the_next_is_wanted():

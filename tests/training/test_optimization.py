@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from training.optimization import Average, Optimizer, Schedule, adamw, warm_up_then_cosine
+from training.optimization import Average, Optimizer, Schedule, descent, forget, warm_up_then_cosine
 
 
 def model():
@@ -11,7 +11,9 @@ def model():
 
 def test_biases_do_not_decay_and_a_prefix_has_its_own_rate():
     made = model()
-    optimizer = adamw(made, Optimizer(1.0, 0.5, {"words.": 0.1, "words.weight": 0.2}))
+    optimizer = descent(
+        made, Optimizer("adamw", 1.0, 0.5, rates={"words.": 0.1, "words.weight": 0.2})
+    )
     rates = {
         id(one): (group["lr"], group["weight_decay"])
         for group in optimizer.param_groups
@@ -25,13 +27,13 @@ def test_biases_do_not_decay_and_a_prefix_has_its_own_rate():
 def test_frozen_parameters_are_left_out():
     made = model()
     made["words"].requires_grad_(False)
-    optimizer = adamw(made, Optimizer())
+    optimizer = descent(made, Optimizer())
     assert sum(len(group["params"]) for group in optimizer.param_groups) == 2
 
 
 def test_a_prefix_that_nothing_has_is_refused():
     with pytest.raises(ValueError, match=r"no parameter starts with 'word_'; there are \['regions"):
-        adamw(model(), Optimizer(rates={"word_": 0.1}))
+        descent(model(), Optimizer(rates={"word_": 0.1}))
 
 
 @pytest.mark.parametrize(
@@ -65,8 +67,28 @@ def test_without_a_decay_the_average_is_the_last_step():
 
 
 @pytest.mark.parametrize(
-    "options", [{"precision": "half"}, {"epochs": 0}, {"batch": 1}, {"average": 1.0}]
+    "options", [{"precision": "half"}, {"epochs": -1}, {"batch": 1}, {"average": 1.0}]
 )
 def test_a_schedule_that_cannot_be_is_refused(options):
     with pytest.raises(ValueError, match=str(next(iter(options.values())))):
         Schedule(**options)
+
+
+def test_adagrad_slows_down_until_its_sums_are_forgotten():
+    layer = nn.Linear(1, 1, bias=False)
+    optimizer = descent(layer, Optimizer("adagrad", learning_rate=1.0, weight_decay=0.0, reset=2))
+    moved = []
+    for step in range(3):
+        if step == 2:
+            forget(optimizer)
+        before = layer.weight.item()
+        layer.weight.grad = torch.ones(1, 1)
+        optimizer.step()
+        moved.append(before - layer.weight.item())
+    assert moved == pytest.approx([1.0, 2**-0.5, 1.0], rel=1e-4)
+
+
+@pytest.mark.parametrize("options", [{"name": "lbfgs"}, {"reset": 3}])
+def test_an_optimizer_that_cannot_be_is_refused(options):
+    with pytest.raises(ValueError, match="adagrad"):
+        Optimizer(**options)

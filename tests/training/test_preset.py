@@ -1,6 +1,7 @@
 import pytest
 
 from training import preset
+from training.objectives import Term
 from training.preset import parsed
 
 TABLES = {
@@ -15,11 +16,21 @@ TABLES = {
 def test_a_preset_says_what_each_part_is_made_with():
     made = parsed("mine", TABLES)
     assert (made.model, made.config) == ("cells", {"dimension": 16})
-    assert (made.objective, made.objective_options) == ("ranking", {"margin": 0.5})
+    assert made.objectives == (Term("ranking", options={"margin": 0.5}),)
     assert (made.optimizer.rates, made.schedule.epochs) == ({"words.": 0.1}, 3)
     assert made.splits == ("train", "restval")
     assert made.with_epochs(7).schedule.epochs == 7
     assert made.with_epochs(None) == made
+
+
+def test_several_objectives_are_weighed_and_take_turns():
+    aims = [{"name": "contrastive", "last": 2}, {"name": "ranking", "weight": 0.5, "first": 2}]
+    made = parsed("mine", TABLES | {"objective": aims})
+    assert [[term.rules(epoch) for epoch in (1, 2, 3)] for term in made.objectives] == [
+        [True, True, False],
+        [False, True, True],
+    ]
+    assert made.objectives[1].weight == 0.5
 
 
 @pytest.mark.parametrize(

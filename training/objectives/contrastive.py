@@ -1,20 +1,27 @@
-"""How well each image picks its sentence out of a batch, and each sentence its image."""
+"""How well each image picks its sentences out of a batch, and each sentence its image."""
 
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from training.objectives.match import Match
 
-def contrastive(scores: Tensor, temperature: float = 1.0, smoothing: float = 0.0) -> Tensor:
-    """C = −1/2K Σ_k [log softmax_l(S_kl / τ)_{l=k} + log softmax_l(S_lk / τ)_{l=k}].
 
-    Symmetric InfoNCE (Radford et al. 2021, section 2.3). Shapes: scores (K, K), true pairs on the
-    diagonal, give a scalar. `smoothing` spreads that share of each target evenly over the batch.
+def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) -> Tensor:
+    """C = −½ [mean_k mean_{l of k} log softmax_l(S_kl / τ) + mean_l log softmax_k(S_kl / τ)_{k of l}].
+
+    Symmetric InfoNCE (Radford et al. 2021, section 2.3); an image with several sentences in the
+    batch wants each of them. Gives a scalar. `smoothing` spreads that share of each target evenly
+    over the batch.
     """
-    true = torch.arange(len(scores), device=scores.device)
-    logits = scores / temperature
-    by_image = F.cross_entropy(logits, true, label_smoothing=smoothing)
-    by_sentence = F.cross_entropy(logits.T, true, label_smoothing=smoothing)
+    logits, true = match.scores / temperature, match.true.to(match.scores)
+    by_image = cross_entropy(logits, true / true.sum(1, keepdim=True), smoothing)
+    by_sentence = cross_entropy(logits.T, true.T, smoothing)
     return (by_image + by_sentence) / 2
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """The mean over rows of logits (Q, C) whose targets (Q, C) add up to one each."""
+    smooth = (1 - smoothing) * targets + smoothing / logits.shape[1]
+    return -(smooth * torch.log_softmax(logits, dim=1)).sum(1).mean()

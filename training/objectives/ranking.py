@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
+from training.objectives.match import Match
 
-def ranking(scores: Tensor, margin: float = 1.0) -> Tensor:
-    """C = Σ_k [Σ_l max(0, S_kl − S_kk + 1) + Σ_l max(0, S_lk − S_kk + 1)].
 
-    (Karpathy & Fei-Fei 2015, eq. 9, with the margin 1 as a parameter.) Shapes: scores (K, K),
-    true pairs on the diagonal, give a scalar. The terms l = k are left out: they add the constant
-    2K · margin and no gradient, and without them a batch in perfect order costs 0.
+def ranking(
+    match: Match, margin: float = 1.0, images: float = 1.0, sentences: float = 1.0
+) -> Tensor:
+    """C = Σ_l [Σ_k' max(0, S_k'l − S_kl + Δ) + Σ_l' max(0, S_kl' − S_kl + Δ)], k the image of l.
+
+    (Karpathy et al. 2014, eq. 7; Karpathy & Fei-Fei 2015, eq. 9, with the margin 1 as Δ.) Gives a
+    scalar: the sum over false images k' and false sentences l'. `images` and `sentences` weigh
+    the two directions. The papers' sums take the true pair in, which adds a constant and no
+    gradient; without it a batch in perfect order costs 0.
     """
-    true = scores.diagonal()
-    rank_sentences = (scores - true[:, None] + margin).clamp_min(0)  # (K, K)
-    rank_images = (scores - true[None, :] + margin).clamp_min(0)  # (K, K)
-    same = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
-    return (rank_sentences + rank_images).masked_fill(same, 0).sum()
+    scores, true = match.scores, match.true
+    own = scores.gather(0, match.owners[None, :])  # (1, L) the score of each true pair
+    rank_images = (scores - own + margin).clamp_min(0).masked_fill(true, 0).sum()
+    if not sentences:
+        return images * rank_images
+    rivals = scores[match.owners]  # (L, L) what the image of each sentence gives to all
+    rank_sentences = (rivals - own.T + margin).clamp_min(0).masked_fill(true[match.owners], 0).sum()
+    return images * rank_images + sentences * rank_sentences

@@ -38,3 +38,15 @@ def test_the_order_depends_on_seed_and_epoch_alone(seed, epoch):
 def test_steps_counts_the_batches_of_an_epoch():
     for epoch in range(5):
         assert steps(COUNTS, 3) == len(list(batches(COUNTS, 3, 0, epoch)))
+
+
+def test_an_image_can_bring_several_sentences():
+    seen = Counter()
+    for batch in batches([5, 4, 3, 5], 2, seed=0, epoch=0, sentences=2):
+        assert len(set(batch.images)) == len(batch.images) > 1
+        starts = (0, 5, 9, 12)
+        for sentence, owner in zip(batch.sentences, batch.owners, strict=True):
+            assert 0 <= sentence - starts[batch.images[owner]] < 5
+        seen.update(batch.sentences)
+    assert max(seen.values()) == 1
+    assert steps([5, 4, 3, 5], 2, sentences=2) == 5

@@ -7,36 +7,42 @@ from torch.autograd import gradcheck
 from training.objectives.contrastive import contrastive
 
 
-def literal(scores, temperature, smoothing):
-    K = len(scores)
+def literal(scores, owners, temperature, smoothing):
+    K, L = len(scores), len(owners)
     columns = [list(column) for column in zip(*scores, strict=True)]
+    by_image = [[(owner == k) / owners.count(k) for owner in owners] for k in range(K)]
+    by_sentence = [[float(owners[one] == k) for k in range(K)] for one in range(L)]
     cost = 0.0
-    for rows in (scores, columns):
-        for k, row in enumerate(rows):
+    for rows, targets in ((scores, by_image), (columns, by_sentence)):
+        for row, wanted in zip(rows, targets, strict=True):
             total = math.log(sum(math.exp(score / temperature) for score in row))
-            for other, score in enumerate(row):
-                target = smoothing / K + (1 - smoothing) * (other == k)
-                cost -= target * (score / temperature - total)
-    return cost / (2 * K)
+            for score, share in zip(row, wanted, strict=True):
+                target = smoothing / len(row) + (1 - smoothing) * share
+                cost -= target * (score / temperature - total) / (2 * len(rows))
+    return cost
 
 
-def test_a_cost_worked_by_hand():
+def test_a_cost_worked_by_hand(matched):
     # Both ways, the true pair has e / (e + 1) of the softmax.
-    cost = contrastive(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    cost = contrastive(matched(torch.tensor([[1.0, 0.0], [0.0, 1.0]])))
     assert cost.item() == pytest.approx(math.log(1 + math.exp(-1)))
 
 
-def test_equal_scores_cost_the_logarithm_of_the_batch():
-    assert contrastive(torch.zeros(5, 5), smoothing=0.1).item() == pytest.approx(math.log(5))
+def test_equal_scores_cost_the_logarithm_of_the_batch(matched):
+    cost = contrastive(matched(torch.zeros(5, 5)), smoothing=0.1)
+    assert cost.item() == pytest.approx(math.log(5))
 
 
+@pytest.mark.parametrize("owners", [[0, 1, 2, 3], [0, 0, 1, 2, 2, 3]])
 @pytest.mark.parametrize(("temperature", "smoothing"), [(1.0, 0.0), (0.5, 0.0), (2.0, 0.1)])
-def test_it_equals_the_literal_loop(temperature, smoothing):
-    scores = torch.randn(6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    expected = literal(scores.tolist(), temperature, smoothing)
-    assert contrastive(scores, temperature, smoothing).item() == pytest.approx(expected, rel=1e-12)
+def test_it_equals_the_literal_loop(matched, owners, temperature, smoothing):
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(4, len(owners), generator=generator, dtype=torch.float64)
+    expected = literal(scores.tolist(), owners, temperature, smoothing)
+    found = contrastive(matched(scores, owners), temperature, smoothing)
+    assert found.item() == pytest.approx(expected, rel=1e-12)
 
 
-def test_its_gradient_is_right():
+def test_its_gradient_is_right(matched):
     scores = torch.randn(4, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    assert gradcheck(lambda s: contrastive(s, 0.7, 0.1), (scores.requires_grad_(),))
+    assert gradcheck(lambda s: contrastive(matched(s), 0.7, 0.1), (scores.requires_grad_(),))

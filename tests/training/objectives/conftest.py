@@ -1,0 +1,17 @@
+import pytest
+import torch
+
+from models.types import PaddedBags
+from training.objectives.match import Match
+
+
+@pytest.fixture
+def matched():
+    """A Match of scores alone, one sentence an image unless owners say otherwise."""
+
+    def of(scores, owners=None):
+        K, L = scores.shape
+        nothing = [PaddedBags.of([torch.zeros(1, 1)] * count) for count in (K, L)]
+        return Match(*nothing, torch.arange(L) if owners is None else torch.tensor(owners), scores)
+
+    return of
