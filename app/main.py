@@ -34,6 +34,7 @@ from app.schemas import (
 )
 from app.settings import Settings
 from app.uploads import SCHEMA
+from models import parsing
 
 BODIES = (ImageSearch, TextSearch, AlignRequest, CaptionRequest, ItemBody, ImportLine, ImportStatus)
 SPARE_THREADS = 8  # for requests that do not compute
@@ -140,6 +141,8 @@ async def _load(app: FastAPI) -> None:
 
 def load_engine(settings: Settings) -> Engine:
     """The engine that the settings describe."""
+    if settings.parser:
+        parsing.choose(settings.parser)
     return Engine.load(
         matcher=settings.matcher,
         captioner=settings.captioner,

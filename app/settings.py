@@ -22,6 +22,10 @@ class Settings(BaseSettings):
         default=DEFAULT_CAPTIONER,
         description="Checkpoint that writes captions; none if the file is absent.",
     )
+    parser: str | None = Field(
+        default=None,
+        description="spaCy pipeline, a package's name or a folder; the one that ships if not set.",
+    )
     device: str = Field(default="cpu", description="Where models run: cpu, cuda, cuda:1.")
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."

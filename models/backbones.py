@@ -74,6 +74,7 @@ class Lite0(nn.Module):
     """EfficientNet-Lite0 without its classifier: (B, 3, S, S) bytes to (B, 1280, S/32, S/32)."""
 
     channels = 1280
+    fine = 3 + sum(repeats for _, _, repeats, _, _ in LITE0_STAGES[:5])  # layers up to stride 16
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,9 +91,13 @@ class Lite0(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Feature maps of uint8 or float photos with values 0–255, (B, 3, S, S)."""
+        return self.pyramid(pixels)[-1]
+
+    def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
+        """The last maps of stride 16, (B, 112, S/16, S/16), and of stride 32, as of `forward`."""
         scaled = (pixels.to(next(self.parameters()).dtype) - 127.0) / 128.0
-        maps: Tensor = self.layers(scaled.contiguous(memory_format=torch.channels_last))
-        return maps
+        fine = self.layers[: self.fine](scaled.contiguous(memory_format=torch.channels_last))
+        return fine, self.layers[self.fine :](fine)
 
 
 def packaged_lite0() -> Lite0:
@@ -137,6 +142,10 @@ class TorchvisionBackbone(nn.Module):
         maps: Tensor = self.trunk((pixels - self.mean) / self.deviation)
         return maps
 
+    def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
+        """The maps of `forward` alone: where others would come from depends on the network."""
+        return (self(pixels),)
+
 
 def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
     """The layers of a torchvision classifier that make feature maps (B, C, h, w)."""
@@ -157,7 +166,10 @@ def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
     raise ValueError(f"{name} makes no feature maps before its head; use lite0 or resnet50")
 
 
-def load(name: str) -> Lite0 | TorchvisionBackbone:
+Backbone = Lite0 | TorchvisionBackbone
+
+
+def load(name: str) -> Backbone:
     """A backbone with its weights: "lite0", or "resnet50:DEFAULT" in torchvision's names.
 
     Raises ValueError for a name that neither knows.

@@ -45,12 +45,16 @@ class BagMatcher(nn.Module):
         network = backbones.load(backbone).requires_grad_(False)
         self.sight = RegionFeatures(network, network.channels, sizes)
         self.proposer = proposer or Windows()
+        if isinstance(self.proposer, nn.Module):
+            self.proposer.requires_grad_(False)
         self.backbone = backbone
 
     def train(self, mode: bool = True) -> BagMatcher:
         """Switch dropout; frozen networks stay as they are, batch norms included."""
         super().train(mode)
-        self.sight.eval()
+        for name, module in self.named_children():
+            if f"{name}.".startswith((*self.packaged, "proposer.")):
+                module.eval()
         return self
 
     def image_inputs(self, images: Sequence[Tensor]) -> list[Tensor]:
@@ -60,6 +64,10 @@ class BagMatcher(nn.Module):
     def image_key(self) -> str:
         """Names the frozen image part."""
         return json.dumps([self.backbone, list(self.sight.sizes), self.proposer.key()])
+
+    def sentences(self, texts: Sequence[str]) -> list[ParsedSentence]:
+        """Texts parsed as far as the fragments need it: into words, or into trees."""
+        return [parse(text) for text in texts]
 
     @abstractmethod
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
@@ -98,7 +106,7 @@ class BagMatcher(nn.Module):
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
         """Bags of sentences; ValueError for a text without words or with too many."""
-        places = [self.sentence_places(parse(text)) for text in texts]
+        places = [self.sentence_places(sentence) for sentence in self.sentences(texts)]
         vectors: list[Tensor] = []
         for at in range(0, len(texts), SENTENCES):
             inputs = PaddedBags.of(self.sentence_inputs(texts[at : at + SENTENCES]))

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torchvision.ops import roi_align
 
-from models.backbones import squash
+from models.backbones import Backbone, squash
 from models.proposals import Proposer
 
 BATCH = 16  # photos in one pass: more gains nothing on a CPU and costs memory
@@ -31,7 +31,7 @@ class RegionFeatures(nn.Module):
     two passes, not twenty. Photos are squashed to squares, so that the frame is always whole.
     """
 
-    def __init__(self, backbone: nn.Module, channels: int, sizes: tuple[int, ...]) -> None:
+    def __init__(self, backbone: Backbone, channels: int, sizes: tuple[int, ...]) -> None:
         super().__init__()
         self.backbone = backbone
         self.sizes = sizes
@@ -40,9 +40,9 @@ class RegionFeatures(nn.Module):
     def forward(self, images: Sequence[Tensor], proposer: Proposer) -> tuple[Tensor, Tensor]:
         """Features (K, R, C · sizes) and boxes (K, R, 4) of uint8 photos (3, H, W)."""
         device = next(self.backbone.parameters()).device
-        maps = [self.backbone(squash(images, size).to(device)) for size in self.sizes]
-        boxes = proposer.propose(maps[-1])
-        return torch.cat([pool(each, boxes) for each in maps], dim=-1), boxes
+        pyramids = [self.backbone.pyramid(squash(images, size).to(device)) for size in self.sizes]
+        boxes = proposer.propose(images, pyramids[-1])
+        return torch.cat([pool(maps[-1], boxes) for maps in pyramids], dim=-1), boxes
 
 
 class Standardize(nn.Module):

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.types import FragmentBag
 
-KINDS = ("matchers", "captioners")
+KINDS = ("matchers", "captioners", "proposers", "grounders")
 
 
 class Matcher(Protocol):

@@ -42,18 +42,17 @@ class Vocabulary:
 class BRNN(nn.Module):
     """A bidirectional recurrent network over words   (Karpathy & Fei-Fei 2015, eq. 2-6).
 
-        x_t = W_w 1_t                              (2)
+        x_t = W_w 1_t                              (2) given: see WordVectors
         e_t = f(W_e x_t + b_e)                     (3)
         h_t^f = f(e_t + W_f h_{t-1}^f + b_f)       (4)
         h_t^b = f(e_t + W_b h_{t+1}^b + b_b)       (5)
         s_t = f(W_d (h_t^f + h_t^b) + b_d)         (6)
 
-    f is the rectifier. Shapes: word indices (L, T) and mask (L, T) give (L, T, D).
+    f is the rectifier. Shapes: word vectors (L, T, W) and mask (L, T) give (L, T, D).
     """
 
-    def __init__(self, vocabulary: int, words: int, hidden: int, embedding: int, dropout: float):
+    def __init__(self, words: int, hidden: int, embedding: int, dropout: float):
         super().__init__()
-        self.look_up = nn.Embedding(vocabulary, words)
         self.enter = nn.Linear(words, hidden)
         self.forwards = nn.Linear(hidden, hidden)
         self.backwards = nn.Linear(hidden, hidden)
@@ -64,9 +63,9 @@ class BRNN(nn.Module):
             recurrent.weight = nn.Parameter(0.5 * torch.eye(hidden))
             nn.init.zeros_(recurrent.bias)
 
-    def forward(self, indices: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Embed every word in its context; padded positions hold nothing of meaning."""
-        e = self.enter(self.dropout(self.look_up(indices))).relu()  # (L, T, H)
+        e = self.enter(self.dropout(x)).relu()  # (L, T, H)
         e = e * mask[..., None]
         both = self.scan(e, mask, self.forwards, range(e.shape[1]))
         both = both + self.scan(e, mask, self.backwards, range(e.shape[1] - 1, -1, -1))

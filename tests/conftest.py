@@ -142,7 +142,7 @@ def png() -> Callable[..., bytes]:
 def small_matcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained matcher's checkpoint file, quick to load and to run."""
     torch.manual_seed(0)
-    config = dvsa.Config(words=("dog",), sizes=(96,), embedding=8, word_vector=8, hidden=8)
+    config = dvsa.Config(sizes=(96,), embedding=8, hidden=8)
     path = tmp_path_factory.mktemp("checkpoints") / "matcher.safetensors"
     checkpoint.save(path, "matchers", "dvsa", dvsa.Model(config), {})
     return path

@@ -1,10 +1,8 @@
-"""The commands of training: train, train-captioner, evaluate, report, scenes."""
+"""The commands of training: train, evaluate, reproduce, report, scenes; and those of parts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,21 +12,16 @@ from rich.console import Console
 from rich.table import Table
 
 from models import checkpoint
-from training import captioning, progress, report, run
+from training import captioning, parts, progress, report, run
 from training import preset as presets
 from training.data import entities, folders, synthetic
 from training.evaluation.measure import Measured, measure
 from training.loop import EpochRecord
+from training.options import FEATURES, Cache, Data, Device, Images, TrueBoxes, plain_errors
 from training.report import slashed
 
-FEATURES = Path(".tessera/features")
-
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
-
-Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
-Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not beside.")]
-Cache = Annotated[Path, typer.Option(help="Frozen features are kept in here.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
+app.registered_commands += parts.app.registered_commands
 
 
 @app.command()
@@ -36,7 +29,7 @@ def train(
     preset: Annotated[str, typer.Argument(help="A preset's name, or a path to a .toml.")],
     data: Data,
     images: Images = None,
-    out: Annotated[Path, typer.Option(help="Runs are kept in here.")] = Path("runs"),
+    out: Runs = Path("runs"),
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
@@ -66,9 +59,7 @@ def evaluate(
     data: Data,
     images: Images = None,
     split: str = "val",
-    boxes: Annotated[
-        Path | None, typer.Option(help="True boxes; entities.json.gz beside the data is found.")
-    ] = None,
+    boxes: TrueBoxes = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
     device: Device = "cpu",
 ) -> None:
@@ -101,6 +92,44 @@ def evaluate(
         json_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
 
 
+@app.command(name="reproduce")
+def reproduce_rows(
+    data: Data,
+    images: Images = None,
+    out: Runs = Path("runs"),
+    cache: Cache = FEATURES,
+    only: Annotated[
+        list[str] | None, typer.Option(help="A preset; may be given more than once.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Trainings of each preset.")] = 3,
+    results: Annotated[Path, typer.Option(help="Run files are copied to here.")] = RESULTS,
+    page: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/results.md"),
+    device: Device = "cpu",
+) -> None:
+    """Train every row of the results page that is not trained yet, and write the page.
+
+    Broken off, it goes on where it was. Example: tessera reproduce --data flickr8k/ --only dvsa
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        rows = [presets.read(name) for name in only or (one.preset for one in SYSTEMS)]
+        corpus = folders.read(data, images)
+        trainings = reproduce.plan(rows, corpus, run.Place(out, cache, device), seeds)
+        paces = reproduce.paces([*out.glob("*/run.json"), *results.glob("*.json")])
+        console.print(planned(trainings, paces))
+        broken = reproduce.reproduce(
+            trainings,
+            corpus,
+            reproduce.Publisher(results, page),
+            progress=progress.on(console),
+            starts=lambda one: console.print(f"{one.name}, {one.left} epochs left"),
+            tells=lambda record: console.print(line(record)),
+        )
+        if broken:
+            raise ArithmeticError("; ".join(f"{name}: {why}" for name, why in broken.items()))
+    typer.echo(page)
+
+
 @app.command(name="report")
 def write_report(
     measurements: Annotated[
@@ -114,34 +143,6 @@ def write_report(
     """
     with plain_errors(Console(stderr=True)):
         out.write_text(report.report(report.read(measurements)), encoding="utf-8")
-
-
-@app.command()
-def train_captioner(
-    data: Data,
-    out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
-    images: Images = None,
-    cache: Cache = FEATURES,
-    seed: int = 0,
-    device: Device = "cpu",
-) -> None:
-    """Train a captioner, and measure it on split val.
-
-    Example: tessera train-captioner captioner.safetensors --data flickr8k/
-    """
-    console = Console(stderr=True)
-    with plain_errors(console):
-        score = captioning.train(
-            folders.read(data, images),
-            out,
-            cache,
-            captioning.Recipe(),
-            seed=seed,
-            device=device,
-            progress=progress.on(console),
-            report=console.print,
-        )
-    typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.scores)}")
 
 
 @app.command()
@@ -159,16 +160,6 @@ def scenes(
     typer.echo(folder)
 
 
-@contextmanager
-def plain_errors(console: Console) -> Iterator[None]:
-    """Tell the caller's mistakes in a sentence, without a traceback."""
-    try:
-        yield
-    except (ValueError, LookupError, ArithmeticError) as mistake:
-        console.print(f"error: {mistake}", style="red", markup=False)
-        raise typer.Exit(1) from mistake
-
-
 def line(record: EpochRecord) -> str:
     """An epoch in a line."""
     annotation, search = record.validation["annotation"], record.validation["search"]
@@ -177,6 +168,34 @@ def line(record: EpochRecord) -> str:
         f"R@1 {annotation['recall_1']:5.1f} {search['recall_1']:5.1f}  "
         f"sum {record.recall_sum:6.1f}  {record.seconds:.0f} s"
     )
+
+
+def planned(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
+    """What reproduce is going to do, and for how long."""
+    to_do = [one for one in trainings if one.left]
+    told = [f"{len(trainings) - len(to_do)} of {len(trainings)} trainings are finished."]
+    told += [
+        f"{one.name} was made by an earlier form of its preset: delete {one.place.out / one.name} "
+        "to train it anew."
+        for one in trainings
+        if one.changed
+    ]
+    told += [f"{one.name}: {one.left} epochs" for one in to_do]
+    if to_do:
+        expected = reproduce.estimate(trainings, paces)
+        told.append(f"About {duration(expected.seconds)} by the epochs of earlier runs.")
+        if expected.unknown:
+            told.append(f"On top, with no earlier run to go by: {', '.join(expected.unknown)}.")
+        told.append("Frozen features that are not in the cache yet come on top too.")
+    return "\n".join(told)
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, as people say them."""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def table(measured: Measured, title: str) -> Table:

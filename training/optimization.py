@@ -15,7 +15,6 @@ from torch.optim import SGD, Adagrad, AdamW
 from torch.optim import Optimizer as TorchOptimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-
 OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
     "adamw": AdamW,
     "adagrad": Adagrad,
@@ -28,7 +27,7 @@ class Optimizer:
     """How weights move. rates: what multiplies the learning rate of parameters by name's prefix.
 
     name is adamw, adagrad, or sgd with Nesterov's momentum; reset is after how many epochs
-    adagrad's sums of squares start anew (Socher et al. 2014, section 5.1), 0 for never.
+    adagrad's sums of squares start anew (Socher et al. 2014, section 5), 0 for never.
     """
 
     name: str = "adamw"

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from models import checkpoint, registry
 from training.cache import cached, digest, file_digest
 from training.data.corpus import Corpus, Example
-from training.data.vocabulary import frequencies, vocabulary
+from training.data.vocabulary import frequencies, relations, vocabulary
 from training.evaluation.measure import pixels
 from training.loop import EpochRecord, Pairs, Trainer, half_precision
 from training.matching import Prepared, TrainableMatcher
@@ -52,8 +52,7 @@ def train(
     """
     examples = [example for split in preset.splits for example in corpus.split(split)]
     validated = corpus.split("val")
-    facts = facts_of(preset, corpus, place.seed)
-    folder = RunFolder(place.out / f"{preset.name}-{place.seed}", facts)
+    folder = RunFolder.of(preset, corpus, place)
     folder.claim(resume)
     torch.manual_seed(place.seed)
     model = built(preset, examples).to(place.device).eval()
@@ -69,6 +68,7 @@ def train(
     )
     if resume:
         trainer.resume(folder.last())
+        folder.write(trainer.history)  # last.pt may know an epoch more than run.json
     while not trainer.finished:
         record = trainer.epoch(validation, progress)
         folder.tell(trainer, preset.model)
@@ -78,13 +78,13 @@ def train(
 
 
 def built(preset: Preset, examples: Sequence[Example]) -> nn.Module:
-    """The preset's model; what its Config wants to know of words comes from the examples."""
+    """The preset's model; what its Config wants to know of language comes from the examples."""
     module = registry.find("matchers", preset.model)
     options = dict(preset.config)
     wanted = {one.name for one in fields(module.Config)} - options.keys()
-    for name, count in (("words", vocabulary), ("frequencies", frequencies)):
-        if name in wanted:
-            options[name] = count(examples)
+    counts = {"words": vocabulary, "frequencies": frequencies, "relations": relations}
+    for name in wanted & counts.keys():
+        options[name] = counts[name](examples)
     model: nn.Module = module.Model(module.Config(**options))
     return model
 
@@ -150,21 +150,41 @@ class RunFolder:
     def __init__(self, path: Path, facts: dict[str, Any]) -> None:
         self.path, self.facts = path, facts
         self.best = path / "matcher.safetensors"
+        self.told = path / "run.json"
+
+    @classmethod
+    def of(cls, preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
+        """The folder of one training."""
+        facts = facts_of(preset, corpus, place.seed)
+        return cls(place.out / f"{preset.name}-{place.seed}", facts)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether there is a finished epoch to go on from."""
+        return (self.path / "last.pt").is_file()
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs run.json tells of."""
+        return len(json.loads(self.told.read_text())["epochs"]) if self.told.is_file() else 0
+
+    @property
+    def changed(self) -> list[str]:
+        """What the run there was made of otherwise: preset, seed, data."""
+        before, now = json.loads(self.told.read_text()), json.loads(json.dumps(self.facts))
+        return [key for key in ("preset", "seed", "data") if before[key] != now[key]]
 
     def claim(self, resume: bool) -> None:
         """Make the folder, or see that the run to be resumed is of the same making."""
-        told = self.path / "run.json"
         if not resume:
-            if (self.path / "last.pt").exists():
+            if self.resumable:
                 raise ValueError(f"{self.path} holds a run: resume it or choose another folder")
             self.path.mkdir(parents=True, exist_ok=True)
             self.write([])
             return
-        if not (self.path / "last.pt").is_file():
+        if not self.resumable:
             raise LookupError(f"{self.path} holds no run with a finished epoch to resume")
-        before, now = json.loads(told.read_text()), json.loads(json.dumps(self.facts))
-        changed = [key for key in ("preset", "seed", "data") if before[key] != now[key]]
-        if changed:
+        if changed := self.changed:
             raise ValueError(f"{self.path} was made with another {', '.join(changed)}: start anew")
 
     def tell(self, trainer: Trainer, name: str) -> None:
@@ -182,7 +202,7 @@ class RunFolder:
         told = self.facts | {"epochs": [asdict(record) for record in history]}
         partial_file = self.path / "run.partial"
         partial_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-        partial_file.replace(self.path / "run.json")
+        partial_file.replace(self.told)
 
     def keep(self, name: str, model: nn.Module, record: EpochRecord) -> None:
         """Write the checkpoint of an epoch."""

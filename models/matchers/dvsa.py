@@ -1,81 +1,100 @@
-"""Deep visual-semantic alignments: regions and a BRNN's words (Karpathy & Fei-Fei, CVPR 2015)."""
+"""Deep visual-semantic alignments: regions and words in context (Karpathy & Fei-Fei, CVPR 2015)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from models import proposals
+from models.edges import EdgeEncoder, dependencies, joined, places
 from models.matcher import BagMatcher
-from models.parsing import parse
+from models.parsing import parse_trees, parser_key
 from models.regions import RegionEncoder
 from models.types import PaddedBags, ParsedSentence, Span
-from models.words import BRNN, Vocabulary
+from models.words import BRNN, MINILM_HIDDEN, WordVectors
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The vocabulary (from train alone) and sizes; `words` empty means every word is unknown.
+    """Sizes; `edges` takes dependency relations for fragments, the paper's "DepTree edges".
 
-    Lite0 features of windows stand for the paper's R-CNN detections, and word vectors are learned
-    from scratch, which the paper found to change little (section 3.1.2).
+    Lite0 features of windows stand for the paper's R-CNN detections, MiniLM's vectors of single
+    words for its word2vec, both fixed. `relations` are train's frequent ones.
     """
 
-    words: tuple[str, ...] = ()
+    edges: bool = False
+    relations: tuple[str, ...] = ()
+    proposals: str = "windows"
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (448,)
-    embedding: int = 512
-    word_vector: int = 300
+    embedding: int = 256
     hidden: int = 400
-    dropout: float = 0.3
+    region_dropout: float = 0.5
+    word_dropout: float = 0.3
 
 
 class Model(BagMatcher):
-    """S_kl = Σ_t max_i v_iᵀ s_t over regions (eq. 1) and words in context (eq. 2-6)."""
+    """S_kl = Σ_t max_i v_iᵀ s_t (eq. 8) over regions (eq. 1) and words in context (eq. 2-6)."""
+
+    packaged = ("sight.", "vectors.")
+    stored_in_half = ("proposer.",)
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.backbone, tuple(config.sizes))
+        super().__init__(config.backbone, tuple(config.sizes), proposals.load(config.proposals))
         self.config = config
         self.dimension = config.embedding
-        self.vocabulary = Vocabulary(config.words)
-        self.regions = RegionEncoder(self.sight.channels, config.embedding, config.dropout)
-        self.words = BRNN(
-            len(self.vocabulary),
-            config.word_vector,
-            config.hidden,
-            config.embedding,
-            config.dropout,
-        )
-
+        C, D, dropout = self.sight.channels, config.embedding, config.word_dropout
+        self.regions = RegionEncoder(C, D, config.region_dropout)
         # Scores start near zero, so that the hinges of eq. 9 start near their margin.
-        for project in (self.regions.project, self.words.project):
-            nn.init.normal_(project.weight, std=0.01)
+        nn.init.normal_(self.regions.project.weight, std=0.1 * C**-0.5)
+        self.vectors = WordVectors()
+        self.words = (
+            EdgeEncoder(MINILM_HIDDEN, 1 + len(config.relations), D, dropout)
+            if config.edges
+            else BRNN(MINILM_HIDDEN, config.hidden, D, dropout)
+        )
 
     def prepare(self, images: Sequence[Tensor], *_: object) -> None:
         """Measure train's regions."""
         self.regions.fit(images)
 
+    def sentences(self, texts: Sequence[str]) -> list[ParsedSentence]:
+        """Trees for edges, words for the BRNN."""
+        return parse_trees(texts) if self.config.edges else super().sentences(texts)
+
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
-        """Word indices (T, 1) of each sentence."""
-        return [self.vocabulary.encode(parse(text))[:, None] for text in texts]
+        """Word vectors (T, W); for edges with two more columns, heads and relations."""
+        sentences = self.sentences(texts)
+        vectors: list[Tensor] = self.vectors(sentences)
+        if not self.config.edges:
+            return vectors
+        edges = [dependencies(sentence, self.config.relations) for sentence in sentences]
+        return joined(vectors, edges)
 
     def sentence_key(self) -> str:
-        """The vocabulary decides the indices."""
-        return "indices " + " ".join(self.config.words)
+        """The vectors, and for edges the parser and the relations."""
+        if not self.config.edges:
+            return json.dumps(["word vectors"])
+        return json.dumps(["word vectors", "dependencies", parser_key(), self.config.relations])
 
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
         """v_i (K, R, D)."""
-        return PaddedBags(
-            self.regions(inputs.vectors.to(self.regions.project.weight.device)), inputs.mask
-        )
+        device = self.regions.project.weight.device
+        return PaddedBags(self.regions(inputs.vectors.to(device)), inputs.mask.to(device))
 
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
         """s_t (L, T, D)."""
-        device = self.words.look_up.weight.device
-        indices, mask = inputs.vectors[..., 0].to(device), inputs.mask.to(device)
-        return PaddedBags(self.words(indices, mask), mask)
+        device = self.regions.project.weight.device
+        x, mask = inputs.vectors.to(device), inputs.mask.to(device)
+        if isinstance(self.words, BRNN):
+            return PaddedBags(self.words(x, mask), mask)
+        return self.words.bags(x, mask)
 
     def sentence_places(self, sentence: ParsedSentence) -> list[tuple[str, Span]]:
-        """A fragment a word."""
-        return [(word.text, word.span) for word in sentence.words]
+        """A fragment a word, or a relation."""
+        if not self.config.edges:
+            return [(word.text, word.span) for word in sentence.words]
+        return places(sentence, dependencies(sentence, self.config.relations))

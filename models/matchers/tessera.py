@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models import proposals
 from models.matcher import BagMatcher
 from models.parsing import parse
 from models.regions import RegionEncoder
@@ -29,11 +30,12 @@ class Config:
 
     `frequencies` are the shares of frequent words among all words of train: a word of share p
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
-    do not claim what "dog" and "snow" earn.
+    do not claim what "dog" and "snow" earn. `proposals` names the boxes, see models.proposals.
     """
 
     frequencies: tuple[tuple[str, float], ...] = ()
     rarity: float = 0.01
+    proposals: str = "windows"
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (224, 448)
     embedding: int = 256
@@ -55,10 +57,10 @@ class Model(BagMatcher):
     """
 
     packaged = ("sight.", "lower.")
-    stored_in_half = ("upper.", "photo.project.", "regions.project.", "project.")
+    stored_in_half = ("proposer.", "upper.", "photo.project.", "regions.project.", "project.")
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.backbone, tuple(config.sizes))
+        super().__init__(config.backbone, tuple(config.sizes), proposals.load(config.proposals))
         self.config = config
         self.dimension = config.embedding
         C = self.sight.channels

@@ -33,7 +33,7 @@ def rewritten(small_matcher, tmp_path):
         path = tmp_path / "changed.safetensors"
         state = load_file(small_matcher)
         (change_state or (lambda _: None))(state)
-        config = {"words": ["dog"], "sizes": [96], "embedding": 8, "word_vector": 8, "hidden": 8}
+        config = {"sizes": [96], "embedding": 8, "hidden": 8}
         described = {"kind": "matchers", "name": "dvsa", "config": config, "facts": {}} | changes
         described = {key: value for key, value in described.items() if value is not None}
         save_file(state, path, metadata={"tessera": json.dumps(described)})

@@ -12,12 +12,24 @@ from models.types import WHOLE_FRAME, WHOLE_PHOTO, Box, PaddedBags
 
 # What makes a matcher small; a new one needs no line here, but its tests may be slow.
 TINY = {
-    "dvsa": {"words": ("dog", "a"), "sizes": (64,), "embedding": 12, "word_vector": 6, "hidden": 7},
+    "defrag": {"fragments": "bigrams", "sizes": (64,), "embedding": 12},
+    "dvsa": {"sizes": (64,), "embedding": 12, "hidden": 7},
     "tessera": {
         "frequencies": (("a", 0.09),),
         "sizes": (32, 64),
         "embedding": 12,
         "frozen_layers": 5,
+    },
+    "cca": {"sizes": (64,), "embedding": 4, "power": 0.0},  # two photos correlate along one line
+    "dtrnn": {"relations": ("det", "nsubj"), "sizes": (64,), "hidden": 8, "components": 6},
+    "devise": {"sizes": (64,)},
+    "two_branch": {
+        "sizes": (64,),
+        "axes": 3,
+        "components": 2,
+        "principal": 6,
+        "hidden": 8,
+        "embedding": 12,
     },
 }
 TEXTS = ["A dog runs on the beach.", "dog", "Two pinnipeds, 🐶 and a naïve café", "狗在跑"]
@@ -34,7 +46,8 @@ def built(name):
     if hasattr(model, "prepare"):
         photo = torch.zeros(3, 64, 64, dtype=torch.uint8)
         with torch.inference_mode():  # random, because two photos leave most channels silent
-            model.prepare([torch.rand_like(own) for own in model.image_inputs([photo] * 2)])
+            images = [torch.rand_like(own) for own in model.image_inputs([photo] * 2)]
+            model.prepare(images, model.sentence_inputs(TEXTS), [0, 0, 1, 1])
     return model.eval()
 
 

@@ -1,6 +1,23 @@
-import pytest
+from concurrent.futures import ThreadPoolExecutor
 
-from models.parsing import MOST_WORDS, parse
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from models.parsing import (
+    MOST_WORDS,
+    NO_HEAD,
+    PRETRAINED,
+    choose,
+    parse,
+    parse_trees,
+    parser,
+    parser_key,
+    tokenizer,
+    tree,
+)
 
 
 def words(text):
@@ -58,3 +75,166 @@ def test_the_longest_sentence_is_kept_whole():
 def test_half_a_surrogate_pair_is_refused():
     with pytest.raises(ValueError, match="surrogate"):
         parse("\ud83d dog")
+
+
+TEXTS = [
+    "A black dog running on grass",
+    "two  kids, and\na man - they're smiling!",
+    "🐶 dog. Cats play; birds don't",
+    "x",
+]
+
+
+def relations(text):
+    (sentence,) = parse_trees([text])
+    above = [sentence.words[word.head].text if word.head >= 0 else "" for word in sentence.words]
+    return [(w.text, w.relation, head) for w, head in zip(sentence.words, above, strict=True)]
+
+
+def is_tree(words):
+    """One root, and from every word the way up ends there."""
+    heads = [word.head for word in words]
+    for start in range(len(heads)):
+        place, steps = start, 0
+        while heads[place] >= 0 and steps <= len(heads):
+            place, steps = heads[place], steps + 1
+        if heads[place] != NO_HEAD:
+            return False
+    return heads.count(NO_HEAD) == 1
+
+
+def test_a_caption_becomes_a_tree():
+    assert relations("A black dog running on grass") == [
+        ("A", "det", "dog"),
+        ("black", "amod", "dog"),
+        ("dog", "root", ""),
+        ("running", "acl", "dog"),
+        ("on", "case", "grass"),
+        ("grass", "obl", "running"),
+    ]
+
+
+def test_words_have_tags_and_lemmas():
+    (sentence,) = parse_trees(["Two dogs were running"])
+    assert [(word.tag, word.lemma) for word in sentence.words] == [
+        ("CD", "two"),
+        ("NNS", "dog"),
+        ("VBD", "be"),
+        ("VBG", "run"),
+    ]
+
+
+def test_trees_have_the_words_of_parse():
+    for sentence, text in zip(parse_trees(TEXTS), TEXTS, strict=True):
+        assert [(w.text, w.span) for w in sentence.words] == [
+            (w.text, w.span) for w in parse(text).words
+        ]
+
+
+def test_a_batch_gives_what_each_text_gives_alone():
+    assert parse_trees(TEXTS) == [tree for text in TEXTS for tree in parse_trees([text])]
+
+
+def test_white_space_changes_no_tree():
+    assert relations(" a dog \n\n on   grass ") == relations("a dog on grass")
+
+
+def test_several_sentences_are_one_tree():
+    (sentence,) = parse_trees(["A dog barks. Cats sleep. It rains."])
+    assert is_tree(sentence.words)
+
+
+def test_no_texts_have_no_trees():
+    assert parse_trees([]) == []
+
+
+@given(
+    st.lists(st.sampled_from(["dog", "runs", "on", ",", ".", "(", "🐶", " ", "zyx"]), min_size=1)
+)
+def test_every_text_with_a_word_is_one_tree(tokens):
+    (sentence,) = parse_trees([" ".join(["a", *tokens])])
+    assert is_tree(sentence.words)
+
+
+@st.composite
+def forests(draw):
+    """Tokens, some of them punctuation, and heads that close no cycle."""
+    texts = draw(st.lists(st.sampled_from(["word", ","]), min_size=1, max_size=8))
+    texts[draw(st.integers(0, len(texts) - 1))] = "word"
+    order = draw(st.permutations(range(len(texts))))
+    heads = list(range(len(texts)))
+    for rank, place in enumerate(order):
+        heads[place] = order[draw(st.integers(0, rank))]  # itself: a root
+    return texts, heads
+
+
+@given(forests())
+def test_every_parse_becomes_one_tree_along_it(forest):
+    texts, heads = forest
+    doc = Doc(tokenizer().vocab, texts, heads=heads, deps=["dep"] * len(texts))
+    words = tree(doc, range(len(texts)))
+    assert is_tree(words)
+    for word in words:
+        assert (word.head == NO_HEAD) == (word.relation == "root")
+        if word.relation == "dep":
+            above = heads[word.span.start]
+            while texts[above] == ",":
+                above = heads[above]
+            assert words[word.head].span.start == above
+
+
+def test_a_refused_text_leaves_the_parser_as_it_was():
+    before = parse_trees(TEXTS)
+    with pytest.raises(ValueError, match="no words"):
+        parse_trees(["a dog", "..."])
+    with pytest.raises(ValueError, match="at most"):
+        parse_trees(["dog " * 10_000])
+    assert parse_trees(TEXTS) == before
+
+
+def test_words_never_met_before_do_not_stay_in_memory():
+    nlp = parser(str(PRETRAINED))
+    parse_trees(["a dog"])
+    before = len(nlp.vocab.strings), len(tokenizer().vocab.strings)
+    texts = [f"zy{number}x" for number in range(50)]
+    assert [tree.words[0].text for tree in parse_trees(texts)] == texts
+    assert [parse(text).words[0].text for text in texts] == texts
+    assert (len(nlp.vocab.strings), len(tokenizer().vocab.strings)) == before
+
+
+def test_threads_get_the_same_trees():
+    before = parse_trees(TEXTS)
+    with ThreadPoolExecutor(4) as threads:
+        assert all(trees == before for trees in threads.map(parse_trees, [TEXTS] * 20))
+
+
+@pytest.fixture
+def another(tmp_path, monkeypatch):
+    """The pipeline that ships, without its tags, to be chosen."""
+    monkeypatch.setattr("models.parsing.chosen", str(PRETRAINED))
+    spacy.load(PRETRAINED, exclude=["tagger"]).to_disk(tmp_path / "another")
+    return tmp_path / "another"
+
+
+def test_another_pipeline_can_be_chosen_and_changes_the_key(another):
+    before = parser_key()
+    choose(another)
+    (sentence,) = parse_trees(["a dog"])
+    assert [(word.tag, word.relation) for word in sentence.words] == [("", "det"), ("", "root")]
+    assert parser_key() != before
+
+
+def test_a_pipeline_that_is_not_there_is_refused_with_what_would_work():
+    with pytest.raises(LookupError, match="en_core_web_sm"):
+        choose("en_core_web_huge")
+
+
+def test_a_pipeline_that_does_not_parse_is_refused(tmp_path):
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(ValueError, match="no parser"):
+        choose(tmp_path / "blank")
+    assert parse_trees(["a dog"])[0].words[1].relation == "root"
+
+
+def test_the_parser_that_ships_is_small():
+    assert sum(file.stat().st_size for file in PRETRAINED.rglob("*")) < 15e6

@@ -1,6 +1,8 @@
+import pytest
 import torch
+from torchvision.ops import box_iou
 
-from models.proposals import REGIONS, Windows, grid, windows
+from models.proposals import REGIONS, TorchvisionDetector, Windows, chosen, grid, load, windows
 from models.types import WHOLE_FRAME
 
 
@@ -22,7 +24,48 @@ def test_a_grid_runs_from_edge_to_edge_row_by_row():
 
 
 def test_every_photo_gets_the_same_windows():
-    boxes = Windows().propose(torch.zeros(2, 5, 7, 7))
+    boxes = Windows().propose([torch.zeros(3, 8, 8)] * 2, [torch.zeros(2, 5, 7, 7)])
     assert boxes.shape == (2, REGIONS, 4)
     assert torch.equal(boxes[0], boxes[1])
     assert boxes[0, 0].tolist() == [0, 0, 1, 1]
+
+
+def test_the_frame_comes_first_and_a_box_like_a_better_one_is_left_out():
+    detected = torch.tensor(
+        [[0.0, 0.0, 0.3, 0.3], [0.0, 0.0, 0.3, 0.29], [0.0, 0.0, 1.0, 0.95], [0.7, 0.7, 0.9, 0.9]]
+    )
+    boxes = chosen(detected)
+    assert boxes.shape == (REGIONS, 4)
+    assert torch.equal(boxes[:3], torch.tensor([[0.0, 0.0, 1.0, 1.0], *detected[[0, 3]].tolist()]))
+
+
+def test_a_photo_in_which_nothing_is_found_gets_windows():
+    boxes = chosen(torch.empty(0, 4))
+    assert boxes.shape == (REGIONS, 4)
+    assert (box_iou(boxes, Windows().boxes).amax(dim=1) == 1).all()
+
+
+def test_windows_go_by_their_name():
+    assert load("windows").key() == Windows().key()
+
+
+def test_a_name_that_nothing_knows_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match=r"use windows, learned, or one of .*fasterrcnn"):
+        load("selective-search")
+
+
+def test_weights_that_torchvision_lacks_are_refused():
+    with pytest.raises(ValueError, match="there are: COCO_V1"):
+        load("fasterrcnn_mobilenet_v3_large_320_fpn:IMAGENET")
+
+
+def test_a_torchvision_detector_gives_boxes_inside_photos_of_any_shape(photos):
+    torch.manual_seed(0)
+    detector = load("fasterrcnn_mobilenet_v3_large_320_fpn")
+    assert isinstance(detector, TorchvisionDetector)
+    with torch.inference_mode():
+        boxes = detector.propose(photos, [])
+    assert boxes.shape == (len(photos), REGIONS, 4)
+    assert boxes[:, 0].tolist() == [[0, 0, 1, 1]] * len(photos)
+    assert (boxes >= 0).all()
+    assert (boxes <= 1).all()

@@ -17,8 +17,8 @@ class Shrink(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(()))
 
-    def forward(self, pixels):
-        return nn.functional.avg_pool2d(pixels, 8) * self.weight
+    def pyramid(self, pixels):
+        return (nn.functional.avg_pool2d(pixels, 8) * self.weight,)
 
 
 def test_the_whole_frame_pools_to_the_mean():

@@ -8,6 +8,7 @@ from models.words import (
     MINILM_HIDDEN,
     LowerMiniLM,
     Vocabulary,
+    WordVectors,
     minilm,
     piece,
     upper_minilm,
@@ -27,6 +28,11 @@ def lower():
 
 
 @pytest.fixture(scope="module")
+def vectors():
+    return WordVectors()
+
+
+@pytest.fixture(scope="module")
 def hidden_states():
     """Transformers' own states of every layer for one sentence: input, layer 1, layer 2 …"""
 
@@ -40,20 +46,20 @@ def hidden_states():
 
 def brnn(dtype=torch.float64):
     torch.manual_seed(0)
-    network = BRNN(vocabulary=6, words=4, hidden=5, embedding=3, dropout=0.5).to(dtype).eval()
+    network = BRNN(words=4, hidden=5, embedding=3, dropout=0.5).to(dtype).eval()
     for recurrent in (network.forwards, network.backwards):
         torch.nn.init.normal_(recurrent.weight, std=0.4)
         torch.nn.init.normal_(recurrent.bias, std=0.4)
     return network
 
 
-def literal_brnn(network, indices):
-    """Eq. 2-6, word by word."""
+def literal_brnn(network, x):
+    """Eq. 3-6, word by word."""
 
     def f(x):
         return x.clamp(min=0)
 
-    e = [f(network.enter(network.look_up.weight[i])) for i in indices]
+    e = [f(network.enter(word)) for word in x]
     T = len(e)
     h_forward, h_backward = {-1: torch.zeros_like(e[0])}, {T: torch.zeros_like(e[0])}
     W_f, b_f = network.forwards.weight, network.forwards.bias
@@ -66,37 +72,38 @@ def literal_brnn(network, indices):
 
 
 def test_brnn_of_ones_counts_the_words_on_both_sides():
-    network = BRNN(vocabulary=2, words=1, hidden=1, embedding=1, dropout=0.0).eval()
+    network = BRNN(words=1, hidden=1, embedding=1, dropout=0.0).eval()
     with torch.no_grad():
         for weight in network.parameters():
             weight.fill_(0.0 if weight.ndim == 1 else 1.0)
-        s = network(torch.tensor([[1, 1, 1]]), torch.ones(1, 3, dtype=torch.bool))
+        s = network(torch.ones(1, 3, 1), torch.ones(1, 3, dtype=torch.bool))
     assert s[0, :, 0].tolist() == [1 + 3, 2 + 2, 3 + 1]
 
 
 def test_brnn_equals_the_literal_loop():
-    network, indices = brnn(), torch.tensor([1, 5, 0, 2, 2])
-    s = network(indices[None], torch.ones(1, 5, dtype=torch.bool))[0]
+    network, x = brnn(), torch.randn(5, 4, dtype=torch.float64)
+    s = network(x[None], torch.ones(1, 5, dtype=torch.bool))[0]
     assert s.count_nonzero() > 3
-    torch.testing.assert_close(s, literal_brnn(network, indices))
+    torch.testing.assert_close(s, literal_brnn(network, x))
 
 
 def test_brnn_of_a_padded_batch_equals_one_by_one():
-    network, sentences = brnn(), [torch.tensor(t)[:, None] for t in ([1], [3, 2, 4, 5], [5, 1])]
+    network = brnn()
+    sentences = [torch.randn(T, 4, dtype=torch.float64) for T in (1, 4, 2)]
     batch = PaddedBags.of(sentences)
-    together = network(batch.vectors[..., 0], batch.mask)
+    together = network(batch.vectors, batch.mask)
     for own, s, real in zip(sentences, together, batch.mask, strict=True):
-        torch.testing.assert_close(s[real], literal_brnn(network, own[:, 0]))
+        torch.testing.assert_close(s[real], literal_brnn(network, own))
 
 
 def test_brnn_gradients_are_those_of_finite_differences():
     network, mask = brnn(), torch.tensor([[True] * 3, [True, False, False]])
-    indices, weights = torch.tensor([[1, 2, 3], [4, 0, 0]]), tuple(network.parameters())
+    x, weights = torch.randn(2, 3, 4, dtype=torch.float64), tuple(network.parameters())
     names = [name for name, _ in network.named_parameters()]
 
     def s(*values):
         given = dict(zip(names, values, strict=True))
-        return torch.func.functional_call(network, given, (indices, mask))[mask]
+        return torch.func.functional_call(network, given, (x, mask))[mask]
 
     assert torch.autograd.gradcheck(s, weights)
 
@@ -154,3 +161,30 @@ def test_more_pieces_than_positions_are_refused(lower):
 
 def test_lower_layers_are_frozen(lower):
     assert not any(weight.requires_grad for weight in lower.parameters())
+
+
+def test_a_word_has_one_vector_in_any_sentence_batch_and_case(vectors):
+    dog, black = vectors([parse("a black dog")])[0][[2, 1]]
+    batch = vectors([parse("DOG"), parse("Dog, black Dog"), parse("two pinnipeds and a zebra")])
+    for one in (batch[0][0], batch[1][0], batch[1][2]):
+        torch.testing.assert_close(one, dog, rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(batch[1][1], black, rtol=1e-3, atol=1e-4)
+
+
+def test_different_words_have_different_vectors_of_length_one(vectors):
+    dog, puppy, sofa = vectors([parse("dog puppy sofa")])[0]
+    torch.testing.assert_close(torch.stack([dog, puppy, sofa]).norm(dim=1), torch.ones(3))
+    assert dog @ puppy > dog @ sofa
+
+
+@pytest.mark.parametrize(
+    "text", ["qwyjibo", "caf\u00e9 \u72d7\u5728", "\U0001d518\U0001d52b", "x" * 3000]
+)
+def test_no_word_lacks_a_vector(vectors, text):
+    (own,) = vectors([parse(text)])
+    assert own.shape == (len(parse(text).words), MINILM_HIDDEN)
+    assert own.isfinite().all()
+
+
+def test_word_vectors_are_frozen(vectors):
+    assert not any(weight.requires_grad for weight in vectors.parameters())

@@ -46,7 +46,7 @@ def test_an_unknown_option_names_the_known_ones(table, known):
 def test_an_unknown_table_or_objective_is_refused():
     with pytest.raises(ValueError, match=r"does not know \['modle'\]"):
         parsed("mine", TABLES | {"modle": {}})
-    with pytest.raises(ValueError, match="one of contrastive, ranking"):
+    with pytest.raises(ValueError, match="one of contrastive, fragments, ranking"):
         parsed("mine", TABLES | {"objective": {"name": "hinge"}})
 
 

@@ -10,7 +10,8 @@ from training.data import entities
 from training.data.corpus import Corpus
 from training.evaluation.measure import measure
 from training.loop import Trainer
-from training.run import Place
+from training.preset import parsed
+from training.run import Place, built
 
 
 @pytest.fixture(scope="session")
@@ -96,6 +97,30 @@ def test_words_of_val_are_not_in_the_vocabulary(preset, corpus, cache, tmp_path)
     words = checkpoint.load(best).model.config.words
     assert "zebra" not in words
     assert "circle" in words
+
+
+@pytest.fixture
+def few(corpus):
+    return Corpus("few", {"train": corpus.split("train")[:12], "val": corpus.split("val")[:4]})
+
+
+def test_a_model_that_train_s_data_make_whole_needs_no_epoch(few, cache, tmp_path):
+    model = {"name": "cca", "sizes": [64], "embedding": 4}
+    solved = parsed("solved", {"model": model, "schedule": {"epochs": 0}})
+    best = run.train(solved, few, Place(tmp_path, cache))
+    (epoch,) = json.loads((best.parent / "run.json").read_text())["epochs"]
+    assert (epoch["epoch"], epoch["loss"]) == (1, 0)
+    assert checkpoint.load(best).model.mean.mean.any()  # measured on train
+    assert run.train(solved, few, Place(tmp_path, cache), resume=True) == best
+
+
+def test_a_model_is_told_the_relations_of_train_unless_the_preset_names_them(few):
+    train = few.split("train")
+    told = built(parsed("edges", {"model": {"name": "dvsa", "edges": True}}), train)
+    assert "det" in told.config.relations
+    assert len(told.words.bias) == 1 + len(told.config.relations)
+    named = built(parsed("named", {"model": {"name": "dvsa", "relations": ["obj"]}}), train)
+    assert named.config.relations == ("obj",)
 
 
 def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, corpus, cache, tmp_path):

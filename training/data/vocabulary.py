@@ -1,15 +1,16 @@
-"""Which words train's sentences hold, and how often: what a model may know of language."""
+"""Which words and relations train's sentences hold: what a model may know of language."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
-from models.parsing import parse
+from models.parsing import parse, parse_trees
 from training.data.corpus import Example
 
 LEAST_COUNT = 5
 LEAST_SHARE = 5e-4  # rarer words weigh nearly 1 whatever their share
+LEAST_RELATION = 0.01  # a share of all relations (Karpathy et al. 2014, section 4)
 
 
 def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> tuple[str, ...]:
@@ -31,6 +32,17 @@ def frequencies(
     total = counted.total()
     frequent = [(-n, word) for word, n in counted.items() if n >= least_share * total]
     return tuple((word, round(-n / total, 6)) for n, word in sorted(frequent))
+
+
+def relations(examples: Iterable[Example], least_share: float = LEAST_RELATION) -> tuple[str, ...]:
+    """The relations that make up at least a share of all, the most frequent first.
+
+    Each image's first sentence is parsed: a share of one in a hundred needs no more.
+    """
+    trees = parse_trees([example.sentences[0] for example in examples if example.sentences])
+    counted = Counter(word.relation for tree in trees for word in tree.words if word.head >= 0)
+    kept = [(-n, one) for one, n in counted.items() if n >= least_share * counted.total()]
+    return tuple(one for _, one in sorted(kept))
 
 
 def counts(examples: Iterable[Example]) -> Counter[str]:

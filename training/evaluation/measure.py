@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,11 @@ from models.registry import Matcher
 from models.types import FragmentBag
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence
-from training.evaluation.grounding import Grounding, Outcome, grounding, judge
-from training.evaluation.retrieval import Floats, Retrieval, retrieval
+from training.evaluation.faithfulness import Faithfulness, faithfulness
+from training.evaluation.localisation import Localisation, Localised, localisation, located
+from training.evaluation.retrieval import Direction, Retrieval, retrieval, starred
 from training.evaluation.scores import score_matrix
+from training.evaluation.similarity import similarity
 from training.progress import Progress, silent
 
 Item = TypeVar("Item")
@@ -28,12 +30,20 @@ BATCH = 32
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A split's metrics; grounding is None where the split has no true boxes."""
+    """A split's metrics, and None for those that it or the matcher has no ground for.
+
+    starred: retrieval with the first sentence of each photo alone. similarity: sentences ranked by
+    sentences, where every photo has several. grounding: where phrases have true boxes.
+    faithfulness: of each photo with its first sentence, where photos have several regions.
+    """
 
     images: int
     sentences: int
     retrieval: Retrieval
-    grounding: Grounding | None
+    starred: Retrieval
+    similarity: Direction | None
+    grounding: Localisation | None
+    faithfulness: Faithfulness | None
     seconds: float
 
 
@@ -51,39 +61,41 @@ def measure(
     """
     began = time.perf_counter()
     texts = [sentence for example in examples for sentence in example.sentences]
-    paths = [example.image for example in examples]
-    images = embedded(
-        lambda part: matcher.embed_images([pixels(path) for path in part]),
-        paths,
-        progress,
-        "photos",
-    )
+    images = photos(matcher, examples, progress)
     grounded = [list((boxes or {}).get(example.image.name, ())) for example in examples]
     extra = {one.text for sentences in grounded for one in sentences} - set(texts)
     said = list(dict.fromkeys(texts)) + sorted(extra)
     spoken = embedded(matcher.embed_sentences, said, progress, "sentences")
     bags = dict(zip(said, spoken, strict=True))
+    sentences = [bags[text] for text in texts]
+    vectors = [bag.vectors for bag in sentences]
     scored = partial(score_matrix, score=matcher.score, device=device, progress=progress)
-    outcomes = judged(images, grounded, bags)
+    scores = scored([bag.vectors for bag in images], vectors)  # (K, L)
+    owners = [number for number, example in enumerate(examples) for _ in example.sentences]
+    firsts = [bags[example.sentences[0]] for example in examples]
+    several = all(len(example.sentences) > 1 for example in examples)
+    phrases = list(of_phrases(images, grounded, bags))
     return Measured(
         images=len(images),
         sentences=len(texts),
-        retrieval=ranked(images, [bags[text] for text in texts], examples, scored),
-        grounding=grounding(outcomes) if outcomes else None,
+        retrieval=retrieval(scores, owners),
+        starred=starred(scores, owners),
+        # A sentence that asks takes the sentence's role, as in a search.
+        similarity=similarity(scored(vectors, vectors).T, owners) if several else None,
+        grounding=localisation(phrases) if phrases else None,
+        faithfulness=faithfulness(zip(images, firsts, strict=True), matcher.score),
         seconds=time.perf_counter() - began,
     )
 
 
-def ranked(
-    images: Sequence[FragmentBag],
-    sentences: Sequence[FragmentBag],
-    examples: Sequence[Example],
-    scored: Callable[[Sequence[Tensor], Sequence[Tensor]], Floats],
-) -> Retrieval:
-    """Retrieval among all photos' and all sentences' bags."""
-    scores = scored([bag.vectors for bag in images], [bag.vectors for bag in sentences])
-    owners = [number for number, example in enumerate(examples) for _ in example.sentences]
-    return retrieval(scores, owners)
+def photos(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[FragmentBag]:
+    """The bag of every example's photo."""
+    return embedded(
+        lambda part: matcher.embed_images([pixels(path) for path in part]),
+        [example.image for example in examples],
+        progress,
+        "photos",
+    )
 
 
 def embedded(
@@ -99,18 +111,16 @@ def embedded(
     ]
 
 
-def judged(
+def of_phrases(
     images: Sequence[FragmentBag],
     grounded: Sequence[Sequence[GroundedSentence]],
     bags: Mapping[str, FragmentBag],
-) -> list[Outcome]:
-    """What became of every boxed phrase of every photo."""
-    return [
-        judge(image, bags[sentence.text], phrase)
-        for image, sentences in zip(images, grounded, strict=True)
-        for sentence in sentences
-        for phrase in sentence.phrases
-    ]
+) -> Iterator[Localised]:
+    """Every boxed phrase of every photo with the scores of the photo's boxes."""
+    for image, sentences in zip(images, grounded, strict=True):
+        for sentence in sentences:
+            for phrase in sentence.phrases:
+                yield located(image, bags[sentence.text], phrase)
 
 
 def pixels(path: Path) -> Tensor:

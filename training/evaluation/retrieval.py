@@ -50,6 +50,15 @@ def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:
     return Retrieval(direction(ranks(scores, true)), direction(ranks(scores.T, true.T)))
 
 
+def starred(scores: Floats, owners: Sequence[int]) -> Retrieval:
+    """Both directions with the first sentence of each image alone, the others left out.
+
+    The protocol marked (*) in table 2 of Karpathy et al. 2014, after Hodosh et al. 2013.
+    """
+    photos, firsts = np.unique(np.asarray(owners), return_index=True)
+    return retrieval(scores[:, firsts], photos.tolist())
+
+
 def ranks(scores: Floats, true: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The rank (Q,) of each query's best true answer among candidates, scores (Q, C), from 1.
 

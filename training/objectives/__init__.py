@@ -9,10 +9,19 @@ from typing import Any
 from torch import Tensor
 
 from training.objectives.contrastive import contrastive
+from training.objectives.fragments import fragments
 from training.objectives.match import Match
 from training.objectives.ranking import ranking
+from training.objectives.squared import squared
+from training.objectives.structure import structure
 
-OBJECTIVES: dict[str, Callable[..., Tensor]] = {"contrastive": contrastive, "ranking": ranking}
+OBJECTIVES: dict[str, Callable[..., Tensor]] = {
+    "contrastive": contrastive,
+    "fragments": fragments,
+    "ranking": ranking,
+    "squared": squared,
+    "structure": structure,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from training.objectives.match import Match
 
 
 def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) -> Tensor:
-    """C = −½ [mean_k mean_{l of k} log softmax_l(S_kl / τ) + mean_l log softmax_k(S_kl / τ)_{k of l}].
+    """C = −½ [mean_k mean_{l of k} log softmax_l(S_kl / τ) + mean_l log softmax_k(S_kl / τ)].
 
     Symmetric InfoNCE (Radford et al. 2021, section 2.3); an image with several sentences in the
     batch wants each of them. Gives a scalar. `smoothing` spreads that share of each target evenly

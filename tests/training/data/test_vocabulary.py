@@ -1,9 +1,10 @@
 from pathlib import Path
 
 from models.parsing import parse
+from models.types import ParsedSentence, Span, Word
 from models.words import UNKNOWN, Vocabulary
 from training.data.corpus import Example
-from training.data.vocabulary import vocabulary
+from training.data.vocabulary import relations, vocabulary
 
 TRAIN = [
     Example(
@@ -30,3 +31,26 @@ def test_every_kept_word_is_found_again_by_the_encoder():
         for sentence in example.sentences:
             assert UNKNOWN not in known.encode(parse(sentence))
     assert known.encode(parse("a zebra")).tolist() == [1, UNKNOWN]
+
+
+def test_rare_relations_have_no_name_of_their_own(monkeypatch):
+    def parsed(text):
+        """The first word governs the others, whose relations are their names."""
+        words = text.split()
+        return ParsedSentence(
+            text,
+            tuple(
+                Word(one, Span(n, n + 1), head=0 if n else -1, relation=one)
+                for n, one in enumerate(words)
+            ),
+        )
+
+    monkeypatch.setattr(
+        "training.data.vocabulary.parse_trees", lambda texts: [parsed(text) for text in texts]
+    )
+    examples = [
+        Example("a", Path("a.jpg"), ("root obj det det", "root rare rare rare")),
+        Example("b", Path("b.jpg"), ("root det nsubj obj obj",)),
+        Example("c", Path("c.jpg"), ()),
+    ]
+    assert relations(examples, least_share=0.2) == ("det", "obj")

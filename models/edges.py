@@ -1,0 +1,102 @@
+"""How pairs of words become fragments: dependency relations, bigrams, and words alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from models.types import PaddedBags, ParsedSentence, Span, Word
+
+ALONE = -1  # a word that is paired with none
+DROPPED = -1  # a relation that makes no fragment
+
+Edge = tuple[int, int]  # the word that a word is paired with, and the number of their relation
+
+
+def dependencies(sentence: ParsedSentence, relations: Sequence[str]) -> list[Edge]:
+    """Each word with the word it depends on; relations that are not listed are dropped.
+
+    (Karpathy et al. 2014, section 3.1.) The root's pair is with no word, and always there.
+    """
+    numbers = {relation: number for number, relation in enumerate(relations, start=1)}
+    return [
+        (word.head, numbers.get(word.relation, DROPPED)) if word.head != ALONE else (ALONE, 0)
+        for word in sentence.words
+    ]
+
+
+def bigrams(sentence: ParsedSentence) -> list[Edge]:
+    """Each word with the word before it; the first with none."""
+    return [(place - 1, 0) for place in range(len(sentence.words))]
+
+
+def alone(sentence: ParsedSentence) -> list[Edge]:
+    """Each word with none."""
+    return [(ALONE, 0)] * len(sentence.words)
+
+
+def places(sentence: ParsedSentence, edges: Sequence[Edge]) -> list[tuple[str, Span]]:
+    """What a person reads for each pair that makes a fragment, and the dependent word's place."""
+    return [
+        (label(sentence.words, word, head), word.span)
+        for word, (head, relation) in zip(sentence.words, edges, strict=True)
+        if relation != DROPPED
+    ]
+
+
+def label(words: Sequence[Word], word: Word, head: int) -> str:
+    """A word, or a relation's two words in the order of the sentence."""
+    if head == ALONE:
+        return word.text
+    pair = sorted((word, words[head]), key=lambda one: one.span.start)
+    return " ".join(one.text for one in pair)
+
+
+def joined(vectors: Sequence[Tensor], edges: Sequence[Sequence[Edge]]) -> list[Tensor]:
+    """Word vectors (T, W) of each sentence with its edges as two last columns, (T, W + 2)."""
+    return [
+        torch.cat([own, torch.tensor(pairs, dtype=own.dtype, device=own.device)], dim=1)
+        for own, pairs in zip(vectors, edges, strict=True)
+    ]
+
+
+class EdgeEncoder(nn.Module):
+    """s = f(W_R [W_e w_1; W_e w_2] + b_R)        (Karpathy et al. 2014, eq. 1).
+
+    w_1 governs w_2, f is the rectifier, and each relation R has a matrix of its own. W_e w are
+    fixed word vectors; a word that is paired with none has zeros for w_1. Shapes: word vectors
+    (L, T, W), heads (L, T) and relations (L, T), both int64, give (L, T, D), zero where a
+    relation is DROPPED.
+    """
+
+    def __init__(self, words: int, relations: int, embedding: int, dropout: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(relations, 2 * words, embedding))  # W_R
+        self.bias = nn.Parameter(torch.zeros(relations, embedding))  # b_R
+        self.dropout = nn.Dropout(dropout)
+        nn.init.normal_(self.weight, std=words**-0.5)
+
+    def bags(self, x: Tensor, mask: Tensor) -> PaddedBags:
+        """The fragments of `joined` inputs (L, T, W + 2): dropped ones left out, order kept."""
+        vectors, edges = x[..., :-2], x[..., -2:].long()
+        relations = edges[..., 1].masked_fill(~mask, DROPPED)
+        embedded, real = self(vectors, edges[..., 0], relations), relations != DROPPED
+        order = (~real).to(torch.int8).argsort(dim=1, stable=True)  # real ones first
+        order = order[:, : int(real.sum(1).max())]
+        index = order[..., None].expand(-1, -1, embedded.shape[-1])
+        return PaddedBags(embedded.gather(1, index), real.gather(1, order))
+
+    def forward(self, vectors: Tensor, heads: Tensor, relations: Tensor) -> Tensor:
+        """Embed every pair."""
+        index = heads.clamp_min(0)[..., None].expand_as(vectors)
+        governors = vectors.gather(1, index) * (heads != ALONE)[..., None]
+        pairs = self.dropout(torch.cat([governors, vectors], dim=-1))  # (L, T, 2W)
+        embedded = vectors.new_zeros(*heads.shape, self.bias.shape[1])
+        for relation in torch.unique(relations).tolist():
+            if relation != DROPPED:
+                here = relations == relation
+                made = torch.addmm(self.bias[relation], pairs[here], self.weight[relation]).relu()
+                embedded[here] = made.to(embedded.dtype)
+        return embedded

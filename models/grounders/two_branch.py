@@ -1,0 +1,156 @@
+"""Which box does a phrase mean? Two branches for regions and phrases (Wang et al. 2016, 3.3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models import backbones, proposals
+from models.branches import Branch
+from models.parsing import parse
+from models.regions import RegionFeatures, Standardize
+from models.types import Span
+from models.words import MINILM_HIDDEN, LowerMiniLM, minilm
+
+FRAME = 3.0  # the whole frame's place in the order of likelihood
+GEOMETRY = 6  # left, top, right, bottom, area, place among the proposals
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Sizes; no `hidden` makes both branches linear.
+
+    `prior` is how much likelier proposals are preferred, as in Zipf's law; the whole frame is as
+    likely as the third.
+    """
+
+    backbone: str = "lite0"
+    sizes: tuple[int, ...] = (224, 448)
+    proposals: str = "learned"
+    hidden: int = 768
+    embedding: int = 256
+    dropout: float = 0.5
+    region_dropout: float = 0.2
+    phrase_dropout: float = 0.1
+    prior: float = 0.0
+
+
+class Model(nn.Module):
+    """s_pi = x_iᵀ y_p − prior · log(i), of unit vectors and proposals i = 1, …, likeliest first.
+
+    Lite0 features and geometry of a box stand for the paper's Fast R-CNN features, the mean of a
+    phrase's MiniLM words in their sentence and without it for its Fisher vectors.
+    """
+
+    packaged = ("sight.", "words.")
+    stored_in_half = ("proposer.", "regions.", "phrases.")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        network = backbones.load(config.backbone).requires_grad_(False)
+        self.sight = RegionFeatures(network, network.channels, tuple(config.sizes))
+        self.proposer = proposals.load(config.proposals)
+        if isinstance(self.proposer, nn.Module):
+            self.proposer.requires_grad_(False)
+        self.words = LowerMiniLM(minilm().config.num_hidden_layers)
+        C = network.channels
+        self.standardize = nn.ModuleList(Standardize(C) for _ in config.sizes)
+        sizes = config.hidden, config.embedding, config.dropout
+        self.regions = Branch(self.sight.channels + GEOMETRY, *sizes, config.region_dropout)
+        self.phrases = Branch(2 * MINILM_HIDDEN, *sizes, config.phrase_dropout)
+
+    def train(self, mode: bool = True) -> Model:
+        """Switch dropout and batch norms of the branches; what is frozen stays as it is."""
+        super().train(mode)
+        for frozen in (self.sight, self.proposer, self.words):
+            if isinstance(frozen, nn.Module):
+                frozen.eval()
+        return self
+
+    def prepare(self, regions: Sequence[Tensor]) -> None:
+        """Measure train's region features, each (R, C + 4), before the first step."""
+        for each, part in enumerate(self.standardize):
+            assert isinstance(part, Standardize)
+            C = len(part.mean)
+            part.fit(one[:, each * C : (each + 1) * C] for one in regions)
+
+    def image_key(self) -> str:
+        """Names the frozen part of photos."""
+        return json.dumps([self.config.backbone, self.config.sizes, self.proposer.key(), "boxes"])
+
+    def image_inputs(self, images: Sequence[Tensor]) -> list[Tensor]:
+        """Features and boxes of the regions, (R, C + 4), of each uint8 photo (3, H, W)."""
+        features, boxes = self.sight(images, self.proposer)
+        return list(torch.cat([features.float(), boxes], dim=-1))
+
+    def phrase_inputs(self, text: str, spans: Sequence[Span]) -> Tensor:
+        """The frozen part of a sentence's phrases, (P, 768): means of words, in context and alone.
+
+        ValueError for a phrase without words.
+        """
+        whole = parse(text)
+        states = self.words([whole])[0][1:-1]  # (T, H)
+        kept = []
+        for span in spans:
+            inside = [
+                at
+                for at, word in enumerate(whole.words)
+                if word.span.start < span.end and span.start < word.span.end
+            ]
+            if not inside:
+                raise ValueError(f"no word in {text[span.start : span.end]!r} of {text!r}")
+            alone = self.words([parse(text[span.start : span.end])])[0][1:-1].mean(0)
+            kept.append(
+                torch.cat([F.normalize(states[inside].mean(0), dim=0), F.normalize(alone, dim=0)])
+            )
+        return torch.stack(kept)
+
+    def embed_regions(self, inputs: Tensor) -> Tensor:
+        """Unit vectors (K, R, D) of inputs (K, R, C + 4)."""
+        features, boxes = inputs[..., :-4].float(), inputs[..., -4:].float()
+        parts = zip(self.standardize, features.chunk(len(self.standardize), -1), strict=True)
+        seen = [standardize(part) for standardize, part in parts]
+        joined = torch.cat([*seen, geometry(boxes)], dim=-1)  # (K, R, C')
+        vectors: Tensor = self.regions(joined.flatten(0, 1))
+        return vectors.view(*inputs.shape[:2], -1)
+
+    def embed_phrases(self, inputs: Tensor) -> Tensor:
+        """Unit vectors (P, D) of inputs (P, 768)."""
+        vectors: Tensor = self.phrases(inputs * MINILM_HIDDEN**0.5)  # of about unit deviation
+        return vectors
+
+    def preference(self, regions: int) -> Tensor:
+        """What each proposal gets for its place, (R,)."""
+        device = next(self.phrases.parameters()).device
+        places = torch.arange(regions, dtype=torch.float32, device=device)
+        places[0] = FRAME
+        return -self.config.prior * places.log()
+
+    def similarities(self, regions: Tensor, phrases: Tensor) -> Tensor:
+        """How well each of a photo's regions (R, D) is what each phrase (P, D) means: (P, R)."""
+        return phrases @ regions.T + self.preference(len(regions))
+
+    @torch.inference_mode()
+    def locate(self, image: Tensor, text: str, spans: Sequence[Span]) -> tuple[Tensor, Tensor]:
+        """Boxes (R, 4) of a uint8 photo (3, H, W) and phrases' similarities to them, (P, R)."""
+        inputs = self.image_inputs([image])[0]
+        regions = self.embed_regions(inputs[None])[0]
+        phrases = self.embed_phrases(self.phrase_inputs(text, spans))
+        return inputs[:, -4:].cpu(), self.similarities(regions, phrases).cpu()
+
+
+def geometry(boxes: Tensor) -> Tensor:
+    """Where boxes (…, R, 4) lie, how large they are and how early they were proposed, (…, R, 6)."""
+    width, height = (boxes[..., 2:] - boxes[..., :2]).unbind(-1)
+    R = boxes.shape[-2]
+    place = torch.log1p(torch.arange(R, device=boxes.device)).expand(boxes.shape[:-1])
+    parts = torch.cat(
+        [2 * boxes - 1, (2 * width * height - 1)[..., None], place[..., None] - 2], -1
+    )
+    return 3 * parts  # as loud as a few channels together

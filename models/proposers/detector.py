@@ -1,0 +1,212 @@
+"""Which parts of a photo would people name? A class-agnostic detector on a frozen CNN's maps.
+
+Faster R-CNN (Ren et al. 2015) from torchvision's parts, on the maps that matching needs anyway:
+a region proposal network offers boxes, a head refines and scores each. Its best boxes stand for
+the papers' "top 19 detections" (Karpathy & Fei-Fei 2015, section 3.1.1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torchvision.models.detection.anchor_utils import AnchorGenerator
+from torchvision.models.detection.faster_rcnn import FastRCNNPredictor
+from torchvision.models.detection.image_list import ImageList
+from torchvision.models.detection.roi_heads import RoIHeads
+from torchvision.models.detection.rpn import RegionProposalNetwork, RPNHead
+from torchvision.ops import MultiScaleRoIAlign
+
+from models.proposals import chosen
+
+RATIOS = (0.4, 1.0, 2.5)  # height over width of anchors
+CELLS = 4  # a side of what the head sees of a box
+STRIDE = 32  # pixels in a cell of the coarse map
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Sizes; `fine` and `coarse` are the channels of the backbone's two last maps.
+
+    `size` is the side in pixels of the photos that the maps are of, `anchors` sides in the same.
+    """
+
+    fine: int = 112
+    coarse: int = 1280
+    size: int = 448
+    anchors: tuple[float, ...] = (45.0, 80.0, 130.0, 200.0, 290.0)
+    channels: int = 128
+    hidden: int = 256
+    dropout: float = 0.3
+    overlap: float = 0.6  # IoU from which the better of two boxes stands for both
+    most: int = 60  # detections of a photo before the frame and the overlaps are seen to
+
+
+@dataclass(frozen=True, slots=True)
+class Detections:
+    """What was found in one photo, best first: boxes (N, 4) in fractions, objectness (N,)."""
+
+    boxes: Tensor
+    objectness: Tensor
+
+
+class Residual(nn.Module):
+    """x + ReLU(norm(conv(x))): what lies around a cell, near or further away."""
+
+    def __init__(self, channels: int, dilation: int) -> None:
+        super().__init__()
+        self.around = nn.Conv2d(channels, channels, 3, padding=dilation, dilation=dilation)
+        self.norm = nn.GroupNorm(8, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(K, C, h, w) to the same."""
+        return x + F.relu(self.norm(self.around(x)))
+
+
+class Neck(nn.Module):
+    """A fine and a coarse map become one map of the coarse grid.
+
+    Four cells of the fine map stand side by side in one of the coarse. Rectified features have
+    few large values, so they enter by their square roots.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.fine, self.coarse = nn.BatchNorm2d(config.fine), nn.BatchNorm2d(config.coarse)
+        self.dropout = nn.Dropout2d(0.1)
+        self.enter = nn.Conv2d(4 * config.fine + config.coarse, config.channels, 1)
+        self.norm = nn.GroupNorm(8, config.channels)
+        self.body = Residual(config.channels, dilation=2)
+
+    def forward(self, fine: Tensor, coarse: Tensor) -> Tensor:
+        """(K, C_fine, 2h, 2w) and (K, C_coarse, h, w) to (K, C, h, w)."""
+        folded = F.pixel_unshuffle(self.fine(fine), 2)  # (K, 4 C_fine, h, w)
+        both = torch.cat([folded, self.coarse(coarse.clamp(min=0).sqrt())], dim=1)
+        mixed: Tensor = self.body(F.relu(self.norm(self.enter(self.dropout(both)))))
+        return mixed
+
+
+class Head(nn.Sequential):
+    """What a box's cells (N, C, CELLS, CELLS) say of it: (N, H)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(
+            nn.Flatten(),
+            nn.Linear(config.channels * CELLS**2, config.hidden),
+            nn.ReLU(),
+            nn.Dropout(config.dropout),
+            nn.Linear(config.hidden, config.hidden),
+            nn.ReLU(),
+        )
+
+
+class Model(nn.Module):
+    """Boxes of what people would name, best first, whatever it is; a models.proposals.Proposer."""
+
+    stored_in_half = ("neck.enter.", "neck.body.", "rpn.", "heads.")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.neck = Neck(config)
+        self.rpn = proposal_network(config)
+        self.heads = refining_heads(config)
+
+    def key(self) -> object:
+        """A digest of the weights."""
+        state = self.state_dict()
+        hashed = hashlib.sha256(json.dumps(asdict(self.config)).encode())
+        for name in sorted(state):
+            hashed.update(name.encode() + state[name].cpu().contiguous().numpy().tobytes())
+        return ["detector", hashed.hexdigest()[:16]]
+
+    @torch.no_grad()
+    def propose(self, images: Sequence[Tensor], maps: Sequence[Tensor]) -> Tensor:  # noqa: ARG002 - the maps show enough
+        """The frame and 19 boxes (K, 20, 4), from maps as in `forward`."""
+        return torch.stack([chosen(found.boxes) for found in self(maps)])
+
+    def forward(self, maps: Sequence[Tensor]) -> list[Detections]:
+        """Detections of each photo by a model in evaluation mode, from its backbone's maps.
+
+        The last two count: (K, C_fine, 2h, 2w) and (K, C_coarse, h, w). ValueError for other maps
+        than those it was trained on.
+        """
+        size = self.config.size
+        found, _ = self.detect(maps, None)
+        return [Detections(one["boxes"] / size, one["scores"]) for one in found]
+
+    def loss(self, maps: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
+        """The sum of both stages' losses, for true boxes (N, 4) in fractions of each photo."""
+        targets = [
+            {
+                "boxes": boxes * self.config.size,
+                "labels": torch.ones(len(boxes), dtype=torch.long, device=boxes.device),
+            }
+            for boxes in truth
+        ]
+        losses = self.detect(maps, targets)[1]
+        return torch.stack(list(losses.values())).sum()
+
+    def detect(
+        self, maps: Sequence[Tensor], targets: list[dict[str, Tensor]] | None
+    ) -> tuple[list[dict[str, Tensor]], dict[str, Tensor]]:
+        """Detections as torchvision gives them, in pixels, or in training its losses."""
+        fine, coarse = self.fitting(maps)
+        features = {"0": self.neck(fine.float(), coarse.float()).float()}
+        K, size = len(coarse), self.config.size
+        photos = ImageList(features["0"].new_empty(K, 1, size, size), [(size, size)] * K)
+        # Half precision knows a box's edge to two pixels only, so it ends here.
+        with torch.autocast(coarse.device.type, enabled=False):
+            proposals, first = self.rpn(photos, features, targets)
+            found, second = self.heads(features, proposals, photos.image_sizes, targets)
+        return found, first | second
+
+    def fitting(self, maps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """The two maps that it looks at; ValueError unless they are as those it was trained on."""
+        config, cells = self.config, self.config.size // STRIDE
+        wanted = [[config.fine, 2 * cells, 2 * cells], [config.coarse, cells, cells]]
+        given = [[*one.shape[1:]] for one in maps[-2:]]
+        if given != wanted:
+            raise ValueError(
+                f"these proposals look at maps {wanted} of photos of {config.size} pixels, not at "
+                f"{given}: use the backbone and the size that they were trained with, or windows"
+            )
+        return maps[-2], maps[-1]
+
+
+def proposal_network(config: Config) -> RegionProposalNetwork:
+    """The first stage: every cell offers anchors, the best 150 of a photo go on."""
+    shapes = len(config.anchors) * len(RATIOS)
+    return RegionProposalNetwork(
+        AnchorGenerator((config.anchors,), (RATIOS,)),
+        RPNHead(config.channels, shapes),
+        fg_iou_thresh=0.6,
+        bg_iou_thresh=0.3,
+        batch_size_per_image=128,
+        positive_fraction=0.5,
+        pre_nms_top_n={"training": 600, "testing": 600},
+        post_nms_top_n={"training": 150, "testing": 150},
+        nms_thresh=0.7,
+    )
+
+
+def refining_heads(config: Config) -> RoIHeads:
+    """The second stage: the cells of each box refine it and say whether it holds a thing."""
+    return RoIHeads(
+        MultiScaleRoIAlign(["0"], CELLS, sampling_ratio=2),
+        Head(config),
+        FastRCNNPredictor(config.hidden, num_classes=2),
+        fg_iou_thresh=0.5,
+        bg_iou_thresh=0.5,
+        batch_size_per_image=32,
+        positive_fraction=0.33,
+        bbox_reg_weights=None,
+        score_thresh=0.0,
+        nms_thresh=config.overlap,
+        detections_per_img=config.most,
+    )

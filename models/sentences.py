@@ -1,0 +1,67 @@
+"""How a sentence's words become one vector without training: their mean, or tf-idf."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class MeanVector(nn.Module):
+    """The mean of a sentence's word vectors, then mean 0 and deviation 1 a channel, as on train.
+
+    Shapes: word vectors (L, T, W) and mask (L, T) give (L, W).
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        self.features = words
+        self.register_buffer("mean", torch.zeros(words))
+        self.register_buffer("deviation", torch.ones(words))
+
+    def fit(self, sentences: Sequence[Tensor]) -> None:
+        """Measure train's sentences, each (T, W)."""
+        means = torch.stack([one.float().mean(0) for one in sentences])  # (L, W)
+        self.mean.copy_(means.mean(0))
+        # Word vectors have channels that never move.
+        deviation = means.std(0, correction=0)
+        self.deviation.copy_(deviation.clamp(min=max(0.1 * float(deviation.median()), 1e-4)))
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """One vector a sentence; what is padded does not count."""
+        total = (x.float() * mask[..., None]).sum(1)  # (L, W)
+        return (total / mask.sum(1, keepdim=True) - self.mean) / self.deviation
+
+
+class TfIdf(nn.Module):
+    """How often a sentence says each word, rare words weighing more, scaled to length √V.
+
+    idf_v = log(L / n_v) for a word in n_v of train's L sentences: no list of stop words is needed.
+    Shapes: word numbers (L, T, 1), from 0 to V − 1, and mask (L, T) give (L, V).
+    """
+
+    idf: Tensor
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.features = vocabulary
+        self.register_buffer("idf", torch.ones(vocabulary))
+
+    def fit(self, sentences: Sequence[Tensor]) -> None:
+        """Count train's sentences, each (T, 1)."""
+        held = torch.cat([torch.unique(one) for one in sentences])
+        counts = held.bincount(minlength=self.features).clamp(min=1)
+        self.idf.copy_((len(sentences) / counts).log())
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """One vector a sentence; lengths of one would leave each of V numbers tiny."""
+        counts = x.new_zeros(len(x), self.features, dtype=torch.float)
+        counts = counts.scatter_add(1, x[..., 0], mask.float())  # (L, V)
+        lengthened: Tensor = F.normalize(counts * self.idf, dim=1) * math.sqrt(self.features)
+        return lengthened

@@ -1,0 +1,56 @@
+import pytest
+import torch
+
+from models.types import Box
+from training.evaluation.localisation import Localised, average_precision, localisation
+
+LEFT, RIGHT = Box(0.0, 0.0, 0.5, 1.0), Box(0.5, 0.0, 1.0, 1.0)
+BOXES = torch.tensor([[0.0, 0.0, 0.4, 1.0], [0.5, 0.0, 1.0, 1.0]])
+
+
+def dog(*scores, true=(LEFT,), text="a dog"):
+    return Localised(text, true, BOXES, torch.tensor(scores))
+
+
+def test_recall_counts_phrases_with_a_right_box_among_the_best():
+    seen = localisation([dog(2.0, 1.0), dog(1.0, 2.0), dog(1.0, 2.0, true=(Box(0, 0, 0.1, 0.1),))])
+    assert seen.recall_1 == pytest.approx(100 / 3)
+    assert seen.recall_5 == seen.recall_10 == seen.bound == pytest.approx(200 / 3)
+    assert seen.phrases == 3
+
+
+def test_several_true_boxes_are_one_around_them_but_pointing_wants_one():
+    top, bottom = Box(0.5, 0.0, 1.0, 0.3), Box(0.5, 0.7, 1.0, 1.0)
+    seen = localisation([dog(1.0, 2.0, true=(top, bottom))])
+    assert (seen.recall_1, seen.pointed) == (100, 0)
+
+
+@pytest.mark.parametrize(
+    ("right", "positives", "expected"),
+    [
+        ([True, False, False], 1, 1),
+        ([False, True, False], 1, 1 / 2),
+        ([True, False, True], 2, (1 + 2 / 3) / 2),
+        ([True, False, False], 2, 1 / 2),  # the second was never found
+    ],
+)
+def test_average_precision_worked_by_hand(right, positives, expected):
+    scores = torch.tensor([3.0, 2.0, 1.0])
+    assert average_precision(scores, torch.tensor(right), positives) == pytest.approx(expected)
+
+
+def test_precision_ranks_the_boxes_of_all_photos_with_a_phrase_and_phrases_count_alike():
+    sure, unsure = dog(3.0, 0.0), dog(1.0, 2.0, text="A DOG")  # ranked right, wrong, right, wrong
+    ball = dog(1.0, 2.0, true=(RIGHT,), text="a ball")
+    seen = localisation([sure, unsure, ball])
+    assert seen.mean_precision == pytest.approx(100 * ((1 + 2 / 3) / 2 + 1) / 2)
+
+
+def test_no_phrase_is_no_number():
+    with pytest.raises(ValueError, match="no phrase with a box"):
+        localisation([])
+
+
+def test_a_score_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="not a number"):
+        localisation([dog(float("nan"), 1.0)])

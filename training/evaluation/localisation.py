@@ -1,0 +1,127 @@
+"""How well phrases are localised: recall at K, pointing, upper bound, mean average precision."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+
+import torch
+from torch import Tensor
+from torchvision.ops import box_iou
+
+from models.types import Box, FragmentBag
+from training.data.entities import TruePhrase
+from training.evaluation.grounding import IOU, around, fragments_in, holds_centre
+
+
+@dataclass(frozen=True, slots=True)
+class Localised:
+    """A phrase, what it truly means, and the boxes (R, 4) of its photo with their scores (R,)."""
+
+    text: str
+    true: tuple[Box, ...]
+    boxes: Tensor
+    scores: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Localisation:
+    """Percent of phrases, with IoU ≥ 0.5 to the box around all that a phrase means.
+
+    pointed: the best box's centre lies in a true box. bound: some box is right.
+    mean_precision: the mean over unique phrases of the average precision of all boxes of all the
+    photos that have the phrase (Wang, Li & Lazebnik 2016, table 3).
+    """
+
+    recall_1: float
+    recall_5: float
+    recall_10: float
+    pointed: float
+    bound: float
+    mean_precision: float
+    phrases: int
+
+
+def located(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> Localised:
+    """How a matcher's links score a photo's boxes for a phrase: summed over its fragments.
+
+    Where the sentence has no fragment in the phrase all boxes score alike, and the first is best.
+    """
+    words = fragments_in(sentence, phrase.span)
+    scores: Tensor = (sentence.vectors[words] @ image.vectors.T).sum(dim=0)  # (R,)
+    boxes = torch.tensor([astuple(place) for place in image.places])  # (R, 4)
+    return Localised(phrase.text, phrase.boxes, boxes, scores)
+
+
+def localisation(seen: Iterable[Localised]) -> Localisation:
+    """Sum up phrases; ValueError if there are none or a score is not a number."""
+    phrases = list(seen)
+    if not phrases:
+        raise ValueError("no phrase with a box to be found; are the boxes of these photos?")
+    if any(one.scores.isnan().any() for one in phrases):
+        raise ValueError("a score is not a number")
+    right = [hits(one) for one in phrases]
+    ranked = [
+        hit[one.scores.argsort(descending=True, stable=True)] for one, hit in zip(phrases, right, strict=True)
+    ]
+    recall = {count: percent([bool(hit[:count].any()) for hit in ranked]) for count in (1, 5, 10)}
+    return Localisation(
+        recall_1=recall[1],
+        recall_5=recall[5],
+        recall_10=recall[10],
+        pointed=percent([points(one) for one in phrases]),
+        bound=percent([bool(hit.any()) for hit in ranked]),
+        mean_precision=mean_precision(phrases, right),
+        phrases=len(phrases),
+    )
+
+
+def percent(outcomes: Sequence[bool]) -> float:
+    """The share of what is true."""
+    return 100 * sum(outcomes) / len(outcomes)
+
+
+def hits(one: Localised) -> Tensor:
+    """Which boxes are right, (R,)."""
+    union = around(one.true)
+    true = one.boxes.new_tensor([[union.left, union.top, union.right, union.bottom]])
+    right: Tensor = box_iou(true, one.boxes)[0] >= IOU
+    return right
+
+
+def points(one: Localised) -> bool:
+    """Whether the best box's centre lies in one of the true boxes."""
+    best = Box(*one.boxes[one.scores.argmax()].tolist())
+    return any(holds_centre(box, best) for box in one.true)
+
+
+def mean_precision(phrases: Sequence[Localised], right: Sequence[Tensor]) -> float:
+    """Percent: the mean of `average_precision` over unique phrases, in lower case."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for at, one in enumerate(phrases):
+        groups[one.text.lower()].append(at)
+    precisions = [
+        average_precision(
+            torch.cat([phrases[at].scores for at in group]),
+            torch.cat([first_of_each(phrases[at].scores, right[at]) for at in group]),
+            len(group),
+        )
+        for group in groups.values()
+    ]
+    return 100 * sum(precisions) / len(precisions)
+
+
+def first_of_each(scores: Tensor, right: Tensor) -> Tensor:
+    """The best right box alone, (R,): as in detection, a thing is found once."""
+    found = torch.zeros_like(right)
+    if right.any():
+        found[scores.masked_fill(~right, float("-inf")).argmax()] = True
+    return found
+
+
+def average_precision(scores: Tensor, right: Tensor, positives: int) -> float:
+    """Σ precision at each right box / positives; what was never found counts with 0."""
+    ordered = right[scores.argsort(descending=True)].double()
+    precision = ordered.cumsum(0) / torch.arange(1, len(ordered) + 1)
+    return float((precision * ordered).sum() / positives)

@@ -1,0 +1,36 @@
+"""How many of the things that sentences speak of lie in proposed boxes: recall at N."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torchvision.ops import box_iou
+
+COUNTS = (1, 5, 10, 20)
+IOU = 0.5
+
+
+def recalls(
+    proposed: Sequence[Tensor],
+    truth: Sequence[Tensor],
+    counts: Sequence[int] = COUNTS,
+    least: float = IOU,
+) -> dict[int, float]:
+    """Percent of true boxes that one of a photo's first N proposals overlaps, for each N.
+
+    Shapes: proposed (R, 4) and truth (P, 4) a photo, a row for each phrase; overlap is an
+    intersection over union of at least `least`. ValueError if there is no true box.
+    """
+    firsts = [first_hit(*both, least) for both in zip(proposed, truth, strict=True)]
+    ranks = torch.cat(firsts) if firsts else torch.empty(0)
+    if not len(ranks):
+        raise ValueError("no phrase with a box to be found; are the boxes of these photos?")
+    return {count: 100 * (ranks < count).double().mean().item() for count in counts}
+
+
+def first_hit(proposed: Tensor, truth: Tensor, least: float) -> Tensor:
+    """The place (P,) of the first proposal that overlaps each true box, R where none does."""
+    hits = box_iou(truth, proposed) >= least  # (P, R)
+    return torch.where(hits.any(dim=1), hits.int().argmax(dim=1), len(proposed))

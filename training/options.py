@@ -1,0 +1,31 @@
+"""The options that commands of training share, and how they tell mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+FEATURES = Path(".tessera/features")
+
+Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
+Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not beside.")]
+Cache = Annotated[Path, typer.Option(help="Frozen features are kept in here.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
+TrueBoxes = Annotated[
+    Path | None, typer.Option(help="True boxes; entities.json.gz beside the data is found.")
+]
+
+
+@contextmanager
+def plain_errors(console: Console) -> Iterator[None]:
+    """Tell the caller's mistakes in a sentence, without a traceback."""
+    try:
+        yield
+    except (ValueError, LookupError, ArithmeticError) as mistake:
+        console.print(f"error: {mistake}", style="red", markup=False)
+        raise typer.Exit(1) from mistake

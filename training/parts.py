@@ -1,0 +1,150 @@
+"""The commands that train and measure a part: captioner, parser, proposals, grounder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from models.parsing import PRETRAINED
+from training import captioning, grounding, parser, progress, proposals
+from training.data import entities, folders
+from training.evaluation.measure import Boxes
+from training.options import FEATURES, Cache, Data, Device, Images, TrueBoxes, plain_errors
+from training.report import slashed
+
+app = typer.Typer()
+
+
+@app.command()
+def train_captioner(
+    data: Data,
+    out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
+    images: Images = None,
+    cache: Cache = FEATURES,
+    seed: int = 0,
+    device: Device = "cpu",
+) -> None:
+    """Train a captioner, and measure it on split val.
+
+    Example: tessera train-captioner captioner.safetensors --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        score = captioning.train(
+            folders.read(data, images),
+            out,
+            cache,
+            captioning.Recipe(),
+            seed=seed,
+            device=device,
+            progress=progress.on(console),
+            report=console.print,
+        )
+    typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.scores)}")
+
+
+@app.command()
+def train_parser(
+    treebank: Annotated[Path, typer.Argument(help="Folder of *-train, -dev, -test.conllu[.gz].")],
+    out: Annotated[Path, typer.Argument(help="The pipeline's folder to write.")],
+    seed: int = 0,
+) -> None:
+    """Train the parser of sentences with spaCy, and measure it on split test.
+
+    Example: tessera train-parser ud_english_ewt/ parser/
+    """
+    with plain_errors(Console(stderr=True)):
+        parser.train(treebank, out, seed)
+        typer.echo(parser.evaluate(parser.split_file(treebank, "test"), out))
+
+
+@app.command()
+def evaluate_parser(
+    treebank: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="A .conllu file, gzipped or not.")
+    ],
+    pipeline: Annotated[Path, typer.Option(help="A pipeline's folder.")] = PRETRAINED,
+) -> None:
+    """Measure a parser on a treebank's gold tokens: tags, lemmas, UAS and LAS.
+
+    Example: tessera evaluate-parser ud_english_ewt/en_ewt-ud-test.conllu
+    """
+    with plain_errors(Console(stderr=True)):
+        typer.echo(parser.evaluate(treebank, pipeline))
+
+
+@app.command()
+def train_proposals(
+    data: Data,
+    out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
+    images: Images = None,
+    boxes: TrueBoxes = None,
+    cache: Cache = FEATURES,
+    seed: int = 0,
+    device: Device = "cpu",
+) -> None:
+    """Train proposals on true boxes, and measure their recall on split val.
+
+    Example: tessera train-proposals proposals.safetensors --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        recalls = proposals.train(
+            folders.read(data, images),
+            true_boxes(data, boxes),
+            out,
+            cache,
+            proposals.Recipe(),
+            seed=seed,
+            device=device,
+            progress=progress.on(console),
+            report=console.print,
+        )
+        told = ", ".join(f"{found:.1f} in {count}" for count, found in recalls.items())
+        typer.echo(f"{out}: recall of phrases on val {told}")
+
+
+@app.command()
+def train_grounder(
+    data: Data,
+    out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
+    images: Images = None,
+    boxes: TrueBoxes = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Do not tell which box a phrase means.")
+    ] = False,
+    cache: Cache = FEATURES,
+    seed: int = 0,
+    device: Device = "cpu",
+) -> None:
+    """Train which box a phrase means, and measure it on split val.
+
+    Example: tessera train-grounder grounder.safetensors --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        found = grounding.train(
+            folders.read(data, images),
+            true_boxes(data, boxes),
+            out,
+            cache,
+            grounding.WEAK if weak else grounding.SUPERVISED,
+            seed=seed,
+            device=device,
+            progress=progress.on(console),
+            report=console.print,
+        )
+        typer.echo(f"{out}: {json.dumps(asdict(found))}")
+
+
+def true_boxes(data: Path, boxes: Path | None) -> Boxes:
+    """The true boxes of a corpus; LookupError where there are none."""
+    file = boxes or entities.find(data if data.is_dir() else data.parent)
+    if file is None:
+        raise LookupError(f"no {' or '.join(entities.FILES)} beside {data}; give one by --boxes")
+    return entities.read(file)

@@ -1,0 +1,139 @@
+"""How the rows of the results page are made: what is done, what is left, how long it takes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+
+from training import report, run
+from training.data.corpus import Corpus
+from training.loop import EpochRecord
+from training.preset import Preset
+from training.progress import Progress, silent
+from training.run import Place, RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """One preset with one seed, and how far it is."""
+
+    preset: Preset
+    place: Place
+    done: int  # epochs
+    begun: bool  # there is a finished epoch to resume from
+    changed: bool  # the run there is finished, but the preset was another then
+
+    @property
+    def name(self) -> str:
+        """What its folder is called."""
+        return f"{self.preset.name}-{self.place.seed}"
+
+    @property
+    def left(self) -> int:
+        """How many epochs are to do; a preset without epochs is validated once."""
+        return max(0, max(1, self.preset.schedule.epochs) - self.done)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How long trainings take by the epochs of earlier runs, frozen features apart."""
+
+    seconds: float
+    unknown: tuple[str, ...]  # presets without an earlier run, which come on top
+
+
+def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
+    """Every preset with every seed, as far as the folders in place.out say that it is.
+
+    ValueError for a run of other data, or a broken-off one of other options.
+    """
+    # All rows with one seed before any with two: broken off, the table is wide rather than deep.
+    return [
+        training(preset, corpus, replace(place, seed=seed))
+        for seed in range(seeds)
+        for preset in presets
+    ]
+
+
+def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
+    """How far one training is; ValueError as in plan."""
+    folder = RunFolder.of(preset, corpus, place)
+    changed = folder.changed if folder.epochs or folder.resumable else []
+    found = Training(preset, place, folder.epochs, folder.resumable, bool(changed))
+    if changed and (found.left or changed != ["preset"]):
+        raise ValueError(
+            f"{folder.path} was made with another {', '.join(changed)}: delete it, or choose "
+            "another --out"
+        )
+    return found
+
+
+def paces(files: Iterable[Path]) -> dict[str, float]:
+    """The mean seconds of an epoch, by preset, of the run files among these."""
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for file in files:
+        run_file = json.loads(file.read_text("utf-8"))
+        for epoch in run_file.get("epochs", []):
+            seconds[run_file["preset"]["name"]].append(epoch["seconds"])
+    return {preset: mean(known) for preset, known in seconds.items()}
+
+
+def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estimate:
+    """How long the epochs that are left take."""
+    to_do = [one for one in trainings if one.left]
+    known = [one.left * paces[one.preset.name] for one in to_do if one.preset.name in paces]
+    unknown = {one.preset.name: None for one in to_do if one.preset.name not in paces}
+    return Estimate(sum(known), tuple(unknown))
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Where numbers go: a folder of run files, and the page made of all that is in it."""
+
+    results: Path
+    page: Path
+
+    def publish(self, trainings: Iterable[Training]) -> None:
+        """Copy the run files of finished trainings, and write the page anew."""
+        self.results.mkdir(parents=True, exist_ok=True)
+        self.page.parent.mkdir(parents=True, exist_ok=True)
+        for one in trainings:
+            shutil.copyfile(
+                one.place.out / one.name / "run.json", self.results / f"{one.name}.json"
+            )
+        if any(self.results.glob("*.json")):
+            self.page.write_text(report.report(report.read(self.results)), encoding="utf-8")
+
+
+def reproduce(
+    trainings: Sequence[Training],
+    corpus: Corpus,
+    publisher: Publisher,
+    *,
+    progress: Progress = silent,
+    starts: Callable[[Training], None] = lambda _: None,
+    tells: Callable[[EpochRecord], None] | None = None,
+) -> dict[str, str]:
+    """Do what is left, and publish after each; what became of those that broke down, by name.
+
+    A loss that is no number any more ends its own training alone.
+    """
+    publisher.publish(one for one in trainings if not one.left)
+    to_do = [one for one in trainings if one.left]
+    broken = {}
+    for one in progress(to_do, len(to_do), "trainings"):
+        starts(one)
+        try:
+            run.train(
+                one.preset, corpus, one.place, resume=one.begun, progress=progress, report=tells
+            )
+        except ArithmeticError as wrong:
+            broken[one.name] = str(wrong)
+        else:
+            publisher.publish([one])
+    return broken
