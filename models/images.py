@@ -121,6 +121,13 @@ def display_copy(photo: Photo) -> DisplayCopy:
     return DisplayCopy(file.getvalue(), decode(file.getvalue()).pixels)
 
 
+def png(pixels: Tensor) -> bytes:
+    """Pixels uint8 (3, height, width) as a PNG file's bytes."""
+    file = BytesIO()
+    Image.fromarray(pixels.permute(1, 2, 0).numpy()).save(file, "PNG")
+    return file.getvalue()
+
+
 def _open(data: bytes, most_pixels: int) -> tuple[Image.Image, int, tuple[str, ...]]:
     """An image of which only the header was read, its orientation, and notes."""
     with _header, warnings.catch_warnings():

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from models import checkpoint
-from training import captioning, parts, progress, report, run
+from training import analysis, parts, progress, report, reproduce, run
 from training import preset as presets
-from training.data import entities, folders, synthetic
-from training.evaluation.measure import Measured, measure
+from training.data import folders, synthetic
 from training.loop import EpochRecord
-from training.options import FEATURES, Cache, Data, Device, Images, TrueBoxes, plain_errors
-from training.report import slashed
+from training.options import FEATURES, Cache, Data, Device, Images, Runs, plain_errors
+from training.reproduce import Training
+from training.systems import SYSTEMS
+
+RUNS = Path("runs")
+RESULTS, PAGE = Path("docs/measurements"), Path("docs/results.md")
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
-app.registered_commands += parts.app.registered_commands
+app.registered_commands += parts.app.registered_commands + analysis.app.registered_commands
 
 
 @app.command()
@@ -29,7 +29,7 @@ def train(
     preset: Annotated[str, typer.Argument(help="A preset's name, or a path to a .toml.")],
     data: Data,
     images: Images = None,
-    out: Runs = Path("runs"),
+    out: Runs = RUNS,
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
@@ -53,57 +53,18 @@ def train(
         typer.echo(best)
 
 
-@app.command()
-def evaluate(
-    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")],
-    data: Data,
-    images: Images = None,
-    split: str = "val",
-    boxes: TrueBoxes = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
-    device: Device = "cpu",
-) -> None:
-    """Measure a checkpoint on a split: retrieval and grounding, or captions.
-
-    Example: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
-    """
-    console = Console(stderr=True)
-    with plain_errors(console):
-        loaded = checkpoint.load(file, device)
-        corpus = folders.read(data, images)
-        examples, watch = corpus.split(split), progress.on(console)
-        told: dict[str, Any] = {"checkpoint": loaded.fingerprint, "name": loaded.name}
-        told |= {"data": corpus.name, "split": split, "seed": loaded.facts.get("seed")}
-        if loaded.kind == "captioners":
-            score = captioning.evaluate(loaded.model, examples, progress=watch)
-            Console().print(f"BLEU-1 to 4: {slashed(score.scores)}")
-            told |= {"bleu": score.scores}
-        else:
-            found = boxes or entities.find(data if data.is_dir() else data.parent)
-            truth = entities.read(found) if found else None
-            measured = measure(loaded.model, examples, truth, watch, device)
-            Console().print(
-                table(measured, f"{loaded.name} {loaded.fingerprint}, {corpus.name} {split}")
-            )
-            preset = loaded.facts.get("preset", {}).get("name", loaded.name)
-            told |= {"preset": preset} | asdict(measured)
-    if json_file:
-        json_file.parent.mkdir(parents=True, exist_ok=True)
-        json_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-
-
 @app.command(name="reproduce")
 def reproduce_rows(
     data: Data,
     images: Images = None,
-    out: Runs = Path("runs"),
+    out: Runs = RUNS,
     cache: Cache = FEATURES,
     only: Annotated[
         list[str] | None, typer.Option(help="A preset; may be given more than once.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Trainings of each preset.")] = 3,
     results: Annotated[Path, typer.Option(help="Run files are copied to here.")] = RESULTS,
-    page: Annotated[Path, typer.Option(help="The page to write.")] = Path("docs/results.md"),
+    page: Annotated[Path, typer.Option(help="The page to write.")] = PAGE,
     device: Device = "cpu",
 ) -> None:
     """Train every row of the results page that is not trained yet, and write the page.
@@ -180,10 +141,11 @@ def planned(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
         for one in trainings
         if one.changed
     ]
-    told += [f"{one.name}: {one.left} epochs" for one in to_do]
     if to_do:
+        told.append("To do: " + ", ".join(f"{one.name} ({one.left} epochs)" for one in to_do) + ".")
         expected = reproduce.estimate(trainings, paces)
-        told.append(f"About {duration(expected.seconds)} by the epochs of earlier runs.")
+        if expected.seconds:
+            told.append(f"About {duration(expected.seconds)} by the epochs of earlier runs.")
         if expected.unknown:
             told.append(f"On top, with no earlier run to go by: {', '.join(expected.unknown)}.")
         told.append("Frozen features that are not in the cache yet come on top too.")
@@ -196,25 +158,3 @@ def duration(seconds: float) -> str:
     if minutes < 1:
         return f"{seconds:.0f} s"
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def table(measured: Measured, title: str) -> Table:
-    """The metrics as a table, recalls in percent."""
-    shown = Table(title=title)
-    for heading in ("", "R@1", "R@5", "R@10", "median", "mean rank"):
-        shown.add_column(heading, justify="left" if not heading else "right")
-    both = (("image → text", measured.retrieval.annotation),
-            ("text → image", measured.retrieval.search))  # fmt: skip
-    for name, one in both:
-        recalls = (one.recall_1, one.recall_5, one.recall_10)
-        ranks = (f"{one.median_rank:.0f}", f"{one.mean_rank:.1f}")
-        shown.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
-    caption = f"{measured.images:,} photos, {measured.sentences:,} sentences"
-    if measured.grounding:
-        grounding = measured.grounding
-        caption += (
-            f"\n{grounding.phrases:,} phrases: {grounding.localised:.1f} % localised at IoU ≥ 0.5 "
-            f"(at most {grounding.reachable:.1f}), {grounding.pointed:.1f} % pointed at"
-        )
-    shown.caption = f"{caption}\n{measured.seconds:.0f} s"
-    return shown

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torchvision.io import write_png
 from torchvision.utils import make_grid
 
+from models.images import png
 from models.types import Box
 
 SIDE = 160  # pixels of a tile
@@ -24,7 +24,7 @@ def write(file: Path, crops: Sequence[Tensor]) -> None:
         raise ValueError("a contact sheet needs at least one region")
     tiles = torch.stack([tile(crop) for crop in crops])
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_png(make_grid(tiles, nrow=COLUMNS, padding=4, pad_value=WHITE), str(file))
+    file.write_bytes(png(make_grid(tiles, nrow=COLUMNS, padding=4, pad_value=WHITE)))
 
 
 def crop(pixels: Tensor, box: Box) -> Tensor:

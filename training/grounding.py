@@ -126,18 +126,6 @@ def train(
     return found
 
 
-def evaluate(
-    model: two_branch.Model,
-    examples: Sequence[Example],
-    truth: Truth,
-    cache: Path,
-    progress: Progress = silent,
-    device: str = "cpu",
-) -> Localisation:
-    """What a trained grounder localises on a split; `cache` keeps the frozen inputs."""
-    return measured(model, learned_from(model, examples, truth, cache, progress), device)
-
-
 def learned_from(
     model: two_branch.Model,
     examples: Sequence[Example],

@@ -14,6 +14,7 @@ FEATURES = Path(".tessera/features")
 
 Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
 Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not beside.")]
+Runs = Annotated[Path, typer.Option(help="Runs are kept in here.")]
 Cache = Annotated[Path, typer.Option(help="Frozen features are kept in here.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
 TrueBoxes = Annotated[

@@ -32,10 +32,11 @@ CLAIMS_HEAD = ("claim", "paper", "presets", "seeds", "sum", "R@1 image → text"
 CHECKPOINTS_SAY = "Measured from the photos on, by the path that a service takes."
 CHECKPOINTS_HEAD = ("checkpoint", "data", "image → text", "text → image", "median ranks")
 GROUNDING_SAY = (
-    "Phrases of Flickr30K Entities, learned from sentences alone. Localised: the box chosen has "
-    "IoU ≥ 0.5, in brackets the most that the boxes on offer allow. Pointed: its centre is inside."
+    "Phrases of Flickr30K Entities, learned from sentences alone unless boxes were told. "
+    "Localised: a box among the best 1 / 5 / 10 has IoU ≥ 0.5, in brackets the most that the boxes "
+    "on offer allow. Pointed: the best one's centre is inside. mAP: mean average precision."
 )
-GROUNDING_HEAD = ("checkpoint", "data", "phrases", "localised", "pointed")
+GROUNDING_HEAD = ("checkpoint", "data", "phrases", "localised", "pointed", "mAP")
 CAPTIONS_SAY = "Corpus BLEU in percent against five sentences, beam of five."
 CAPTIONS_HEAD = ("checkpoint", "data", "BLEU-1 / 2 / 3 / 4")
 
@@ -54,7 +55,7 @@ def report(stored: Sequence[Mapping[str, Any]]) -> str:
         "",
         *(line for data, runs in best_epochs(stored).items() for line in trainings(data, runs)),
         *section("Checkpoints", CHECKPOINTS_SAY, CHECKPOINTS_HEAD, map(checkpoint_row, matchers)),
-        *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, grounding_rows(matchers)),
+        *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, grounding_rows(stored)),
         *section("Captions", CAPTIONS_SAY, CAPTIONS_HEAD, map(caption_row, captioners)),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -130,21 +131,29 @@ def checkpoint_row(one: Mapping[str, Any]) -> str:
     return line([named(one), f"{one['data']} {one['split']}", *recalls, ", ".join(medians)])
 
 
-def grounding_rows(matchers: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What `tessera evaluate` measured of links against true boxes, where there were any."""
+def grounding_rows(stored: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What `tessera evaluate` measured of links and grounders against true boxes."""
     return [
         line(
             [
                 named(one),
                 f"{one['data']} {one['split']}",
                 f"{found['phrases']:,}",
-                f"{found['localised']:.1f} (of {found['reachable']:.1f})",
+                localised(found),
                 f"{found['pointed']:.1f}",
+                f"{found['mean_precision']:.1f}" if "mean_precision" in found else "–",
             ]
         )
-        for one in matchers
-        if (found := one["grounding"])
+        for one in stored
+        if (found := one.get("grounding"))
     ]
+
+
+def localised(found: Mapping[str, Any]) -> str:
+    """Recalls of boxes and their bound; older measurements have the first recall alone."""
+    if "localised" in found:
+        return f"{found['localised']:.1f} (of {found['reachable']:.1f})"
+    return f"{slashed(found[at] for at in RECALLS)} (of {found['bound']:.1f})"
 
 
 def caption_row(one: Mapping[str, Any]) -> str:

@@ -48,7 +48,6 @@ class Model(BagMatcher):
 
     score = "mean_of_positive"
     packaged = ("sight.", "vectors.")
-    stored_in_half = ("proposer.",)
 
     def __init__(self, config: Config) -> None:
         frame = Windows([WHOLE_FRAME])

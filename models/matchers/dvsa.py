@@ -40,7 +40,6 @@ class Model(BagMatcher):
     """S_kl = Σ_t max_i v_iᵀ s_t (eq. 8) over regions (eq. 1) and words in context (eq. 2-6)."""
 
     packaged = ("sight.", "vectors.")
-    stored_in_half = ("proposer.",)
 
     def __init__(self, config: Config) -> None:
         super().__init__(config.backbone, tuple(config.sizes), proposals.load(config.proposals))

@@ -23,6 +23,8 @@ from models.regions import RegionEncoder
 from models.types import PaddedBags, ParsedSentence, Span
 from models.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
 
+FRAME = -1.0  # the whole frame's prior: between the second box's and the third's
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -30,12 +32,14 @@ class Config:
 
     `frequencies` are the shares of frequent words among all words of train: a word of share p
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
-    do not claim what "dog" and "snow" earn. `proposals` names the boxes, see models.proposals.
+    do not claim what "dog" and "snow" earn. `proposals` names the boxes, see models.proposals; their order is
+    their likelihood, and `prior` is how much that counts.
     """
 
     frequencies: tuple[tuple[str, float], ...] = ()
     rarity: float = 0.01
     proposals: str = "windows"
+    prior: float = 0.0
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (224, 448)
     embedding: int = 256
@@ -54,15 +58,19 @@ class Model(BagMatcher):
     f is the photo's vector and l_i what region i adds, so S_kl = fᵀ Σ_t s_t + Σ_t max_i l_iᵀ s_t
     (l_0 = 0): the match of the whole with the whole, which its words share out, plus what regions
     add to single words. A word links to the whole photo when no region says more.
+
+    With a prior λ every vector has one more number: −log r for the r-th best box, −1 for the
+    frame, and λ/T for each of T words. So a word prefers a likely box among boxes that look
+    alike to it, and links still add up to the score.
     """
 
     packaged = ("sight.", "lower.")
-    stored_in_half = ("proposer.", "upper.", "photo.project.", "regions.project.", "project.")
+    stored_in_half = ("upper.", "photo.project.", "regions.project.", "project.")
 
     def __init__(self, config: Config) -> None:
         super().__init__(config.backbone, tuple(config.sizes), proposals.load(config.proposals))
         self.config = config
-        self.dimension = config.embedding
+        self.dimension = config.embedding + (config.prior > 0)
         C = self.sight.channels
         self.finest = C // len(config.sizes)  # regions are seen at the largest size alone
         self.photo = RegionEncoder(C, config.embedding, config.photo_dropout)
@@ -115,6 +123,11 @@ class Model(BagMatcher):
         f = F.normalize(self.photo(x[:, :1]).float(), dim=-1)  # (K, 1, D)
         added = self.config.region_scale * self.regions(x[:, 1:, -self.finest :]).float()
         vectors = self.log_scale.exp() * torch.cat([f, f + added], dim=1)
+        if self.config.prior:
+            order = torch.arange(vectors.shape[1], device=vectors.device)
+            likely = -order.clamp_min(1).float().log()  # (R,)
+            likely[0] = FRAME
+            vectors = torch.cat([vectors, likely.expand(len(x), -1)[..., None]], dim=-1)
         return PaddedBags(vectors, inputs.mask.to(vectors.device))
 
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
@@ -124,11 +137,15 @@ class Model(BagMatcher):
         tokens, weights = torch.split(given[mask], [MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
         for layer in self.upper:
             tokens = layer(tokens, mask)
-        placed = given.new_zeros(*mask.shape, self.dimension)
+        placed = given.new_zeros(*mask.shape, self.config.embedding)
         placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
         s = placed[:, 1:-1]  # (L, T, D), and zero where nothing is
+        s = s / total_length(s)
         words = mask[:, 2:]  # as many real places as words
-        return PaddedBags(s / total_length(s), words)
+        if self.config.prior:
+            shares = self.config.prior * words / words.sum(1, keepdim=True)  # (L, T)
+            s = torch.cat([s, shares.to(s)[..., None]], dim=-1)
+        return PaddedBags(s, words)
 
     def sentence_places(self, sentence: ParsedSentence) -> list[tuple[str, Span]]:
         """A fragment a word."""

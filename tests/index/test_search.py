@@ -130,6 +130,19 @@ def test_links_add_up_to_the_score_in_both_directions(
                 assert link.similarity == pytest.approx(float(product), abs=1e-4)
 
 
+def test_links_of_a_mean_of_positives_add_up_too(catalog, entry, sentence_bag, image_bag, tmp_path):
+    named = {"fingerprint": "model-a", "dimension": 8, "score": "mean_of_positive"}
+    collection = catalog.collection("means", **named)
+    catalog.put_many(collection, [entry(f"{i}") for i in range(9)])
+    index = Index(catalog, collection, tmp_path / "segments", sizes=TINY)
+    hits = index.search_images(sentence_bag(5), limit=9)
+    hits += index.search_sentences(image_bag(5), limit=9)
+    assert len(hits) > 9
+    for hit in hits:
+        assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
+        assert all(link.similarity > 0 for link in hit.links)
+
+
 def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry, sentence_bag):
     given = entry("a")
     catalog.put(collection, given)

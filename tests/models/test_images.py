@@ -22,6 +22,7 @@ from models.images import (
     NotAnImage,
     decode,
     display_copy,
+    png,
 )
 
 
@@ -168,3 +169,8 @@ def test_display_copy_shows_the_pixels_it_gives_and_no_metadata() -> None:
     assert (copy.width, copy.height) == (DISPLAY_SIDE, DISPLAY_SIDE // 2)
     assert torch.equal(decode(copy.jpeg).pixels, copy.pixels)
     assert not Image.open(BytesIO(copy.jpeg)).getexif()
+
+
+def test_pixels_come_back_from_a_png_as_they_were():
+    pixels = decode(encoded(gradient())).pixels
+    assert torch.equal(decode(png(pixels)).pixels, pixels)

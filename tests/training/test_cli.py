@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from training.cli import app
+from training.cli import app, duration
 
 PRESET = '[model]\nname = "cells"\n[objective]\nname = "contrastive"\n[schedule]\nbatch = 20\n'
 
@@ -69,3 +69,25 @@ def test_a_captioner_is_trained_and_evaluated(world, tmp_path):
     page = tmp_path / "results.md"
     tessera("report", tmp_path, page)
     assert "## Captions" in page.read_text()
+
+
+def test_rows_are_reproduced_and_told_beforehand(world, tmp_path):
+    where = ("--data", world / "scenes", "--out", tmp_path, "--cache", world / "features")
+    kept = ("--results", tmp_path / "measurements", "--page", tmp_path / "docs" / "results.md")
+    short = tmp_path / "short.toml"
+    short.write_text(PRESET + "epochs = 2\n")
+    command = ("reproduce", *where, "--only", short, "--seeds", 2, *kept)
+    said = tessera(*command)
+    assert "0 of 2 trainings are finished. To do: short-0 (2 epochs), short-1 (2 epochs)." in said
+    assert "no earlier run to go by: short." in said
+    assert "| short | 2 |" in (tmp_path / "docs" / "results.md").read_text()
+    assert "2 of 2 trainings are finished." in tessera(*command)
+    short.write_text(PRESET + "epochs = 1\n")
+    assert "short-0 was made by an earlier form of its preset" in tessera(*command)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(12.4, "12 s"), (90, "2 min"), (3600, "1 h 0 min"), (5400, "1 h 30 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds, said):
+    assert duration(seconds) == said

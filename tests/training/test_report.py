@@ -7,16 +7,16 @@ def direction(first: float) -> dict:
     return {"recall_1": first, "recall_5": 60.0, "recall_10": 70.0, "median_rank": 3.0}
 
 
-def a_run(seed: int, annotation: float, search: float) -> dict:
+def a_run(seed: int, annotation: float, search: float, preset: str = "tessera") -> dict:
     best = {"annotation": direction(annotation), "search": direction(search)}
     worse = {"annotation": direction(0.0), "search": direction(0.0)}
     return {
-        "preset": {"name": "tessera"},
+        "preset": {"name": preset},
         "seed": seed,
         "data": {"name": "flickr8k"},
         "epochs": [
-            {"recall_sum": 300.0, "validation": best},
-            {"recall_sum": 200.0, "validation": worse},
+            {"recall_sum": annotation + search + 260.0, "validation": best},
+            {"recall_sum": 100.0, "validation": worse},
         ],
     }
 
@@ -35,18 +35,59 @@ EVALUATED = {
 def test_seeds_of_a_preset_share_a_row_of_their_best_epochs():
     page = report.report([a_run(0, 30, 20), a_run(1, 32, 21), a_run(2, 34, 25)])
     assert (
-        "| tessera | flickr8k val | 3 | 32.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 "
-        "| 30.0–34.0; 20.0–25.0 |"
+        "| tessera | 3 | 32.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 | 314.0 (310.0–319.0) | – | – |"
     ) in page
+    assert "## Every system, on flickr8k val" in page
+    assert "## Claims" not in page
     assert "## Checkpoints" not in page
+
+
+def test_our_number_stands_beside_the_published_one():
+    (row,) = [one for one in report.report([a_run(0, 12, 8, "dvsa")]).splitlines() if "DVSA" in one]
+    assert row == (
+        "| DVSA | regions · words of a BRNN | dvsa | 1 | 12.0 / 60.0 / 70.0 | 8.0 / 60.0 / 70.0 "
+        "| 280.0 | 16.5 / 40.6 / 54.2 | 11.8 / 32.1 / 44.7 | Karpathy & Fei-Fei 2015, table 5 |"
+    )
+
+
+def test_rows_come_in_the_papers_order_and_own_presets_last():
+    runs = [a_run(0, 1, 1, preset) for preset in ("mine", "dvsa", "bow", "defrag")]
+    page = report.report(runs)
+    assert [one.split(" | ")[2] for one in page.splitlines() if "60.0 / 70.0" in one] == [
+        "defrag",
+        "bow",
+        "dvsa",
+        "mine",
+    ]
+
+
+def test_a_claim_is_judged_over_common_seeds():
+    runs = [a_run(0, 30, 20, "sdtrnn"), a_run(1, 34, 20, "sdtrnn"), a_run(2, 99, 99, "sdtrnn")]
+    page = report.report([*runs, a_run(0, 28, 19, "bow"), a_run(1, 28, 20, "bow")])
+    assert (
+        "| SDT-RNN beats BoW | Socher et al. 2014 | sdtrnn − bow | 2 | +4.5 | +4.0 | +0.5 | holds |"
+    ) in page
+    assert "| sdtrnn − rnn | 0 | – | – | – | not measured |" in page
+
+
+def test_corpora_are_not_mixed():
+    elsewhere = a_run(0, 28, 19, "bow") | {"data": {"name": "flickr30k"}}
+    page = report.report([a_run(0, 30, 20, "sdtrnn"), elsewhere])
+    assert "## Every system, on flickr30k val" in page
+    assert "## Claims" not in page
+
+
+def test_two_files_of_one_run_are_refused():
+    with pytest.raises(ValueError, match="two files hold tessera on flickr8k with seed 1"):
+        report.report([a_run(1, 30, 20), a_run(1, 31, 20)])
 
 
 def test_a_checkpoint_is_told_by_its_fingerprint():
     page = report.report([EVALUATED])
     checkpoint = "| tessera, seed 1, ab12 | flickr8k val |"
     assert f"{checkpoint} 35.0 / 60.0 / 70.0 | 27.0 / 60.0 / 70.0 | 3, 3 |" in page
-    assert f"{checkpoint} 13,123 | 30.0 (of 58.0) | 50.0 |" in page
-    assert "## Trainings" not in page
+    assert f"{checkpoint} 13,123 | 30.0 (of 58.0) | 50.0 | – |" in page
+    assert "## Every system" not in page
 
 
 def test_captions_have_their_own_table():
@@ -58,3 +99,12 @@ def test_captions_have_their_own_table():
 def test_a_folder_without_measurements_is_refused(tmp_path):
     with pytest.raises(LookupError, match="evaluate --json"):
         report.read(tmp_path)
+
+
+def test_a_grounder_stands_beside_the_matchers_with_all_its_recalls():
+    boxes = {"recall_1": 53.0, "recall_5": 77.0, "recall_10": 82.0, "bound": 84.0}
+    found = boxes | {"pointed": 70.0, "mean_precision": 54.0, "phrases": 844}
+    about = {"preset": "two_branch, told boxes", "seed": 0, "checkpoint": "ab12"}
+    page = report.report([about | {"data": "flickr8k", "split": "val", "grounding": found}])
+    assert "| 844 | 53.0 / 77.0 / 82.0 (of 84.0) | 70.0 | 54.0 |" in page
+    assert "## Checkpoints" not in page

@@ -32,8 +32,8 @@ def test_from_scenes_to_a_grounded_hit(preset, corpus, scenes, cache, tmp_path):
     assert measured.retrieval.annotation.recall_1 > 25  # chance is 1.7
     assert measured.retrieval.search.recall_1 > 25  # chance is 1.7
     assert measured.grounding is not None
-    assert measured.grounding.reachable == 100
-    assert measured.grounding.localised > 90  # chance is 25
+    assert measured.grounding.bound == 100
+    assert measured.grounding.recall_1 > 90  # chance is 25
     # The service's path and the loop's validation, over the cache, agree.
     kept = loaded.facts["validation"]
     assert kept["search"]["recall_1"] == pytest.approx(measured.retrieval.search.recall_1, abs=2)

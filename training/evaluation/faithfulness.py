@@ -65,9 +65,7 @@ def faithfulness(
     return Faithfulness(linked, lost, 100 * lost / linked, gap, len(seen))
 
 
-def masked(
-    image: FragmentBag, sentence: FragmentBag, given: Sequence[Link], score: str
-) -> Masked:
+def masked(image: FragmentBag, sentence: FragmentBag, given: Sequence[Link], score: str) -> Masked:
     """Take the region with the largest sum of links out of a pair."""
     shares: dict[int, float] = defaultdict(float)
     for link in given:

@@ -63,7 +63,8 @@ def localisation(seen: Iterable[Localised]) -> Localisation:
         raise ValueError("a score is not a number")
     right = [hits(one) for one in phrases]
     ranked = [
-        hit[one.scores.argsort(descending=True, stable=True)] for one, hit in zip(phrases, right, strict=True)
+        hit[one.scores.argsort(descending=True, stable=True)]
+        for one, hit in zip(phrases, right, strict=True)
     ]
     recall = {count: percent([bool(hit[:count].any()) for hit in ranked]) for count in (1, 5, 10)}
     return Localisation(

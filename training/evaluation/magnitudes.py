@@ -20,9 +20,7 @@ class Magnitude:
     count: int
 
 
-def magnitudes(
-    sentences: Iterable[FragmentBag], least_count: int = LEAST_COUNT
-) -> list[Magnitude]:
+def magnitudes(sentences: Iterable[FragmentBag], least_count: int = LEAST_COUNT) -> list[Magnitude]:
     """Mean |s_t| of each word, largest first (Karpathy & Fei-Fei 2015, section 6.1 and table 4).
 
     A word's vector depends on its sentence, hence the mean. Words are fragments' labels in lower

@@ -1,4 +1,4 @@
-"""Which regions stand out among all photos, for a snippet of text or by their own length?"""
+"""Which regions stand out among all photos, for a snippet of text or by their own length."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def answering(
     Σ_t v_iᵀ s_t.
     """
     alone = [vector[None] for bag in images for vector in bag.vectors]  # (1, D) each
-    values = torch.from_numpy(score_matrix(alone, [snippet.vectors], score)[:, 0])
-    return best(images, values.split([len(bag) for bag in images]), count)
+    values = torch.from_numpy(score_matrix(alone, [snippet.vectors], score)[:, 0])  # (N,)
+    return best(images, torch.split(values, [len(bag) for bag in images]), count)
 
 
 def longest(images: Sequence[FragmentBag], count: int) -> list[Region]:

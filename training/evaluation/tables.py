@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 
+from rich.console import Group
 from rich.table import Table
 
 from training.evaluation.localisation import Localisation
 from training.evaluation.magnitudes import Magnitude
 from training.evaluation.measure import Measured
+from training.evaluation.regions import Region
 
 EXTREMES = 20  # words at either end
 
 
-def metrics(measured: Measured, title: str) -> Table:
+def metrics(measured: Measured) -> Group:
     """A matcher's ranks and recalls in percent, and below what its links are worth."""
-    shown = Table(title=title)
+    shown = Table()
     for heading in ("", "R@1", "R@5", "R@10", "median", "mean rank"):
         shown.add_column(heading, justify="left" if not heading else "right")
     rows = (
@@ -30,8 +33,7 @@ def metrics(measured: Measured, title: str) -> Table:
             recalls = (one.recall_1, one.recall_5, one.recall_10)
             ranks = (f"{one.median_rank:.0f}", f"{one.mean_rank:.1f}")
             shown.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
-    shown.caption = "\n".join(notes(measured))
-    return shown
+    return Group(shown, *notes(measured))
 
 
 def notes(measured: Measured) -> list[str]:
@@ -60,13 +62,22 @@ def boxes(found: Localisation) -> str:
     )
 
 
-def extremes(words: Sequence[Magnitude], title: str) -> Table:
+def extremes(words: Sequence[Magnitude]) -> Table:
     """The words with the largest and the smallest magnitudes, side by side."""
-    shown = Table(title=title, caption=f"{len(words):,} words; mean |s| and occurrences")
+    shown = Table(caption=f"{len(words):,} words; mean |s| and occurrences")
     for heading in ("largest", "|s|", "times", "smallest", "|s|", "times"):
         shown.add_column(heading, justify="left" if heading.endswith("est") else "right")
     for both in zip(words[:EXTREMES], words[::-1][:EXTREMES], strict=True):
         shown.add_row(*(cell for one in both for cell in cells(one)))
+    return shown
+
+
+def ranked(found: Sequence[Region], photos: Sequence[str], value: str) -> Table:
+    """Regions, best first, with their photos' ids and what they are ranked by."""
+    shown = Table("", "photo", "left, top, right, bottom", value)
+    for place, (one, photo) in enumerate(zip(found, photos, strict=True), start=1):
+        box = ", ".join(f"{edge:.2f}" for edge in astuple(one.box))
+        shown.add_row(str(place), photo, box, f"{one.value:.3f}")
     return shown
 
 

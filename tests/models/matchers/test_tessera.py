@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -55,3 +57,16 @@ def test_a_region_adds_its_finest_features_through_its_own_map(matcher):
 def test_a_frequent_word_weighs_rarity_over_rarity_plus_share(matcher):
     (states,) = matcher.sentence_inputs(["A dog"])
     assert states[:, -1].tolist() == pytest.approx([0.0, 0.01 / (0.01 + 0.09), 1.0, 0.0])
+
+
+def test_a_prior_counts_the_order_of_boxes_and_shares_itself_out_over_words(photos):
+    matcher = Model(replace(CONFIG, prior=2.0)).eval()
+    (image,), (sentence,) = matcher.embed_images(photos[:1]), matcher.embed_sentences(TEXTS[:1])
+    assert image.vectors.shape[1] == sentence.vectors.shape[1] == matcher.dimension == 9
+    ranks = torch.arange(1, 20).float()
+    torch.testing.assert_close(
+        image.vectors[:, -1], torch.cat([torch.tensor([-1.0]), -ranks.log()])
+    )
+    torch.testing.assert_close(sentence.vectors[:, -1], torch.full((6,), 2.0 / 6))
+    # Untrained regions look alike, so every word takes the likeliest box.
+    assert (sentence.vectors @ image.vectors.T).argmax(dim=1).tolist() == [1] * 6

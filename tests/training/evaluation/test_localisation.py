@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from models.types import Box
-from training.evaluation.localisation import Localised, average_precision, localisation
+from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
+from training.data.entities import TruePhrase
+from training.evaluation.localisation import Localised, average_precision, localisation, located
 
 LEFT, RIGHT = Box(0.0, 0.0, 0.5, 1.0), Box(0.5, 0.0, 1.0, 1.0)
 BOXES = torch.tensor([[0.0, 0.0, 0.4, 1.0], [0.5, 0.0, 1.0, 1.0]])
@@ -54,3 +55,23 @@ def test_no_phrase_is_no_number():
 def test_a_score_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="not a number"):
         localisation([dog(float("nan"), 1.0)])
+
+
+def test_links_score_a_phrase_by_the_sum_over_its_words_and_the_whole_sentence_never():
+    image = FragmentBag(torch.eye(2), (LEFT, RIGHT), ("left", "right"))
+    words = FragmentBag(
+        torch.tensor([[1.0, 0.0], [0.0, 3.0], [0.0, 100.0]]),
+        (Span(0, 3), Span(4, 7), Span(0, 7)),
+        ("red", "dog", WHOLE_SENTENCE),
+    )
+    both = located(image, words, TruePhrase("red dog", Span(0, 7), (RIGHT,)))
+    assert both.scores.tolist() == [1, 3]
+    assert both.boxes.tolist() == [[0, 0, 0.5, 1], [0.5, 0, 1, 1]]
+    assert located(image, words, TruePhrase("red", Span(0, 3), (LEFT,))).scores.tolist() == [1, 0]
+
+
+def test_a_phrase_without_a_fragment_is_sought_in_the_first_box():
+    image = FragmentBag(torch.eye(2), (LEFT, RIGHT), ("left", "right"))
+    whole = FragmentBag(torch.ones(1, 2), (Span(0, 7),), (WHOLE_SENTENCE,))
+    seen = localisation([located(image, whole, TruePhrase("dog", Span(4, 7), (LEFT,)))])
+    assert seen.recall_1 == seen.pointed == 100

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.evaluation.retrieval import ranks, retrieval
+from training.evaluation.retrieval import ranks, retrieval, starred
 
 # Two images of two sentences each: owners [0, 0, 1, 1].
 OWNERS = [0, 0, 1, 1]
@@ -58,3 +58,10 @@ def test_scores_and_owners_must_agree():
 def test_an_image_without_a_sentence_is_refused():
     with pytest.raises(ValueError, match="1 queries have no true answer, the first is 2"):
         retrieval(np.eye(3, dtype=np.float32), [0, 1, 1])
+
+
+def test_the_starred_protocol_keeps_the_first_sentence_of_each_image_alone():
+    scores = np.array([[1, 8, 2, 9], [3, 0, 1, 9]], dtype=np.float32)
+    found = starred(scores, OWNERS)
+    assert found == retrieval(scores[:, [0, 2]], [0, 1])
+    assert (found.annotation.mean_rank, found.search.mean_rank) == (2, 2)

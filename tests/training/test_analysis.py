@@ -1,0 +1,104 @@
+import json
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from models import checkpoint
+from models.captioners import lstm
+from models.grounders import two_branch
+from models.images import decode
+from models.proposers import detector
+from training import run
+from training.analysis import app
+from training.data import synthetic
+from training.run import Place
+
+
+def tessera(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("features")
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """Four photos, 24 phrases."""
+    folder = tmp_path_factory.mktemp("few")
+    synthetic.write(folder, {"val": 4}, seed=1)
+    return folder
+
+
+@pytest.fixture
+def matcher(preset, corpus, cache, tmp_path):
+    return run.train(preset.with_epochs(1), corpus, Place(tmp_path, cache))
+
+
+def test_a_matcher_is_measured_in_every_way(matcher, scenes, tmp_path):
+    numbers = tmp_path / "numbers.json"
+    said = tessera("evaluate", matcher, "--data", scenes, "--json", numbers)
+    assert "text → text" in said
+    told = json.loads(numbers.read_text())
+    assert told["starred"]["search"]["mean_rank"] <= 60
+    assert told["similarity"]["mean_rank"] <= 179
+    assert told["grounding"]["recall_5"] == 100  # it has four cells
+    assert told["faithfulness"]["pairs"] == 60
+    assert told["faithfulness"]["gap"] < 1e-4
+
+
+def test_a_grounder_is_measured_by_the_boxes_of_phrases(few, tmp_path):
+    torch.manual_seed(0)
+    config = two_branch.Config(sizes=(64,), proposals="windows", hidden=8, embedding=4)
+    file, numbers = tmp_path / "grounder.safetensors", tmp_path / "numbers.json"
+    checkpoint.save(file, "grounders", "two_branch", two_branch.Model(config), {"seed": 1})
+    where = ("--data", few, "--cache", tmp_path / "features")
+    assert "mAP" in tessera("evaluate", file, *where, "--json", numbers)
+    told = json.loads(numbers.read_text())
+    assert (told["seed"], told["grounding"]["phrases"]) == (1, 24)
+
+
+def test_a_proposer_is_measured_by_the_boxes_it_finds(few, tmp_path):
+    torch.manual_seed(0)
+    config = detector.Config(size=64, channels=8, hidden=8)
+    file, numbers = tmp_path / "proposals.safetensors", tmp_path / "numbers.json"
+    checkpoint.save(file, "proposers", "detector", detector.Model(config), {})
+    where = ("--data", few, "--cache", tmp_path / "features")
+    assert "boxes found in the first 1 / 5 / 10 / 20" in tessera(
+        "evaluate", file, *where, "--json", numbers
+    )
+    assert sorted(json.loads(numbers.read_text())["recalls"]) == ["1", "10", "20", "5"]
+
+
+def test_magnitudes_of_words_and_the_regions_that_weigh_most(matcher, scenes, tmp_path):
+    out, numbers = tmp_path / "sheet.png", tmp_path / "numbers.json"
+    where = ("--data", scenes, "--out", out, "--json", numbers)
+    assert "smallest" in tessera("magnitudes", matcher, *where, "--count", 7)
+    told = json.loads(numbers.read_text())
+    means = [word["mean"] for word in told["words"]]
+    assert means == sorted(means, reverse=True)
+    assert len(told["regions"]) == 7
+    assert decode(out.read_bytes()).pixels.shape[2] == 6 * 164 + 4
+
+
+def test_regions_that_answer_a_text(matcher, scenes, tmp_path):
+    out, numbers = tmp_path / "sheet.png", tmp_path / "numbers.json"
+    where = ("--data", scenes, "--out", out, "--json", numbers)
+    assert str(out) in tessera("regions", matcher, "red circle", *where, "--count", 3).replace(
+        " ", ""
+    )
+    values = [region["value"] for region in json.loads(numbers.read_text())["regions"]]
+    assert values == sorted(values, reverse=True)
+    assert len({region["photo"] for region in json.loads(numbers.read_text())["regions"]}) == 3
+    assert out.is_file()
+
+
+def test_regions_want_a_matcher(few, tmp_path):
+    file = tmp_path / "captioner.safetensors"
+    small = lstm.Config(words=("a",), size=64, embedding=8, hidden=8, attention=8)
+    checkpoint.save(file, "captioners", "lstm", lstm.Model(small), {})
+    assert "one of the captioners" in tessera("regions", file, "dog", "--data", few, code=1)

@@ -1,0 +1,128 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from training import reproduce, run
+from training.reproduce import Publisher, estimate, paces, plan
+from training.run import Place
+from training.systems import SYSTEMS
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("features")
+
+
+@pytest.fixture
+def place(tmp_path, cache):
+    return Place(tmp_path / "runs", cache)
+
+
+@pytest.fixture
+def publisher(tmp_path):
+    return Publisher(tmp_path / "measurements", tmp_path / "docs" / "results.md")
+
+
+@pytest.fixture
+def short(preset):
+    return preset.with_epochs(2)
+
+
+def epochs_of(file):
+    return [epoch["epoch"] for epoch in json.loads(file.read_text())["epochs"]]
+
+
+def test_every_seed_is_trained_and_stands_in_the_page(short, corpus, place, publisher):
+    trainings = plan([short], corpus, place, seeds=2)
+    assert [(one.name, one.left) for one in trainings] == [("cells-0", 2), ("cells-1", 2)]
+    started = []
+    assert reproduce.reproduce(trainings, corpus, publisher, starts=started.append) == {}
+    assert started == trainings
+    assert sorted(file.name for file in publisher.results.iterdir()) == [
+        "cells-0.json",
+        "cells-1.json",
+    ]
+    assert "| – | cells | 2 |" in publisher.page.read_text()
+
+
+def test_what_is_finished_is_not_trained_again(short, corpus, place, publisher):
+    best = run.train(short, corpus, place)
+    made = best.stat().st_mtime_ns
+    (one,) = plan([short], corpus, place, seeds=1)
+    assert one.left == 0
+    reproduce.reproduce([one], corpus, publisher)
+    assert best.stat().st_mtime_ns == made
+    assert epochs_of(publisher.results / "cells-0.json") == [1, 2]
+
+
+def test_an_interruption_loses_nothing(short, corpus, place, publisher):
+    def stop_after_the_second(record):
+        if record.epoch == 2:
+            raise KeyboardInterrupt
+
+    trainings = plan([short.with_epochs(3)], corpus, place, seeds=1)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce.reproduce(trainings, corpus, publisher, tells=stop_after_the_second)
+    assert not publisher.page.exists()
+    (rest,) = plan([short.with_epochs(3)], corpus, place, seeds=1)
+    assert (rest.begun, rest.done, rest.left) == (True, 2, 1)
+    told = []
+    reproduce.reproduce([rest], corpus, publisher, tells=told.append)
+    assert [record.epoch for record in told] == [3]
+    assert epochs_of(publisher.results / "cells-0.json") == [1, 2, 3]
+
+
+def test_an_epoch_that_only_the_weights_tell_of_is_told_again(short, corpus, place, publisher):
+    folder = run.train(short, corpus, place).parent
+    told = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(told | {"epochs": told["epochs"][:1]}))
+    (one,) = plan([short], corpus, place, seeds=1)
+    assert one.left == 1
+    reproduce.reproduce([one], corpus, publisher)
+    assert epochs_of(folder / "run.json") == [1, 2]
+
+
+def test_a_finished_run_of_an_earlier_preset_is_kept_and_told(short, corpus, place):
+    run.train(short, corpus, place)
+    (one,) = plan([short.with_epochs(1)], corpus, place, seeds=1)
+    assert (one.left, one.changed) == (0, True)
+
+
+def test_a_broken_off_run_of_an_earlier_preset_is_refused(short, corpus, place):
+    run.train(short, corpus, place)
+    with pytest.raises(ValueError, match="cells-0 was made with another preset: delete it"):
+        plan([short.with_epochs(3)], corpus, place, seeds=1)
+
+
+def test_a_run_of_other_data_is_refused(short, corpus, place):
+    folder = run.train(short, corpus, place).parent
+    told = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(told | {"data": {"name": "other", "digest": ""}}))
+    with pytest.raises(ValueError, match="made with another data"):
+        plan([short], corpus, place, seeds=1)
+
+
+def test_one_that_diverges_does_not_stop_the_others(short, preset, corpus, place, publisher):
+    wild = replace(short, name="wild", optimizer=replace(preset.optimizer, learning_rate=1e30))
+    broken = reproduce.reproduce(plan([wild, short], corpus, place, 1), corpus, publisher)
+    assert list(broken) == ["wild-0"]
+    assert "lower the learning rate" in broken["wild-0"]
+    assert [file.name for file in publisher.results.iterdir()] == ["cells-0.json"]
+
+
+def test_earlier_epochs_tell_how_long_the_rest_takes(short, corpus, place, tmp_path):
+    (tmp_path / "earlier.json").write_text(
+        json.dumps({"preset": {"name": "cells"}, "epochs": [{"seconds": 60}, {"seconds": 40}]})
+    )
+    (tmp_path / "captions.json").write_text(json.dumps({"bleu": [60, 40, 26, 17]}))
+    known = paces(tmp_path.glob("*.json"))
+    assert known == {"cells": 50}
+    trainings = plan([short], corpus, place, seeds=3)
+    assert estimate(trainings, known) == reproduce.Estimate(300, ())
+    assert estimate(trainings, {}) == reproduce.Estimate(0, ("cells",))
+
+
+def test_each_row_stands_once():
+    presets = [system.preset for system in SYSTEMS]
+    assert len(set(presets)) == len(presets)
