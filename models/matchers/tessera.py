@@ -23,6 +23,7 @@ from models.regions import RegionEncoder
 from models.types import PaddedBags, ParsedSentence, Span
 from models.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
 
+EPSILON = 0.2
 FRAME = -1.0  # the whole frame's prior: between the second box's and the third's
 
 
@@ -59,9 +60,10 @@ class Model(BagMatcher):
     (l_0 = 0): the match of the whole with the whole, which its words share out, plus what regions
     add to single words. A word links to the whole photo when no region says more.
 
-    With a prior λ every vector has one more number: −log r for the r-th best box, −1 for the
-    frame, and λ/T for each of T words. So a word prefers a likely box among boxes that look
-    alike to it, and links still add up to the score.
+    With a prior λ every vector has one more number: −log r / ε for the r-th best box, −1 / ε for
+    the frame, and ε λ / T for each of T words. So a word prefers a likely box among boxes that
+    look alike to it, and links still add up to the score. ε keeps the number small among words,
+    which are compared with each other in text to text search.
     """
 
     packaged = ("sight.", "lower.")
@@ -127,7 +129,7 @@ class Model(BagMatcher):
             order = torch.arange(vectors.shape[1], device=vectors.device)
             likely = -order.clamp_min(1).float().log()  # (R,)
             likely[0] = FRAME
-            vectors = torch.cat([vectors, likely.expand(len(x), -1)[..., None]], dim=-1)
+            vectors = torch.cat([vectors, likely.expand(len(x), -1)[..., None] / EPSILON], dim=-1)
         return PaddedBags(vectors, inputs.mask.to(vectors.device))
 
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
@@ -143,7 +145,7 @@ class Model(BagMatcher):
         s = s / total_length(s)
         words = mask[:, 2:]  # as many real places as words
         if self.config.prior:
-            shares = self.config.prior * words / words.sum(1, keepdim=True)  # (L, T)
+            shares = EPSILON * self.config.prior * words / words.sum(1, keepdim=True)  # (L, T)
             s = torch.cat([s, shares.to(s)[..., None]], dim=-1)
         return PaddedBags(s, words)
 

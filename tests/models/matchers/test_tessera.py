@@ -65,8 +65,8 @@ def test_a_prior_counts_the_order_of_boxes_and_shares_itself_out_over_words(phot
     assert image.vectors.shape[1] == sentence.vectors.shape[1] == matcher.dimension == 9
     ranks = torch.arange(1, 20).float()
     torch.testing.assert_close(
-        image.vectors[:, -1], torch.cat([torch.tensor([-1.0]), -ranks.log()])
+        image.vectors[:, -1], 5 * torch.cat([torch.tensor([-1.0]), -ranks.log()])
     )
-    torch.testing.assert_close(sentence.vectors[:, -1], torch.full((6,), 2.0 / 6))
+    torch.testing.assert_close(sentence.vectors[:, -1], torch.full((6,), 0.2 * 2.0 / 6))
     # Untrained regions look alike, so every word takes the likeliest box.
     assert (sentence.vectors @ image.vectors.T).argmax(dim=1).tolist() == [1] * 6
