@@ -33,8 +33,8 @@ class Config:
 
     `frequencies` are the shares of frequent words among all words of train: a word of share p
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
-    do not claim what "dog" and "snow" earn. `proposals` names the boxes, see models.proposals; their order is
-    their likelihood, and `prior` is how much that counts.
+    do not claim what "dog" and "snow" earn. `proposals` names the boxes, see
+    models.proposals; their order is their likelihood, and `prior` is how much that counts.
     """
 
     frequencies: tuple[tuple[str, float], ...] = ()
