@@ -63,7 +63,10 @@ def similarities(row: Floats, query: Floats, out: Floats) -> None:
 
 @compiled
 def total_of_maxima(products: Floats, F: int, over_query: bool) -> np.float32:
-    """Σ_t max_f of products (≥ F, T), or Σ_f max_t where the rows are the sentences."""
+    """Σ_t max_f of products (≥ F, T), or Σ_f max_t where the rows are the sentences.
+
+    (Karpathy & Fei-Fei 2015, eq. 8.)
+    """
     T = products.shape[1]
     total = np.float32(0)
     if over_query:
@@ -82,35 +85,8 @@ def total_of_maxima(products: Floats, F: int, over_query: bool) -> np.float32:
 
 
 @compiled
-def sum_of_max(
-    vectors: Floats, offsets: Numbers, rows: Numbers, query: Floats, over_query: bool, out: Floats
-) -> None:
-    """Karpathy & Fei-Fei 2015, eq. 8, for each chosen row of vectors and a query (T, D)."""
-    longest = np.max(offsets[rows + 1] - offsets[rows])
-    products = np.empty((longest, query.shape[0]), np.float32)
-    for i in range(len(rows)):
-        row = vectors[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F, D)
-        similarities(row, query, products)
-        out[i] = total_of_maxima(products, len(row), over_query)
-
-
-@compiled
-def coded_sum_of_max(
-    codes: Codes, offsets: Numbers, rows: Numbers, table: Floats, over_query: bool, out: Floats
-) -> None:
-    """The same with fragment f taken for centroid codes[f], whose products are table (C, T)."""
-    longest = np.max(offsets[rows + 1] - offsets[rows])
-    products = np.empty((longest, table.shape[1]), np.float32)
-    for i in range(len(rows)):
-        row = codes[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F,)
-        for f in range(len(row)):
-            products[f] = table[row[f]]
-        out[i] = total_of_maxima(products, len(row), over_query)
-
-
-@compiled
 def mean_of_positives(products: Floats, F: int, over_query: bool) -> np.float32:
-    """Σ_f Σ_t max(0, products[f, t]) / (|image| (|sentence| + n))."""
+    """Σ_f Σ_t max(0, products[f, t]) / (|image| (|sentence| + n)): Karpathy et al. 2014, eq. 6."""
     T = products.shape[1]
     total = np.float32(0)
     for f in range(F):
@@ -121,21 +97,36 @@ def mean_of_positives(products: Floats, F: int, over_query: bool) -> np.float32:
 
 
 @compiled
-def mean_of_positive(
-    vectors: Floats, offsets: Numbers, rows: Numbers, query: Floats, over_query: bool, out: Floats
+def exact_scores(
+    vectors: Floats,
+    offsets: Numbers,
+    rows: Numbers,
+    query: Floats,
+    over_query: bool,
+    positive: bool,
+    out: Floats,
 ) -> None:
-    """Karpathy et al. 2014, eq. 6, for each chosen row of vectors and a query (T, D)."""
+    """The score of each chosen row of vectors and a query (T, D): eq. 6 if positive, else eq. 8."""
     longest = np.max(offsets[rows + 1] - offsets[rows])
     products = np.empty((longest, query.shape[0]), np.float32)
     for i in range(len(rows)):
         row = vectors[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F, D)
         similarities(row, query, products)
-        out[i] = mean_of_positives(products, len(row), over_query)
+        if positive:
+            out[i] = mean_of_positives(products, len(row), over_query)
+        else:
+            out[i] = total_of_maxima(products, len(row), over_query)
 
 
 @compiled
-def coded_mean_of_positive(
-    codes: Codes, offsets: Numbers, rows: Numbers, table: Floats, over_query: bool, out: Floats
+def coded_scores(
+    codes: Codes,
+    offsets: Numbers,
+    rows: Numbers,
+    table: Floats,
+    over_query: bool,
+    positive: bool,
+    out: Floats,
 ) -> None:
     """The same with fragment f taken for centroid codes[f], whose products are table (C, T)."""
     longest = np.max(offsets[rows + 1] - offsets[rows])
@@ -144,7 +135,10 @@ def coded_mean_of_positive(
         row = codes[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F,)
         for f in range(len(row)):
             products[f] = table[row[f]]
-        out[i] = mean_of_positives(products, len(row), over_query)
+        if positive:
+            out[i] = mean_of_positives(products, len(row), over_query)
+        else:
+            out[i] = total_of_maxima(products, len(row), over_query)
 
 
 Links = tuple[Numbers, Numbers, Floats]  # sentence fragments, image fragments, and their shares
@@ -165,16 +159,15 @@ def links_of_positives(products: Floats) -> Links:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One score of models.scoring over stored rows: exact, by centroids, and as links."""
+    """One score of models.scoring over stored rows: which total of products, and its links."""
 
-    exact: Callable[[Floats, Numbers, Numbers, Floats, bool, Floats], None]
-    coded: Callable[[Codes, Numbers, Numbers, Floats, bool, Floats], None]
+    positive: bool  # the mean of positives, and not the sum of maxima
     links: Callable[[Floats], Links]
 
 
 KERNELS = {
-    "sum_of_max": Kernel(sum_of_max, coded_sum_of_max, links_of_maxima),
-    "mean_of_positive": Kernel(mean_of_positive, coded_mean_of_positive, links_of_positives),
+    "sum_of_max": Kernel(False, links_of_maxima),
+    "mean_of_positive": Kernel(True, links_of_positives),
 }
 
 
@@ -198,13 +191,13 @@ class Rescorer:
 
         Row b is vectors[offsets[b] : offsets[b + 1]]. One row's score does not depend on others.
         """
-        return self._shared(self._kernel.exact, vectors, offsets, rows, query, role)
+        return self._shared(exact_scores, vectors, offsets, rows, query, role)
 
     def coded(
         self, codes: Codes, offsets: Numbers, rows: Numbers, table: Floats, role: Role
     ) -> Floats:
         """Estimates for the chosen rows of codes (N,), given each centroid's products (C, T)."""
-        return self._shared(self._kernel.coded, codes, offsets, rows, table, role)
+        return self._shared(coded_scores, codes, offsets, rows, table, role)
 
     def _shared(
         self,
@@ -216,14 +209,14 @@ class Rescorer:
         role: Role,
     ) -> Floats:
         out = np.empty(len(rows), np.float32)
-        over_query = role is Role.QUERY_IS_SENTENCE
+        options = role is Role.QUERY_IS_SENTENCE, self._kernel.positive
         shares = min(self._threads, 1 + len(rows) // SHARE)
         if shares == 1 and len(rows):
-            kernel(values, offsets, rows, query, over_query, out)
+            kernel(values, offsets, rows, query, *options, out)
         elif shares > 1:
             parts = zip(np.array_split(rows, shares), np.array_split(out, shares), strict=True)
             work = [
-                self._pool.submit(kernel, values, offsets, part, query, over_query, result)
+                self._pool.submit(kernel, values, offsets, part, query, *options, result)
                 for part, result in parts
             ]
             for done in work:

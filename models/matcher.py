@@ -69,9 +69,13 @@ class BagMatcher(nn.Module):
         """Texts parsed as far as the fragments need it: into words, or into trees."""
         return [parse(text) for text in texts]
 
-    @abstractmethod
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
-        """The frozen part of each sentence, (T, C)."""
+        """The frozen part of each text, (T, C)."""
+        return self.frozen(self.sentences(texts))
+
+    @abstractmethod
+    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
+        """The frozen part of each parsed sentence, (T, C)."""
 
     @abstractmethod
     def sentence_key(self) -> str:
@@ -106,10 +110,11 @@ class BagMatcher(nn.Module):
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
         """Bags of sentences; ValueError for a text without words or with too many."""
-        places = [self.sentence_places(sentence) for sentence in self.sentences(texts)]
+        sentences = self.sentences(texts)
+        places = [self.sentence_places(sentence) for sentence in sentences]
         vectors: list[Tensor] = []
         for at in range(0, len(texts), SENTENCES):
-            inputs = PaddedBags.of(self.sentence_inputs(texts[at : at + SENTENCES]))
+            inputs = PaddedBags.of(self.frozen(sentences[at : at + SENTENCES]))
             encoded = self.encode_sentences(inputs)
             vectors += [
                 bag[real].float().cpu()

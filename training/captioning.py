@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models import checkpoint
@@ -21,7 +21,7 @@ from training.data.captions import caption_words, vocabulary
 from training.data.corpus import Corpus, Example
 from training.evaluation.captioning import Bleu, bleu
 from training.evaluation.measure import pixels
-from training.optimization import Average, Optimizer, Schedule, descent, scheduler
+from training.optimization import Descent, Optimizer, Schedule, mean_loss
 from training.progress import Progress, silent
 
 PADDING = -1  # a target that is no word
@@ -82,7 +82,7 @@ def train(
     trainer = Trainer(model, recipe, lessons, device)
     for epoch in range(1, recipe.schedule.epochs + 1):
         report(f"epoch {epoch:3}  loss {trainer.epoch(progress):.3f}")
-    trainer.average.swap()
+    trainer.descent.average.swap()
     model.eval()
     seen = frozen_inputs(model, validated, cache, progress)
     score = measured(lambda part: model.captions(seen[part], BEAM, 1), validated, progress)
@@ -111,19 +111,13 @@ class Trainer:
 
     def __init__(self, model: lstm.Model, recipe: Recipe, lessons: Lessons, device: str) -> None:
         self.model, self.recipe, self.lessons, self.device = model, recipe, lessons, device
-        schedule = recipe.schedule
-        self.optimizer = descent(model, recipe.optimizer)
-        total = schedule.epochs * -(-len(lessons) // schedule.batch)
-        self.rates = scheduler(self.optimizer, total, schedule.warmup)
-        self.average = Average(model, schedule.average)
+        steps = -(-len(lessons) // recipe.schedule.batch)
+        self.descent = Descent(model, recipe.optimizer, recipe.schedule, steps)
 
     def epoch(self, progress: Progress = silent) -> float:
         """Learn all sentences of every photo once, in a new order; the mean loss of a step."""
         self.model.train()
-        order, size = torch.randperm(len(self.lessons)).tolist(), self.recipe.schedule.batch
-        batches = [order[at : at + size] for at in range(0, len(order), size)]
-        losses = [self.step(batch) for batch in progress(batches, len(batches), "epoch")]
-        return sum(losses) / len(losses)
+        return mean_loss(len(self.lessons), self.recipe.schedule.batch, self.step, progress)
 
     def step(self, batch: Sequence[int]) -> float:
         """Learn the sentences of some photos; the loss of a word."""
@@ -131,13 +125,7 @@ class Trainer:
         with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=half):
             scores, targets = self.said(batch)
         loss = F.cross_entropy(scores.float(), targets, label_smoothing=self.recipe.label_smoothing)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        nn.utils.clip_grad_norm_(self.model.language.parameters(), self.recipe.schedule.clip)
-        self.optimizer.step()
-        self.rates.step()
-        self.average.update()
-        return loss.item()
+        return self.descent.step(loss)
 
     def said(self, batch: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Scores (W, V) of the W real words of a batch, ENDs among them, and the words (W,)."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torchvision.ops import box_iou
 
 from models import checkpoint
@@ -20,7 +21,7 @@ from training.data.entities import GroundedSentence
 from training.evaluation.localisation import Localisation, Localised, localisation
 from training.evaluation.measure import pixels
 from training.loop import half_precision
-from training.optimization import Optimizer, Schedule, descent, scheduler
+from training.optimization import Descent, Optimizer, Schedule, mean_loss
 from training.progress import Progress, silent
 from training.proposals import Truth, phrase_boxes
 
@@ -165,18 +166,15 @@ class Trainer:
         self, model: two_branch.Model, recipe: Recipe, lessons: Lessons, device: str
     ) -> None:
         self.model, self.recipe, self.lessons, self.device = model, recipe, lessons, device
-        schedule = recipe.schedule
-        self.optimizer = descent(model, recipe.optimizer)
-        total = schedule.epochs * -(-len(lessons) // schedule.batch)
-        self.rates = scheduler(self.optimizer, total, schedule.warmup)
+        steps = -(-len(lessons) // recipe.schedule.batch)
+        self.descent = Descent(model, recipe.optimizer, recipe.schedule, steps)
 
     def epoch(self, epoch: int, progress: Progress = silent) -> float:
         """Learn some phrases of every photo, in a new order; the mean loss of a step."""
         self.model.train()
-        order, size = torch.randperm(len(self.lessons)).tolist(), self.recipe.schedule.batch
-        batches = [order[at : at + size] for at in range(0, len(order), size)]
-        losses = [self.step(batch, epoch) for batch in progress(batches, len(batches), "epoch")]
-        return sum(losses) / len(losses)
+        return mean_loss(
+            len(self.lessons), self.recipe.schedule.batch, partial(self.step, epoch=epoch), progress
+        )
 
     def step(self, photos: Sequence[int], epoch: int) -> float:
         """Learn a batch of photos; the loss."""
@@ -188,12 +186,7 @@ class Trainer:
         else:
             preference = self.model.preference(batch.regions.shape[1])
             loss = guessed(batch, preference, recipe.temperature, recipe.sharpness)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        nn.utils.clip_grad_norm_(self.model.parameters(), recipe.schedule.clip)
-        self.optimizer.step()
-        self.rates.step()
-        return loss.item()
+        return self.descent.step(loss)
 
     def embedded(self, photos: Sequence[int]) -> Batch:
         """Regions of photos, and up to PHRASES phrases of each, drawn at random."""

@@ -18,7 +18,7 @@ from training.evaluation.retrieval import Retrieval, retrieval
 from training.evaluation.scores import score_matrix
 from training.matching import TrainableMatcher
 from training.objectives.match import Match
-from training.optimization import Average, Optimizer, Schedule, descent, forget, scheduler
+from training.optimization import Descent, Optimizer, Schedule, forget
 from training.progress import Progress, silent
 
 Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
@@ -66,10 +66,9 @@ class Trainer:
         self.model, self.module = model, cast(nn.Module, model).to(device)
         self.pairs, self.objective, self.schedule = pairs, objective, schedule
         self.seed, self.device = seed, device
-        self.optimizer, self.reset = descent(self.module, optimizer), optimizer.reset
-        total = schedule.epochs * steps(pairs.counts, schedule.batch, schedule.sentences)
-        self.rates = scheduler(self.optimizer, total, schedule.warmup)
-        self.average = Average(self.module, schedule.average)
+        self.reset = optimizer.reset
+        count = steps(pairs.counts, schedule.batch, schedule.sentences)
+        self.descent = Descent(self.module, optimizer, schedule, count)
         self.history: list[EpochRecord] = []
         torch.manual_seed(seed)  # dropout's
 
@@ -88,7 +87,7 @@ class Trainer:
         """Learn every pair once, then validate with the averaged weights."""
         began = time.perf_counter()
         loss = self.learn(progress)
-        with self.average.worn():
+        with self.descent.average.worn():
             measured = validate(self.model, validation, self.device)
         seconds = time.perf_counter() - began
         number = len(self.history) + 1
@@ -103,7 +102,7 @@ class Trainer:
         self.model.train()
         number, size, sentences = len(self.history), self.schedule.batch, self.schedule.sentences
         if self.reset and number and number % self.reset == 0:
-            forget(self.optimizer)
+            forget(self.descent.optimizer)
         count = steps(self.pairs.counts, size, sentences)
         order = batches(self.pairs.counts, size, self.seed, number, sentences)
         losses = [self.step(batch) for batch in progress(order, count, f"epoch {number + 1}")]
@@ -117,13 +116,7 @@ class Trainer:
                 f"the loss became {loss.item()} in epoch {len(self.history) + 1}; "
                 "lower the learning rate or clip harder"
             )
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        nn.utils.clip_grad_norm_(self.module.parameters(), self.schedule.clip)
-        self.optimizer.step()
-        self.rates.step()
-        self.average.update()
-        return loss.item()
+        return self.descent.step(loss)
 
     def loss(self, batch: Batch) -> Tensor:
         """The objective of a batch."""
@@ -142,10 +135,10 @@ class Trainer:
         """All that a resumed run needs to equal an unbroken one."""
         return {
             "weights": checkpoint.trained_state(self.module),
-            "optimizer": self.optimizer.state_dict(),
-            "rates": self.rates.state_dict(),
-            "average": self.average.mean,
-            "averaged": self.average.steps,
+            "optimizer": self.descent.optimizer.state_dict(),
+            "rates": self.descent.rates.state_dict(),
+            "average": self.descent.average.mean,
+            "averaged": self.descent.average.steps,
             "random": torch.get_rng_state(),
             "random_cuda": torch.cuda.get_rng_state_all(),
             "history": [asdict(record) for record in self.history],
@@ -154,11 +147,11 @@ class Trainer:
     def resume(self, state: dict[str, Any]) -> None:
         """Go on from what state() gave."""
         checkpoint.restore(self.module, state["weights"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.rates.load_state_dict(state["rates"])
+        self.descent.optimizer.load_state_dict(state["optimizer"])
+        self.descent.rates.load_state_dict(state["rates"])
         for name, mean in state["average"].items():
-            self.average.mean[name].copy_(mean)
-        self.average.steps = state["averaged"]
+            self.descent.average.mean[name].copy_(mean)
+        self.descent.average.steps = state["averaged"]
         torch.set_rng_state(state["random"])
         if self.device.startswith("cuda"):
             torch.cuda.set_rng_state_all(state["random_cuda"])

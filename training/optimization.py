@@ -15,6 +15,8 @@ from torch.optim import SGD, Adagrad, AdamW
 from torch.optim import Optimizer as TorchOptimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from training.progress import Progress
+
 OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
     "adamw": AdamW,
     "adagrad": Adagrad,
@@ -71,7 +73,7 @@ class Schedule:
             raise ValueError(f"average {self.average} and warmup {self.warmup} must be in [0, 1)")
 
 
-def descent(model: nn.Module, options: Optimizer) -> TorchOptimizer:
+def optimizer_of(model: nn.Module, options: Optimizer) -> TorchOptimizer:
     """The optimizer of a model's trainable parameters; biases and gains do not decay.
 
     ValueError for a prefix in options.rates that no trainable parameter has.
@@ -89,9 +91,9 @@ def descent(model: nn.Module, options: Optimizer) -> TorchOptimizer:
     return OPTIMIZERS[options.name](given)
 
 
-def forget(optimizer: TorchOptimizer) -> None:
+def forget(of: TorchOptimizer) -> None:
     """Start adagrad's sums of squared gradients anew."""
-    for state in optimizer.state.values():
+    for state in of.state.values():
         state["sum"].zero_()
 
 
@@ -109,9 +111,9 @@ def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
 
 
-def scheduler(optimizer: TorchOptimizer, total: int, warmup: float) -> LambdaLR:
+def scheduler(of: TorchOptimizer, total: int, warmup: float) -> LambdaLR:
     """Linear warm-up over a share of total steps, then cosine."""
-    return LambdaLR(optimizer, partial(warm_up_then_cosine, total=total, warmup=warmup))
+    return LambdaLR(of, partial(warm_up_then_cosine, total=total, warmup=warmup))
 
 
 class Average:
@@ -147,3 +149,36 @@ class Average:
             own = one.clone()
             one.copy_(self.mean[name])
             self.mean[name] = own
+
+
+class Descent:
+    """What moves a model: its optimizer, the rates of all steps to come, and averages."""
+
+    def __init__(
+        self, model: nn.Module, options: Optimizer, schedule: Schedule, steps: int
+    ) -> None:
+        """`steps` are those of an epoch."""
+        self.model, self.clip = model, schedule.clip
+        self.optimizer = optimizer_of(model, options)
+        self.rates = scheduler(self.optimizer, schedule.epochs * steps, schedule.warmup)
+        self.average = Average(model, schedule.average)
+
+    def step(self, loss: Tensor) -> float:
+        """Go one step down a loss; what it was."""
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        self.optimizer.step()
+        self.rates.step()
+        self.average.update()
+        return loss.item()
+
+
+def mean_loss(
+    count: int, size: int, learn: Callable[[list[int]], float], progress: Progress
+) -> float:
+    """Learn `count` things once, `size` at a time and in a new order; the mean loss of a step."""
+    order = torch.randperm(count).tolist()
+    batches = [order[at : at + size] for at in range(0, count, size)]
+    losses = [learn(batch) for batch in progress(batches, len(batches), "epoch")]
+    return sum(losses) / len(losses)

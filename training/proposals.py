@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from models import backbones, checkpoint
 from models.backbones import Backbone, squash
@@ -23,7 +23,7 @@ from training.evaluation.grounding import around
 from training.evaluation.measure import pixels
 from training.evaluation.proposals import recalls
 from training.loop import half_precision
-from training.optimization import Average, Optimizer, Schedule, descent, scheduler
+from training.optimization import Descent, Optimizer, Schedule, mean_loss
 from training.progress import Progress, silent
 
 Truth = Mapping[str, Sequence[GroundedSentence]]
@@ -84,7 +84,7 @@ def train(
     trainer = Trainer(model, maps, recipe, lessons, device)
     for epoch in range(1, recipe.schedule.epochs + 1):
         report(f"epoch {epoch:3}  loss {trainer.epoch(progress):.3f}")
-    trainer.average.swap()
+    trainer.descent.average.swap()
     model.eval()
     found = recalled(model, maps, validated, truth, cache, progress)
     facts = {"seed": seed, "data": {"name": corpus.name, "digest": corpus.digest()}}
@@ -204,19 +204,13 @@ class Trainer:
     ) -> None:
         self.model, self.maps, self.recipe = model, maps, recipe
         self.lessons, self.device = lessons, device
-        schedule = recipe.schedule
-        self.optimizer = descent(model, recipe.optimizer)
-        total = schedule.epochs * -(-len(lessons) // schedule.batch)
-        self.rates = scheduler(self.optimizer, total, schedule.warmup)
-        self.average = Average(model, schedule.average)
+        steps = -(-len(lessons) // recipe.schedule.batch)
+        self.descent = Descent(model, recipe.optimizer, recipe.schedule, steps)
 
     def epoch(self, progress: Progress = silent) -> float:
         """Learn every photo once, in a new order; the mean loss of a step."""
         self.model.train()
-        order, size = torch.randperm(len(self.lessons)).tolist(), self.recipe.schedule.batch
-        batches = [order[at : at + size] for at in range(0, len(order), size)]
-        losses = [self.step(batch) for batch in progress(batches, len(batches), "epoch")]
-        return sum(losses) / len(losses)
+        return mean_loss(len(self.lessons), self.recipe.schedule.batch, self.step, progress)
 
     def step(self, batch: Sequence[int]) -> float:
         """Learn some photos, each as it is or mirrored; the loss."""
@@ -234,13 +228,7 @@ class Trainer:
         ]
         with half_precision(self.device, self.recipe.schedule.precision):
             loss = self.model.loss(seen, truth)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.schedule.clip)
-        self.optimizer.step()
-        self.rates.step()
-        self.average.update()
-        return loss.item()
+        return self.descent.step(loss)
 
 
 def mirrored(boxes: Tensor) -> Tensor:

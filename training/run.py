@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -78,14 +78,14 @@ def train(
 
 
 def built(preset: Preset, examples: Sequence[Example]) -> nn.Module:
-    """The preset's model; what its Config wants to know of language comes from the examples."""
+    """The preset's model; the fields that its Config says are learned come from the examples."""
     module = registry.find("matchers", preset.model)
-    options = dict(preset.config)
-    wanted = {one.name for one in fields(module.Config)} - options.keys()
+    config = module.Config(**preset.config)
     counts = {"words": vocabulary, "frequencies": frequencies, "relations": relations}
-    for name in wanted & counts.keys():
-        options[name] = counts[name](examples)
-    model: nn.Module = module.Model(module.Config(**options))
+    wanted = set(getattr(config, "learned", ())) - preset.config.keys()
+    model: nn.Module = module.Model(
+        replace(config, **{one: counts[one](examples) for one in wanted})
+    )
     return model
 
 
@@ -190,7 +190,7 @@ class RunFolder:
     def tell(self, trainer: Trainer, name: str) -> None:
         """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json."""
         if trainer.at_best:
-            with trainer.average.worn():
+            with trainer.descent.average.worn():
                 self.keep(name, trainer.module, trainer.history[-1])
         partial_file = self.path / "last.partial"
         torch.save(trainer.state(), partial_file)

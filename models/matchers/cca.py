@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from models.matcher import VectorMatcher
 from models.regions import Standardize
 from models.sentences import MeanVector
-from models.types import PaddedBags
+from models.types import PaddedBags, ParsedSentence
 from models.words import MINILM_HIDDEN, WordVectors
 
 PART = 2048  # vectors that are taken in at once
@@ -78,9 +78,9 @@ class Model(VectorMatcher):
         self.x.project.copy_(a * scale)
         self.y.project.copy_(b * scale)
 
-    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Word vectors (T, W)."""
-        vectors: list[Tensor] = self.vectors(self.sentences(texts))
+        vectors: list[Tensor] = self.vectors(sentences)
         return vectors
 
     def sentence_key(self) -> str:

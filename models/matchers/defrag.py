@@ -42,6 +42,11 @@ class Config:
         if self.fragments not in FRAGMENTS:
             raise ValueError(f"no fragments {self.fragments!r}; there are: {', '.join(FRAGMENTS)}")
 
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The fields that train's sentences fill."""
+        return ("relations",) if self.fragments == "dependencies" else ()
+
 
 class Model(BagMatcher):
     """S_kl = mean of max(0, v_iᵀ s_j) (eq. 6) over regions (eq. 2) and relations (eq. 1)."""
@@ -78,18 +83,15 @@ class Model(BagMatcher):
             return dependencies(sentence, self.config.relations)
         return bigrams(sentence) if self.config.fragments == "bigrams" else alone(sentence)
 
-    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Word vectors, heads and relations, (T, W + 2)."""
-        sentences = self.sentences(texts)
         return joined(self.vectors(sentences), [self.edges(one) for one in sentences])
 
     def sentence_key(self) -> str:
         """The fragments, and for relations the parser and which they are."""
-        trees = [parser_key(), self.config.relations]
-        return json.dumps(
-            ["word vectors", self.config.fragments]
-            + (trees if self.config.fragments == "dependencies" else [])
-        )
+        fragments = self.config.fragments
+        trees = [parser_key(), self.config.relations] if fragments == "dependencies" else []
+        return json.dumps(["word vectors", fragments, *trees])
 
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
         """v_i (K, R, D)."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from models.matcher import VectorMatcher
 from models.regions import RegionEncoder
 from models.sentences import MeanVector
-from models.types import PaddedBags
+from models.types import PaddedBags, ParsedSentence
 from models.words import MINILM_HIDDEN, WordVectors
 
 
@@ -49,9 +49,9 @@ class Model(VectorMatcher):
         self.photo.fit(images)
         self.text.fit(sentences)
 
-    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Word vectors (T, W)."""
-        vectors: list[Tensor] = self.vectors(self.sentences(texts))
+        vectors: list[Tensor] = self.vectors(sentences)
         return vectors
 
     def sentence_key(self) -> str:

@@ -56,6 +56,11 @@ class Config:
     frame_dropout: float = 0.4
     word_dropout: float = 0.3
 
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The fields that train's sentences fill."""
+        return ("relations",) if self.composition == "relation" else ()
+
 
 class Model(VectorMatcher):
     """S_kl = v_kᵀ y_l of mapped frames v = W_I z and composed sentences y (eq. 5)."""
@@ -100,9 +105,8 @@ class Model(VectorMatcher):
         """Whether words are composed without a tree."""
         return self.config.composition in SEQUENCES
 
-    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Word vectors (T, W), with a tree's four columns after them where there is one."""
-        sentences = self.sentences(texts)
         vectors: list[Tensor] = self.vectors(sentences)
         if self.flat:
             return vectors
@@ -112,8 +116,8 @@ class Model(VectorMatcher):
     def sentence_key(self) -> str:
         """The vectors, and for trees the parser and what numbers edges."""
         config = self.config
-        trees = [parser_key(), config.relations, config.reach]
-        return json.dumps(["word vectors", *([] if self.flat else trees)])
+        trees = [] if self.flat else [parser_key(), config.relations, config.reach]
+        return json.dumps(["word vectors", *trees])
 
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
         """Photos' vectors v (K, 1, D) of inputs (K, 1, C)."""

@@ -35,6 +35,11 @@ class Config:
     region_dropout: float = 0.5
     word_dropout: float = 0.3
 
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The fields that train's sentences fill."""
+        return ("relations",) if self.edges else ()
+
 
 class Model(BagMatcher):
     """S_kl = Σ_t max_i v_iᵀ s_t (eq. 8) over regions (eq. 1) and words in context (eq. 2-6)."""
@@ -64,9 +69,8 @@ class Model(BagMatcher):
         """Trees for edges, words for the BRNN."""
         return parse_trees(texts) if self.config.edges else super().sentences(texts)
 
-    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Word vectors (T, W); for edges with two more columns, heads and relations."""
-        sentences = self.sentences(texts)
         vectors: list[Tensor] = self.vectors(sentences)
         if not self.config.edges:
             return vectors

@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from models import proposals
 from models.matcher import BagMatcher
-from models.parsing import parse
 from models.regions import RegionEncoder
 from models.types import PaddedBags, ParsedSentence, Span
 from models.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
@@ -51,6 +50,11 @@ class Config:
     layer_dropout: float = 0.1
     region_scale: float = 0.01
     temperature: float = 0.05
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The fields that train's sentences fill."""
+        return ("frequencies",)
 
 
 class Model(BagMatcher):
@@ -99,9 +103,8 @@ class Model(BagMatcher):
         self.lower.eval()
         return self
 
-    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """MiniLM's states below the tuned layers and a last column of weights, (T + 2, H + 1)."""
-        sentences = [parse(text) for text in texts]
         states = self.lower(sentences)
         return [
             torch.cat([own, self.weights(sentence).to(own)], dim=1)

@@ -13,7 +13,7 @@ from models.fisher import FisherVectors
 from models.matcher import VectorMatcher
 from models.regions import Standardize
 from models.sentences import MeanVector, TfIdf
-from models.types import PaddedBags
+from models.types import PaddedBags, ParsedSentence
 from models.words import MINILM_HIDDEN, Vocabulary, WordVectors
 
 TEXTS = ("hglmm", "mean", "tfidf")
@@ -45,6 +45,11 @@ class Config:
     def __post_init__(self) -> None:
         if self.text not in TEXTS:
             raise ValueError(f"no text features {self.text!r}; there are: {', '.join(TEXTS)}")
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The fields that train's sentences fill."""
+        return ("words",) if self.text == "tfidf" else ()
 
 
 class Model(VectorMatcher):
@@ -80,9 +85,8 @@ class Model(VectorMatcher):
         self.standardize.fit(images)
         self.text.fit(sentences)
 
-    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Word vectors (T, W); for tf-idf word numbers (T, 1)."""
-        sentences = self.sentences(texts)
         if self.config.text == "tfidf":
             return [self.vocabulary.encode(sentence)[:, None] for sentence in sentences]
         vectors: list[Tensor] = self.vectors(sentences)

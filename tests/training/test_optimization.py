@@ -2,7 +2,14 @@ import pytest
 import torch
 from torch import nn
 
-from training.optimization import Average, Optimizer, Schedule, descent, forget, warm_up_then_cosine
+from training.optimization import (
+    Average,
+    Optimizer,
+    Schedule,
+    forget,
+    optimizer_of,
+    warm_up_then_cosine,
+)
 
 
 def model():
@@ -11,7 +18,7 @@ def model():
 
 def test_biases_do_not_decay_and_a_prefix_has_its_own_rate():
     made = model()
-    optimizer = descent(
+    optimizer = optimizer_of(
         made, Optimizer("adamw", 1.0, 0.5, rates={"words.": 0.1, "words.weight": 0.2})
     )
     rates = {
@@ -27,13 +34,13 @@ def test_biases_do_not_decay_and_a_prefix_has_its_own_rate():
 def test_frozen_parameters_are_left_out():
     made = model()
     made["words"].requires_grad_(False)
-    optimizer = descent(made, Optimizer())
+    optimizer = optimizer_of(made, Optimizer())
     assert sum(len(group["params"]) for group in optimizer.param_groups) == 2
 
 
 def test_a_prefix_that_nothing_has_is_refused():
     with pytest.raises(ValueError, match=r"no parameter starts with 'word_'; there are \['regions"):
-        descent(model(), Optimizer(rates={"word_": 0.1}))
+        optimizer_of(model(), Optimizer(rates={"word_": 0.1}))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +83,9 @@ def test_a_schedule_that_cannot_be_is_refused(options):
 
 def test_adagrad_slows_down_until_its_sums_are_forgotten():
     layer = nn.Linear(1, 1, bias=False)
-    optimizer = descent(layer, Optimizer("adagrad", learning_rate=1.0, weight_decay=0.0, reset=2))
+    optimizer = optimizer_of(
+        layer, Optimizer("adagrad", learning_rate=1.0, weight_decay=0.0, reset=2)
+    )
     moved = []
     for step in range(3):
         if step == 2:

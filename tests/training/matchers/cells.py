@@ -24,6 +24,10 @@ class Config:
     dropout: float = 0.1
     words: tuple[str, ...] = ()
 
+    @property
+    def learned(self):
+        return ("words",)
+
 
 class Model(nn.Module):
     score = "sum_of_max"
