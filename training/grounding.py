@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -144,10 +145,11 @@ def learned_from(
             return model.image_inputs([pixels(path) for path in paths])
 
     def heard(photos: Sequence[Sequence[GroundedSentence]]) -> list[Tensor]:
-        return [
-            torch.cat([model.phrase_inputs(s.text, [p.span for p in s.phrases]) for s in photo])
-            for photo in photos
-        ]
+        said = [sentence for photo in photos for sentence in photo]
+        spans = [[phrase.span for phrase in one.phrases] for one in said]
+        with half_precision(device, "bfloat16"):
+            inputs = iter(model.phrase_inputs([one.text for one in said], spans))
+        return [torch.cat(list(islice(inputs, len(photo)))) for photo in photos]
 
     paths = [one.image for one in chosen]
     digests = [file_digest(path) for path in paths]
@@ -155,7 +157,9 @@ def learned_from(
     regions = cached(
         folder / "images", f"bfloat16 {model.image_key()}", paths, digests, seen, progress, "photos"
     )
-    phrases = cached(folder / "sentences", "phrases", spoken, said, heard, progress, "phrases")
+    phrases = cached(
+        folder / "sentences", "bfloat16 phrases", spoken, said, heard, progress, "phrases"
+    )
     return Lessons(regions, phrases, [phrase_boxes(own) for own in spoken], spoken)
 
 

@@ -37,6 +37,11 @@ GROUNDING_SAY = (
     "on offer allow. Pointed: the best one's centre is inside. mAP: mean average precision."
 )
 GROUNDING_HEAD = ("checkpoint", "data", "phrases", "localised", "pointed", "mAP")
+PROPOSALS_SAY = (
+    "The share of phrases that have a box with IoU ≥ 0.5 to all that they mean among the first 1 / "
+    "5 / 10 / 20 boxes, the whole frame being the first."
+)
+PROPOSALS_HEAD = ("checkpoint", "data", "found")
 CAPTIONS_SAY = "Corpus BLEU in percent against five sentences, beam of five."
 CAPTIONS_HEAD = ("checkpoint", "data", "BLEU-1 / 2 / 3 / 4")
 
@@ -46,6 +51,7 @@ Runs = dict[str, dict[int, Best]]  # best epochs by preset and seed
 def report(stored: Sequence[Mapping[str, Any]]) -> str:
     """The page of results, from what `tessera train` and `tessera evaluate --json` left behind."""
     matchers = [one for one in stored if "retrieval" in one]
+    proposers = [one for one in stored if "recalls" in one]
     captioners = [one for one in stored if "bleu" in one]
     lines = [
         "# Results",
@@ -56,6 +62,7 @@ def report(stored: Sequence[Mapping[str, Any]]) -> str:
         *(line for data, runs in best_epochs(stored).items() for line in trainings(data, runs)),
         *section("Checkpoints", CHECKPOINTS_SAY, CHECKPOINTS_HEAD, map(checkpoint_row, matchers)),
         *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, grounding_rows(stored)),
+        *section("Proposals", PROPOSALS_SAY, PROPOSALS_HEAD, map(proposals_row, proposers)),
         *section("Captions", CAPTIONS_SAY, CAPTIONS_HEAD, map(caption_row, captioners)),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -154,6 +161,12 @@ def localised(found: Mapping[str, Any]) -> str:
     if "localised" in found:
         return f"{found['localised']:.1f} (of {found['reachable']:.1f})"
     return f"{slashed(found[at] for at in RECALLS)} (of {found['bound']:.1f})"
+
+
+def proposals_row(one: Mapping[str, Any]) -> str:
+    """What `tessera evaluate` measured of one proposer's checkpoint."""
+    return line([f"{one['name']} {one['checkpoint']}", f"{one['data']} {one['split']}",
+                 slashed(one["recalls"].values())])  # fmt: skip
 
 
 def caption_row(one: Mapping[str, Any]) -> str:

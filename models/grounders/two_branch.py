@@ -14,7 +14,7 @@ from models import backbones, proposals
 from models.branches import Branch
 from models.parsing import parse
 from models.regions import RegionFeatures, Standardize
-from models.types import Span
+from models.types import ParsedSentence, Span
 from models.words import MINILM_HIDDEN, LowerMiniLM, minilm
 
 FRAME = 3.0  # the whole frame's place in the order of likelihood
@@ -89,27 +89,32 @@ class Model(nn.Module):
         features, boxes = self.sight(images, self.proposer)
         return list(torch.cat([features.float(), boxes], dim=-1))
 
-    def phrase_inputs(self, text: str, spans: Sequence[Span]) -> Tensor:
-        """The frozen part of a sentence's phrases, (P, 768): means of words, in context and alone.
+    def phrase_inputs(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        """The frozen part of each sentence's phrases, (P, 768): means of words in context, alone.
 
-        ValueError for a phrase without words.
+        Phrases of the same words are read once. ValueError for a phrase without words.
         """
-        whole = parse(text)
-        states = self.words([whole])[0][1:-1]  # (T, H)
-        kept = []
-        for span in spans:
-            inside = [
-                at
-                for at, word in enumerate(whole.words)
-                if word.span.start < span.end and span.start < word.span.end
-            ]
-            if not inside:
-                raise ValueError(f"no word in {text[span.start : span.end]!r} of {text!r}")
-            alone = self.words([parse(text[span.start : span.end])])[0][1:-1].mean(0)
-            kept.append(
-                torch.cat([F.normalize(states[inside].mean(0), dim=0), F.normalize(alone, dim=0)])
+        wholes = [parse(text) for text in texts]
+        places = [
+            [words_in(whole, span) for span in own]
+            for whole, own in zip(wholes, spans, strict=True)
+        ]
+        phrases = [
+            [text[span.start : span.end] for span in own]
+            for text, own in zip(texts, spans, strict=True)
+        ]
+        different = list(dict.fromkeys(phrase for own in phrases for phrase in own))
+        states = [one[1:-1] for one in self.words([*wholes, *map(parse, different)])]
+        alone = dict(zip(different, map(unit, states[len(wholes) :]), strict=True))
+        return [
+            torch.stack(
+                [
+                    torch.cat([unit(whole[inside]), alone[phrase]])
+                    for inside, phrase in zip(places[at], phrases[at], strict=True)
+                ]
             )
-        return torch.stack(kept)
+            for at, whole in enumerate(states[: len(wholes)])
+        ]
 
     def embed_regions(self, inputs: Tensor) -> Tensor:
         """Unit vectors (K, R, D) of inputs (K, R, C + 4)."""
@@ -141,8 +146,26 @@ class Model(nn.Module):
         """Boxes (R, 4) of a uint8 photo (3, H, W) and phrases' similarities to them, (P, R)."""
         inputs = self.image_inputs([image])[0]
         regions = self.embed_regions(inputs[None])[0]
-        phrases = self.embed_phrases(self.phrase_inputs(text, spans))
+        phrases = self.embed_phrases(self.phrase_inputs([text], [spans])[0])
         return inputs[:, -4:].cpu(), self.similarities(regions, phrases).cpu()
+
+
+def words_in(sentence: ParsedSentence, span: Span) -> list[int]:
+    """The words that a span of a sentence overlaps; ValueError if it has none."""
+    places = [
+        at
+        for at, word in enumerate(sentence.words)
+        if word.span.start < span.end and span.start < word.span.end
+    ]
+    if not places:
+        phrase = sentence.text[span.start : span.end]
+        raise ValueError(f"no word in {phrase!r} of {sentence.text!r}")
+    return places
+
+
+def unit(states: Tensor) -> Tensor:
+    """The mean of states (T, H), of length one."""
+    return F.normalize(states.mean(0), dim=0)
 
 
 def geometry(boxes: Tensor) -> Tensor:

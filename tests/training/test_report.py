@@ -96,6 +96,12 @@ def test_captions_have_their_own_table():
     assert "| lstm cd34 | flickr8k val | 60.0 / 40.0 / 26.0 / 17.0 |" in page
 
 
+def test_proposers_have_their_own_table():
+    proposer = {"name": "detector", "checkpoint": "ef56", "data": "flickr8k", "split": "val"}
+    page = report.report([proposer | {"recalls": {"1": 23, "5": 69, "10": 77, "20": 84}}])
+    assert "| detector ef56 | flickr8k val | 23.0 / 69.0 / 77.0 / 84.0 |" in page
+
+
 def test_a_folder_without_measurements_is_refused(tmp_path):
     with pytest.raises(LookupError, match="evaluate --json"):
         report.read(tmp_path)

@@ -25,7 +25,7 @@ def test_every_phrase_gets_a_score_for_every_box(model, photos):
 def test_scores_are_those_of_the_embedded_parts(model, photos):
     inputs = torch.stack(model.image_inputs(photos))
     regions = model.embed_regions(inputs)
-    phrases = model.embed_phrases(model.phrase_inputs(TEXT, PHRASES))
+    phrases = model.embed_phrases(model.phrase_inputs([TEXT], [PHRASES])[0])
     torch.testing.assert_close(regions.norm(dim=-1), torch.ones(3, 20))
     torch.testing.assert_close(phrases.norm(dim=-1), torch.ones(2))
     expected = phrases @ regions[0].T + model.preference(20)
@@ -41,7 +41,16 @@ def test_likelier_proposals_are_preferred_and_the_frame_as_the_third(model):
 
 def test_a_phrase_without_words_is_refused(model):
     with pytest.raises(ValueError, match="no word in"):
-        model.phrase_inputs("a dog , runs", [Span(6, 7)])
+        model.phrase_inputs(["a dog , runs"], [[Span(6, 7)]])
+
+
+def test_phrases_read_together_are_as_read_one_by_one(model):
+    texts, spans = [TEXT, "a red dog"], [PHRASES, [Span(0, 9)]]
+    together = model.phrase_inputs(texts, spans)
+    assert [len(own) for own in together] == [2, 1]
+    for text, own, found in zip(texts, spans, together, strict=True):
+        torch.testing.assert_close(found, model.phrase_inputs([text], [own])[0])
+    torch.testing.assert_close(together[0][0, 384:], together[1][0, 384:])  # the same words alone
 
 
 def test_geometry_says_where_how_large_and_how_early():
