@@ -67,6 +67,18 @@ def parser_key() -> str:
     return digest(chosen)
 
 
+def require(key: str) -> None:
+    """ValueError if what was learned is of another parser's trees; an empty key fits every parser.
+
+    Relations are parsers' own: those of another one would pass for rare ones, unnoticed.
+    """
+    if key and key != parser_key():
+        raise ValueError(
+            f"the matcher learned from trees of parser {key}, and {chosen} is {parser_key()}: "
+            "name the pipeline that it learned from in TESSERA_PARSER, or train it anew"
+        )
+
+
 @cache
 def digest(pipeline: str) -> str:
     """What the files of a pipeline hash to, in 16 digits."""

@@ -11,6 +11,7 @@ import pytest
 import torch
 import uvicorn
 from fastapi import FastAPI
+from hypothesis import settings
 from PIL import Image, ImageColor
 from starlette.testclient import TestClient
 from torch import Tensor
@@ -25,6 +26,9 @@ from models.matchers import dvsa
 from models.parsing import parse
 from models.registry import Caption
 from models.types import Box, FragmentBag
+
+settings.register_profile("untimed", deadline=None)  # machines are shared
+settings.load_profile("untimed")
 
 QUADRANTS = (
     Box(0, 0, 1, 1),

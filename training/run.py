@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from models import checkpoint, registry
+from models.parsing import parser_key
 from training.cache import cached, digest, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.vocabulary import frequencies, relations, vocabulary
@@ -81,10 +82,15 @@ def built(preset: Preset, examples: Sequence[Example]) -> nn.Module:
     """The preset's model; the fields that its Config says are learned come from the examples."""
     module = registry.find("matchers", preset.model)
     config = module.Config(**preset.config)
-    counts = {"words": vocabulary, "frequencies": frequencies, "relations": relations}
+    makers: dict[str, Callable[[Sequence[Example]], Any]] = {
+        "words": vocabulary,
+        "frequencies": frequencies,
+        "relations": relations,
+        "parser": lambda _: parser_key(),
+    }
     wanted = set(getattr(config, "learned", ())) - preset.config.keys()
     model: nn.Module = module.Model(
-        replace(config, **{one: counts[one](examples) for one in wanted})
+        replace(config, **{one: makers[one](examples) for one in wanted})
     )
     return model
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from models import proposals
 from models.edges import Edge, EdgeEncoder, alone, bigrams, dependencies, joined, places
 from models.matcher import BagMatcher
-from models.parsing import parse_trees, parser_key
+from models.parsing import parse_trees, parser_key, require
 from models.proposals import Windows
 from models.regions import RegionEncoder
 from models.types import WHOLE_FRAME, PaddedBags, ParsedSentence, Span
@@ -25,12 +25,14 @@ class Config:
     """What the fragments of a sentence are, and whether the whole frame is a photo's only one.
 
     Lite0 features of windows stand for the paper's R-CNN detections, MiniLM's vectors of single
-    words for those of Huang et al., both fixed. `relations` are train's, those above 1 %.
+    words for those of Huang et al., both fixed. `relations` are train's, those above 1 %, and
+    `parser` is the key of the one that found them.
     """
 
     fragments: str = "dependencies"
     full_frame: bool = False
     relations: tuple[str, ...] = ()
+    parser: str = ""
     proposals: str = "windows"
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (448,)
@@ -44,8 +46,8 @@ class Config:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The fields that train's sentences fill."""
-        return ("relations",) if self.fragments == "dependencies" else ()
+        """The fields that training fills, by train's sentences and their parser."""
+        return ("relations", "parser") if self.fragments == "dependencies" else ()
 
 
 class Model(BagMatcher):
@@ -59,6 +61,7 @@ class Model(BagMatcher):
         proposer = frame if config.full_frame else proposals.load(config.proposals)
         super().__init__(config.backbone, tuple(config.sizes), proposer)
         self.config = config
+        require(config.parser)
         self.dimension = config.embedding
         C, D = self.sight.channels, config.embedding
         self.regions = RegionEncoder(C, D, config.region_dropout)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from models.components import PrincipalComponents
 from models.matcher import VectorMatcher
-from models.parsing import parse_trees, parser_key
+from models.parsing import parse_trees, parser_key, require
 from models.regions import Standardize
 from models.sequences import MeanEncoder, RecurrentEncoder
 from models.trees import (
@@ -38,7 +38,8 @@ class Config:
 
     composition: "relation" is SDT-RNN, "position" DT-RNN, "constituency" CT-RNN, "sequence" the
     recurrent network, "average" the bag of words. `relations` are train's frequent ones, the
-    others share a matrix, as do positions past `reach` on either side. `unit` gives v and y
+    others share a matrix, as do positions past `reach` on either side. `parser` is the key of the
+    one that drew the trees. `unit` gives v and y
     length one: the paper does not, and then long y answer every photo. `euclidean` scores by
     −‖v − y‖² (section 6.4) and not by vᵀy. `components`: numbers a frame is reduced to before W_I.
     """
@@ -46,6 +47,7 @@ class Config:
     composition: str = "relation"
     activation: str = "identity"
     relations: tuple[str, ...] = ()
+    parser: str = ""
     reach: int = 5
     unit: bool = True
     euclidean: bool = False
@@ -58,8 +60,10 @@ class Config:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The fields that train's sentences fill."""
-        return ("relations",) if self.composition == "relation" else ()
+        """The fields that training fills, by train's sentences and their parser."""
+        if self.composition not in TREES:
+            return ()
+        return ("relations", "parser") if self.composition == "relation" else ("parser",)
 
 
 class Model(VectorMatcher):
@@ -70,6 +74,7 @@ class Model(VectorMatcher):
     def __init__(self, config: Config) -> None:
         super().__init__(config.backbone, tuple(config.sizes))
         self.config = config
+        require(config.parser)
         C, H = self.sight.channels, config.hidden
         self.dimension = H + 2 * config.euclidean
         self.standardize = Standardize(C)

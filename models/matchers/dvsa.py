@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from models import proposals
 from models.edges import EdgeEncoder, dependencies, joined, places
 from models.matcher import BagMatcher
-from models.parsing import parse_trees, parser_key
+from models.parsing import parse_trees, parser_key, require
 from models.regions import RegionEncoder
 from models.types import PaddedBags, ParsedSentence, Span
 from models.words import BRNN, MINILM_HIDDEN, WordVectors
@@ -22,11 +22,13 @@ class Config:
     """Sizes; `edges` takes dependency relations for fragments, the paper's "DepTree edges".
 
     Lite0 features of windows stand for the paper's R-CNN detections, MiniLM's vectors of single
-    words for its word2vec, both fixed. `relations` are train's frequent ones.
+    words for its word2vec, both fixed. `relations` are train's frequent ones, and `parser` the key
+    of the one that found them.
     """
 
     edges: bool = False
     relations: tuple[str, ...] = ()
+    parser: str = ""
     proposals: str = "windows"
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (448,)
@@ -37,8 +39,8 @@ class Config:
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The fields that train's sentences fill."""
-        return ("relations",) if self.edges else ()
+        """The fields that training fills, by train's sentences and their parser."""
+        return ("relations", "parser") if self.edges else ()
 
 
 class Model(BagMatcher):
@@ -49,6 +51,7 @@ class Model(BagMatcher):
     def __init__(self, config: Config) -> None:
         super().__init__(config.backbone, tuple(config.sizes), proposals.load(config.proposals))
         self.config = config
+        require(config.parser)
         self.dimension = config.embedding
         C, D, dropout = self.sight.channels, config.embedding, config.word_dropout
         self.regions = RegionEncoder(C, D, config.region_dropout)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import index.rescorer
@@ -41,7 +41,6 @@ def test_unknown_score_is_answered_with_the_known_ones():
 
 
 @pytest.mark.parametrize("score", SCORES)
-@settings(deadline=None)  # the first call may compile
 @given(SIZES, st.integers(1, 9), st.integers(1, 33), st.integers(0, 99))
 def test_kernels_agree_with_the_model_in_both_directions(score, sizes, T, D, seed):
     rows, query = bags_of(sizes, D, seed), bags_of([T], D, seed + 1)
@@ -56,7 +55,6 @@ def test_kernels_agree_with_the_model_in_both_directions(score, sizes, T, D, see
 
 
 @pytest.mark.parametrize("score", SCORES)
-@settings(deadline=None)  # the first call may compile
 @given(SIZES, st.integers(1, 9), st.integers(0, 99), st.sampled_from(Role))
 def test_links_add_up_to_the_score(score, sizes, T, seed, role):
     rows, query = bags_of(sizes, 16, seed), bags_of([T], 16, seed + 1)[0].numpy()

@@ -15,6 +15,7 @@ from models.parsing import (
     parse_trees,
     parser,
     parser_key,
+    require,
     tokenizer,
     tree,
 )
@@ -238,3 +239,12 @@ def test_a_pipeline_that_does_not_parse_is_refused(tmp_path):
 
 def test_the_parser_that_ships_is_small():
     assert sum(file.stat().st_size for file in PRETRAINED.rglob("*")) < 15e6
+
+
+def test_what_learned_from_another_parser_s_trees_is_refused():
+    require(parser_key())
+    require("")  # learned from no trees, or before parsers were recorded
+    with pytest.raises(
+        ValueError, match="name the pipeline that it learned from in TESSERA_PARSER"
+    ):
+        require("0123456789abcdef")

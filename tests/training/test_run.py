@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from models import checkpoint
+from models.parsing import parser_key
 from training import run
 from training.data import entities
 from training.data.corpus import Corpus
@@ -118,9 +119,11 @@ def test_a_model_is_told_the_relations_of_train_unless_the_preset_names_them(few
     train = few.split("train")
     told = built(parsed("edges", {"model": {"name": "dvsa", "edges": True}}), train)
     assert "det" in told.config.relations
+    assert told.config.parser == parser_key()
     assert len(told.words.bias) == 1 + len(told.config.relations)
     named = built(parsed("named", {"model": {"name": "dvsa", "relations": ["obj"]}}), train)
     assert named.config.relations == ("obj",)
+    assert named.config.parser == ""  # a BRNN needs no trees
 
 
 def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, corpus, cache, tmp_path):
