@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from models import backbones
 from models.parsing import parse
-from models.proposals import Proposer, Windows
+from models.proposals import Proposer, TorchvisionDetector, Windows
 from models.regions import BATCH, RegionFeatures
 from models.types import (
     WHOLE_FRAME,
@@ -32,19 +32,32 @@ class BagMatcher(nn.Module):
 
     The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
     training; the trained part (`encode_images`, `encode_sentences`) is differentiable. A model
-    brings its sentence side and both encoders.
+    brings its sentence side and both encoders. With `tuned` the backbone trains as well, but for
+    its batch norms' means, so `image_inputs` are computed anew at each step.
     """
 
     score = "sum_of_max"
     packaged: tuple[str, ...] = ("sight.",)  # weights that installed packages bring
 
     def __init__(
-        self, backbone: str, sizes: tuple[int, ...], proposer: Proposer | None = None
+        self,
+        backbone: str,
+        sizes: tuple[int, ...],
+        proposer: Proposer | None = None,
+        tuned: bool = False,
     ) -> None:
         super().__init__()
-        network = backbones.load(backbone).requires_grad_(False)
+        network = backbones.load(backbone).requires_grad_(tuned)
         self.sight = RegionFeatures(network, network.channels, sizes)
         self.proposer = proposer or Windows()
+        self.tuned = tuned
+        if tuned:
+            self.packaged = tuple(prefix for prefix in self.packaged if prefix != "sight.")
+            if not isinstance(self.proposer, Windows | TorchvisionDetector):
+                raise ValueError(
+                    "learned proposals read what the frozen backbone sees: with a tuned backbone "
+                    "use proposals = 'windows', or a detector of torchvision's"
+                )
         if isinstance(self.proposer, nn.Module):
             self.proposer.requires_grad_(False)
         self.backbone = backbone
@@ -53,7 +66,7 @@ class BagMatcher(nn.Module):
         """Switch dropout; frozen networks stay as they are, batch norms included."""
         super().train(mode)
         for name, module in self.named_children():
-            if f"{name}.".startswith((*self.packaged, "proposer.")):
+            if f"{name}.".startswith((*self.packaged, "sight.", "proposer.")):
                 module.eval()
         return self
 

@@ -12,6 +12,7 @@ from torchvision.ops import roi_align
 from models.backbones import Backbone, squash
 from models.proposals import Proposer
 
+FLAT = 1e-6  # features from which gradients flow
 BATCH = 16  # photos in one pass: more gains nothing on a CPU and costs memory
 
 
@@ -61,7 +62,10 @@ class Standardize(nn.Module):
 
     def rooted(self, features: Tensor) -> Tensor:
         """Non-negative features (…, C) with unit length after their square root."""
-        return F.normalize(features.float().clamp(min=0).sqrt(), dim=-1)
+        features = features.float()
+        # At zero a root is infinitely steep: what lies there moves no backbone in training.
+        features = torch.where(features > FLAT, features, features.detach())
+        return F.normalize(features.clamp(min=0).sqrt(), dim=-1)
 
     @torch.no_grad()
     def fit(self, features: Iterable[Tensor]) -> None:

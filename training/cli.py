@@ -34,9 +34,12 @@ def train(
     seed: int = 0,
     device: Device = "cpu",
     epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the preset's.")] = None,
+    start: Annotated[
+        Path | None, typer.Option(help="A checkpoint of the same model to begin with.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a broken-off run.")] = False,
 ) -> None:
-    """Train a matcher.
+    """Train a matcher, anew or from another's weights.
 
     Example: tessera train scenes --data scenes/ --epochs 5
     """
@@ -45,7 +48,7 @@ def train(
         best = run.train(
             presets.read(preset).with_epochs(epochs),
             folders.read(data, images),
-            run.Place(out, cache, device, seed),
+            run.Place(out, cache, device, seed, start),
             resume=resume,
             progress=progress.on(console),
             report=lambda record: console.print(line(record)),

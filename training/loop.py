@@ -120,9 +120,9 @@ class Trainer:
 
     def loss(self, batch: Batch) -> Tensor:
         """The objective of a batch."""
-        images = numbers([self.pairs.images[one] for one in batch.images], self.device)
-        sentences = numbers([self.pairs.sentences[one] for one in batch.sentences], self.device)
         with half_precision(self.device, self.schedule.precision):
+            images = numbers([self.pairs.images[one] for one in batch.images], self.device)
+            sentences = numbers([self.pairs.sentences[one] for one in batch.sentences], self.device)
             regions = self.model.encode_images(images)
             words = self.model.encode_sentences(sentences)
         # Scores are summed in full precision: a hinge or a softmax sees their differences.

@@ -14,8 +14,11 @@ from models.types import PaddedBags
 class TrainableMatcher(Matcher, Protocol):
     """A matcher, also an nn.Module, whose frozen part is computed once and kept on disk.
 
-    Parameters that training must leave alone have requires_grad = False.
+    Parameters that training must leave alone have requires_grad = False. Where `tuned` is true,
+    image_inputs has parameters that train, and nothing of it is kept.
     """
+
+    tuned: bool
 
     def image_inputs(self, images: Sequence[Tensor]) -> list[Tensor]:
         """The frozen part's (R, C) of each uint8 photo (3, height, width)."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, overload
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +35,7 @@ class Place:
     cache: Path
     device: str = "cpu"
     seed: int = 0
+    start: Path | None = None  # the checkpoint whose weights to begin with
 
 
 def train(
@@ -56,12 +57,13 @@ def train(
     folder = RunFolder.of(preset, corpus, place)
     folder.claim(resume)
     torch.manual_seed(place.seed)
-    model = built(preset, examples).to(place.device).eval()
+    started = checkpoint.load(place.start).model if place.start else None
+    model = built(preset, examples, started).to(place.device).eval()
     matcher = cast(TrainableMatcher, model)
     frozen = Frozen(matcher, place, preset.schedule.precision, progress)
     pairs = frozen.pairs(examples, "train")
     validation = frozen.pairs(validated, "val")
-    if isinstance(model, Prepared) and not resume:
+    if isinstance(model, Prepared) and not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
     objective = partial(total, preset.objectives)
     trainer = Trainer(
@@ -78,8 +80,12 @@ def train(
     return folder.best
 
 
-def built(preset: Preset, examples: Sequence[Example]) -> nn.Module:
-    """The preset's model; the fields that its Config says are learned come from the examples."""
+def built(preset: Preset, examples: Sequence[Example], start: nn.Module | None = None) -> nn.Module:
+    """The preset's model; the fields that its Config says are learned come from the examples.
+
+    With a model to start from they are that one's, as all weights are; ValueError if these do not
+    fit the preset.
+    """
     module = registry.find("matchers", preset.model)
     config = module.Config(**preset.config)
     makers: dict[str, Callable[[Sequence[Example]], Any]] = {
@@ -89,9 +95,16 @@ def built(preset: Preset, examples: Sequence[Example]) -> nn.Module:
         "parser": lambda _: parser_key(),
     }
     wanted = set(getattr(config, "learned", ())) - preset.config.keys()
-    model: nn.Module = module.Model(
-        replace(config, **{one: makers[one](examples) for one in wanted})
-    )
+    if start is None:
+        learned = {one: makers[one](examples) for one in wanted}
+    else:
+        learned = {one: getattr(start.config, one, None) for one in wanted}
+    model: nn.Module = module.Model(replace(config, **learned))
+    if start is not None:
+        try:
+            model.load_state_dict(start.state_dict())
+        except RuntimeError as unlike:
+            raise ValueError(f"the preset cannot start from this checkpoint: {unlike}") from unlike
     return model
 
 
@@ -107,14 +120,19 @@ class Frozen:
     def pairs(self, examples: Sequence[Example], split: str) -> Pairs:
         """A split's frozen inputs, from the cache or computed into it."""
         texts = [sentence for example in examples for sentence in example.sentences]
-        images = cached(
-            self.place.cache / "images",
-            f"{self.precision} {self.matcher.image_key()}",
-            [example.image for example in examples],
-            [file_digest(example.image) for example in examples],
-            self.image_inputs,
-            self.progress,
-            f"photos of {split}",
+        paths = [example.image for example in examples]
+        images: Sequence[Tensor] = (
+            Seen(self.matcher, paths)
+            if self.matcher.tuned
+            else cached(
+                self.place.cache / "images",
+                f"{self.precision} {self.matcher.image_key()}",
+                paths,
+                [file_digest(path) for path in paths],
+                self.image_inputs,
+                self.progress,
+                f"photos of {split}",
+            )
         )
         sentences = cached(
             self.place.cache / "sentences",
@@ -138,12 +156,32 @@ class Frozen:
         return self.matcher.sentence_inputs(texts)
 
 
-def facts_of(preset: Preset, corpus: Corpus, seed: int) -> dict[str, Any]:
+class Seen(Sequence[Tensor]):
+    """What a backbone in training makes of photos, computed whenever it is asked for."""
+
+    def __init__(self, matcher: TrainableMatcher, paths: Sequence[Path]) -> None:
+        self.matcher, self.paths = matcher, paths
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
+        if isinstance(position, int):
+            return self.matcher.image_inputs([pixels(self.paths[position])])[0]
+        return [self[one] for one in range(*position.indices(len(self)))]
+
+
+def facts_of(preset: Preset, corpus: Corpus, place: Place) -> dict[str, Any]:
     """What a run is made of, and so what a resumed one must share."""
     packages = ("torch", "torchvision", "numpy")
     return {
         "preset": preset.described(),
-        "seed": seed,
+        "seed": place.seed,
+        "start": checkpoint.fingerprint(place.start) if place.start else None,
         "data": {"name": corpus.name, "digest": corpus.digest()},
         "versions": {"python": platform.python_version()}
         | {package: version(package) for package in packages},
@@ -161,7 +199,7 @@ class RunFolder:
     @classmethod
     def of(cls, preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
         """The folder of one training."""
-        facts = facts_of(preset, corpus, place.seed)
+        facts = facts_of(preset, corpus, place)
         return cls(place.out / f"{preset.name}-{place.seed}", facts)
 
     @property
@@ -176,9 +214,10 @@ class RunFolder:
 
     @property
     def changed(self) -> list[str]:
-        """What the run there was made of otherwise: preset, seed, data."""
+        """What the run there was made of otherwise: preset, seed, start, data."""
         before, now = json.loads(self.told.read_text()), json.loads(json.dumps(self.facts))
-        return [key for key in ("preset", "seed", "data") if before[key] != now[key]]
+        made_of = ("preset", "seed", "start", "data")
+        return [key for key in made_of if before.get(key) != now[key]]
 
     def claim(self, resume: bool) -> None:
         """Make the folder, or see that the run to be resumed is of the same making."""

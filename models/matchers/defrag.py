@@ -36,6 +36,7 @@ class Config:
     proposals: str = "windows"
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (448,)
+    tuned: bool = False
     embedding: int = 256
     region_dropout: float = 0.5
     word_dropout: float = 0.3
@@ -59,7 +60,7 @@ class Model(BagMatcher):
     def __init__(self, config: Config) -> None:
         frame = Windows([WHOLE_FRAME])
         proposer = frame if config.full_frame else proposals.load(config.proposals)
-        super().__init__(config.backbone, tuple(config.sizes), proposer)
+        super().__init__(config.backbone, tuple(config.sizes), proposer, config.tuned)
         self.config = config
         require(config.parser)
         self.dimension = config.embedding

@@ -32,6 +32,7 @@ class Config:
     proposals: str = "windows"
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (448,)
+    tuned: bool = False
     embedding: int = 256
     hidden: int = 400
     region_dropout: float = 0.5
@@ -49,7 +50,8 @@ class Model(BagMatcher):
     packaged = ("sight.", "vectors.")
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.backbone, tuple(config.sizes), proposals.load(config.proposals))
+        proposer = proposals.load(config.proposals)
+        super().__init__(config.backbone, tuple(config.sizes), proposer, config.tuned)
         self.config = config
         require(config.parser)
         self.dimension = config.embedding

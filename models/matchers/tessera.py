@@ -42,6 +42,7 @@ class Config:
     prior: float = 0.0
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (224, 448)
+    tuned: bool = False
     embedding: int = 256
     frozen_layers: int = 3
     photo_dropout: float = 0.4
@@ -74,7 +75,8 @@ class Model(BagMatcher):
     stored_in_half = ("upper.", "photo.project.", "regions.project.", "project.")
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.backbone, tuple(config.sizes), proposals.load(config.proposals))
+        proposer = proposals.load(config.proposals)
+        super().__init__(config.backbone, tuple(config.sizes), proposer, config.tuned)
         self.config = config
         self.dimension = config.embedding + (config.prior > 0)
         C = self.sight.channels

@@ -34,6 +34,7 @@ def encoder(dtype=torch.float64, dropout=0.0):
     torch.manual_seed(0)
     made = EdgeEncoder(words=4, relations=3, embedding=6, dropout=dropout).to(dtype)
     torch.nn.init.normal_(made.bias, std=0.5)
+    torch.nn.init.normal_(made.own, std=0.5)
     return made
 
 
@@ -44,7 +45,7 @@ def literal(made, vectors, edges):
         if relation == DROPPED:
             continue
         governor = torch.zeros_like(vectors[word]) if head == ALONE else vectors[head]
-        W_R, b_R = made.weight[relation].T, made.bias[relation]
+        W_R, b_R = (made.shared + made.own[relation]).T, made.bias[relation]
         fragments.append((W_R @ torch.cat([governor, vectors[word]]) + b_R).clamp(min=0))
     return torch.stack(fragments)
 
@@ -83,7 +84,8 @@ def test_a_pair_reads_in_the_order_of_the_sentence_and_lies_at_its_dependent():
 def test_a_fragment_worked_by_hand():
     made = EdgeEncoder(words=1, relations=2, embedding=2, dropout=0.0)
     with torch.no_grad():
-        made.weight.copy_(torch.tensor([[[9.0, 9], [1, -1]], [[2.0, 0], [3, 1]]]))
+        made.shared.zero_()
+        made.own.copy_(torch.tensor([[[9.0, 9], [1, -1]], [[2.0, 0], [3, 1]]]))
         made.bias.copy_(torch.tensor([[0.5, 0], [-1.0, -6]]))
     vectors = torch.tensor([[[4.0], [5.0]]])
     s = made(vectors, torch.tensor([[ALONE, 0]]), torch.tensor([[0, 1]]))

@@ -126,6 +126,45 @@ def test_a_model_is_told_the_relations_of_train_unless_the_preset_names_them(few
     assert named.config.parser == ""  # a BRNN needs no trees
 
 
+TUNED = {"name": "defrag", "sizes": [32], "embedding": 4, "fragments": "words"}
+
+
+def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_checkpoint(
+    few, cache, tmp_path
+):
+    place = Place(tmp_path, cache)
+    schedule = {"epochs": 1, "batch": 4, "precision": "bfloat16"}
+    objective = [{"name": "ranking", "margin": 0.1}]
+    rates = {"learning_rate": 1e-3, "rates": {"sight": 0.1}}
+    first = parsed("first", {"model": TUNED, "objective": objective, "schedule": schedule})
+    start = run.train(first, few, place)
+    tables = {"objective": objective, "optimizer": rates, "schedule": schedule}
+    tuned = parsed("tuned", {"model": TUNED | {"tuned": True}, **tables})
+    best = run.train(tuned, few, replace(place, start=start))
+    before, after = weights(start), weights(best)
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert "regions.project.weight" in moved
+    assert any(name.startswith("sight.backbone") for name in moved)
+    assert not any("running_mean" in name or "standardize" in name for name in moved)
+    told = json.loads((best.parent / "run.json").read_text())
+    assert told["start"] == checkpoint.fingerprint(start)
+    with pytest.raises(ValueError, match="made with another start"):
+        run.train(tuned, few, place, resume=True)
+
+
+def test_a_checkpoint_that_does_not_fit_the_preset_is_no_start(preset, few, cache, tmp_path):
+    start = run.train(preset.with_epochs(1), few, Place(tmp_path, cache))
+    other = parsed("other", {"model": TUNED})
+    with pytest.raises(ValueError, match="cannot start from this checkpoint"):
+        run.train(other, few, Place(tmp_path, cache, start=start))
+
+
+def test_learned_proposals_do_not_go_with_a_tuned_backbone(few):
+    model = TUNED | {"tuned": True, "proposals": "learned"}
+    with pytest.raises(ValueError, match="use proposals = 'windows'"):
+        built(parsed("both", {"model": model}), few.split("train"))
+
+
 def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, corpus, cache, tmp_path):
     one = preset.with_epochs(1)
     run.train(one, corpus, Place(tmp_path, cache))

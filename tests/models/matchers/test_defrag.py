@@ -15,6 +15,7 @@ def built(**options):
     torch.manual_seed(0)
     model = Model(Config(sizes=(64,), embedding=12, **options)).eval()
     torch.nn.init.normal_(model.regions.project.weight, std=0.1)
+    torch.nn.init.normal_(model.pairs.own, std=0.05)
     return model
 
 

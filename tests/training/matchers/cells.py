@@ -31,6 +31,7 @@ class Config:
 
 class Model(nn.Module):
     score = "sum_of_max"
+    tuned = False
 
     def __init__(self, config: Config) -> None:
         super().__init__()
