@@ -12,7 +12,7 @@ TEXTS = ["A black dog runs on the beach.", "dog", "A qwyjibo runs"]
 
 
 def built(**options):
-    torch.manual_seed(0)
+    torch.manual_seed(1)
     model = Model(Config(sizes=(64,), embedding=12, **options)).eval()
     torch.nn.init.normal_(model.regions.project.weight, std=0.1)
     return model
