@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from models import checkpoint, registry
+from models.checkpoint import Checkpoint
 from models.parsing import parser_key
 from training.cache import cached, digest, file_digest
 from training.data.corpus import Corpus, Example
@@ -57,8 +58,8 @@ def train(
     folder = RunFolder.of(preset, corpus, place)
     folder.claim(resume)
     torch.manual_seed(place.seed)
-    started = checkpoint.load(place.start).model if place.start else None
-    model = built(preset, examples, started).to(place.device).eval()
+    start = checkpoint.load(place.start) if place.start else None
+    model = built(preset, examples, start).to(place.device).eval()
     matcher = cast(TrainableMatcher, model)
     frozen = Frozen(matcher, place, preset.schedule.precision, progress)
     pairs = frozen.pairs(examples, "train")
@@ -80,12 +81,19 @@ def train(
     return folder.best
 
 
-def built(preset: Preset, examples: Sequence[Example], start: nn.Module | None = None) -> nn.Module:
+def built(
+    preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None
+) -> nn.Module:
     """The preset's model; the fields that its Config says are learned come from the examples.
 
-    With a model to start from they are that one's, as all weights are; ValueError if these do not
-    fit the preset.
+    With a checkpoint to start from they are that one's, as all weights are; ValueError if these
+    do not fit the preset.
     """
+    if start and (start.kind, start.name) != ("matchers", preset.model):
+        raise ValueError(
+            f"the preset trains matchers/{preset.model} and cannot start from "
+            f"{start.kind}/{start.name}"
+        )
     module = registry.find("matchers", preset.model)
     config = module.Config(**preset.config)
     makers: dict[str, Callable[[Sequence[Example]], Any]] = {
@@ -98,13 +106,13 @@ def built(preset: Preset, examples: Sequence[Example], start: nn.Module | None =
     if start is None:
         learned = {one: makers[one](examples) for one in wanted}
     else:
-        learned = {one: getattr(start.config, one, None) for one in wanted}
+        learned = {one: getattr(start.model.config, one) for one in wanted}
     model: nn.Module = module.Model(replace(config, **learned))
     if start is not None:
         try:
-            model.load_state_dict(start.state_dict())
+            model.load_state_dict(start.model.state_dict())
         except RuntimeError as unlike:
-            raise ValueError(f"the preset cannot start from this checkpoint: {unlike}") from unlike
+            raise ValueError(f"the preset's sizes are not the checkpoint's: {unlike}") from unlike
     return model
 
 

@@ -154,9 +154,12 @@ def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_chec
 
 def test_a_checkpoint_that_does_not_fit_the_preset_is_no_start(preset, few, cache, tmp_path):
     start = run.train(preset.with_epochs(1), few, Place(tmp_path, cache))
-    other = parsed("other", {"model": TUNED})
-    with pytest.raises(ValueError, match="cannot start from this checkpoint"):
-        run.train(other, few, Place(tmp_path, cache, start=start))
+    place = Place(tmp_path, cache, start=start)
+    with pytest.raises(ValueError, match="trains matchers/defrag and cannot start from"):
+        run.train(parsed("other", {"model": TUNED}), few, place)
+    wider = parsed("wider", {"model": {"name": preset.model, "dimension": 64}})
+    with pytest.raises(ValueError, match="sizes are not the checkpoint's"):
+        run.train(wider, few, place)
 
 
 def test_learned_proposals_do_not_go_with_a_tuned_backbone(few):
