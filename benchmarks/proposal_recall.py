@@ -1,9 +1,9 @@
 """How many things that sentences name lie in windows, EdgeBoxes and selective search.
 
 For learned boxes, `tessera evaluate` their checkpoint. EdgeBoxes (Zitnick & Dollar 2014) and
-selective search (Uijlings et al. 2013) are OpenCV's. The
-edges of EdgeBoxes are Canny's, since OpenCV ships no trained edge detector. Each method's recall
-goes into a file that `tessera report` reads.
+selective search (Uijlings et al. 2013) are OpenCV's. The edges of EdgeBoxes are Canny's, since
+OpenCV ships no trained edge detector. Each method's recall goes into a file that `tessera report`
+reads.
 
     pip install opencv-contrib-python-headless
     python benchmarks/proposal_recall.py flickr8k/ docs/measurements/

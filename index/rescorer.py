@@ -166,8 +166,8 @@ class Kernel:
 
 
 KERNELS = {
-    "sum_of_max": Kernel(False, links_of_maxima),
-    "mean_of_positive": Kernel(True, links_of_positives),
+    "sum_of_max": Kernel(positive=False, links=links_of_maxima),
+    "mean_of_positive": Kernel(positive=True, links=links_of_positives),
 }
 
 

@@ -32,8 +32,8 @@ class BagMatcher(nn.Module):
 
     The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
     training; the trained part (`encode_images`, `encode_sentences`) is differentiable. A model
-    brings its sentence side and both encoders. With `tuned` the backbone trains as well, but for
-    its batch norms' means, so `image_inputs` are computed anew at each step.
+    brings its sentence side and both encoders. With `tuned` the CNN trains as well, so that
+    `image_inputs` are computed anew at each step; batch norms keep their means.
     """
 
     score = "sum_of_max"

@@ -1,7 +1,8 @@
 """Which models there are: the folders matchers/ and captioners/ are the registry.
 
 A model is a module there that exports `Config`, a frozen dataclass of plain values, and `Model`,
-built as `Model(Config(...))`. Every model keeps one of the two contracts below.
+built as `Model(Config(...))`. Every model keeps one of the two contracts below. A matcher's Config
+may say in `learned` which of its fields training fills: words, frequencies, relations, parser.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from training.evaluation import regions, tables
 from training.evaluation.magnitudes import LEAST_COUNT, magnitudes
 from training.evaluation.measure import Boxes, embedded, measure, photos, pixels
 from training.evaluation.regions import Region
-from training.options import FEATURES, Cache, Data, Device, Images, TrueBoxes, plain_errors
+from training.options import FEATURES, Cache, Data, Device, Images, Parser, TrueBoxes, plain_errors
 from training.progress import Progress
 from training.report import slashed
 
@@ -54,13 +54,14 @@ def evaluate(
     json_file: Numbers = None,
     cache: Cache = FEATURES,
     device: Device = "cpu",
+    parser: Parser = None,
 ) -> None:
     """Measure a checkpoint on a split: retrieval and links, captions, phrases' boxes or proposals.
 
     Example: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, parser):
         loaded = checkpoint.load(file, device)
         corpus = folders.read(data, images)
         found = boxes or entities.find(data if data.is_dir() else data.parent)
@@ -129,13 +130,14 @@ def show_magnitudes(
     ] = LEAST_COUNT,
     json_file: Numbers = None,
     device: Device = "cpu",
+    parser: Parser = None,
 ) -> None:
     """Show which words and regions weigh most: mean |s| a word, the regions of the largest |v|.
 
     Example: tessera magnitudes models/pretrained/matcher.safetensors --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, parser):
         loaded = matcher(file, device)
         examples, watch = folders.read(data, images).split(split), progress.on(console)
         texts = [text for example in examples for text in example.sentences]
@@ -159,13 +161,14 @@ def show_regions(
     count: Count = 24,
     json_file: Numbers = None,
     device: Device = "cpu",
+    parser: Parser = None,
 ) -> None:
     """Show the regions of a split's photos that answer a text best.
 
     Example: tessera regions models/pretrained/matcher.safetensors "red bus" --data flickr8k/
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, parser):
         loaded = matcher(file, device)
         examples, watch = folders.read(data, images).split(split), progress.on(console)
         bag: FragmentBag = loaded.model.embed_sentences([snippet])[0]

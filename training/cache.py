@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -51,6 +51,40 @@ class Inputs(Sequence[Tensor]):
         start = self.starts[position]
         kept: Tensor = rows[start : start + self.sizes[position]]
         return kept.float() if kept.is_floating_point() else kept.long()
+
+
+class Computed(Sequence[Tensor]):
+    """One tensor (F, C) an item, computed anew whenever it is asked for: nothing is kept."""
+
+    def __init__(self, items: Sequence[Any], compute: Callable[[Sequence[Any]], list[Tensor]]):
+        self.items, self.compute = items, compute
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def at(self, positions: Sequence[int]) -> list[Tensor]:
+        """The tensors at positions, a batch at a time."""
+        return [
+            one
+            for first in range(0, len(positions), BATCH)
+            for one in self.compute([self.items[i] for i in positions[first : first + BATCH]])
+        ]
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
+        if isinstance(position, slice):
+            return self.at(range(*position.indices(len(self))))
+        return self.at([position])[0]
+
+
+def taken(inputs: Sequence[Tensor], positions: Sequence[int]) -> list[Tensor]:
+    """Some of the inputs, in a batch where they have to be computed."""
+    if isinstance(inputs, Computed):
+        return inputs.at(positions)
+    return [inputs[position] for position in positions]
 
 
 def cached(

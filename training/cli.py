@@ -13,7 +13,7 @@ from training import analysis, parts, progress, report, reproduce, run
 from training import preset as presets
 from training.data import folders, synthetic
 from training.loop import EpochRecord
-from training.options import FEATURES, Cache, Data, Device, Images, Runs, plain_errors
+from training.options import FEATURES, Cache, Data, Device, Images, Parser, Runs, plain_errors
 from training.reproduce import Training
 from training.systems import SYSTEMS
 
@@ -33,18 +33,21 @@ def train(
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
+    parser: Parser = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the preset's.")] = None,
     start: Annotated[
         Path | None, typer.Option(help="A checkpoint of the same model to begin with.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a broken-off run.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a broken-off run, by the same options.")
+    ] = False,
 ) -> None:
     """Train a matcher, anew or from another's weights.
 
     Example: tessera train scenes --data scenes/ --epochs 5
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, parser):
         best = run.train(
             presets.read(preset).with_epochs(epochs),
             folders.read(data, images),
@@ -69,13 +72,14 @@ def reproduce_rows(
     results: Annotated[Path, typer.Option(help="Run files are copied to here.")] = RESULTS,
     page: Annotated[Path, typer.Option(help="The page to write.")] = PAGE,
     device: Device = "cpu",
+    parser: Parser = None,
 ) -> None:
     """Train every row of the results page that is not trained yet, and write the page.
 
     Broken off, it goes on where it was. Example: tessera reproduce --data flickr8k/ --only dvsa
     """
     console = Console(stderr=True)
-    with plain_errors(console):
+    with plain_errors(console, parser):
         rows = [presets.read(name) for name in only or (one.preset for one in SYSTEMS)]
         corpus = folders.read(data, images)
         trainings = reproduce.plan(rows, corpus, run.Place(out, cache, device), seeds)

@@ -121,10 +121,11 @@ def train(
     trainer = Trainer(model, recipe, lessons, device)
     for epoch in range(1, recipe.schedule.epochs + 1):
         report(f"epoch {epoch:3}  loss {trainer.epoch(epoch, progress):.3f}")
-    found = measured(model.eval(), exam, device)
     facts = {"seed": seed, "data": {"name": corpus.name, "digest": corpus.digest()}}
-    facts |= {"recipe": asdict(recipe), "validation": asdict(found)}
-    checkpoint.save(file, "grounders", "two_branch", model, facts)
+    with trainer.descent.average.worn():
+        found = measured(model.eval(), exam, device)
+        facts |= {"recipe": asdict(recipe), "validation": asdict(found)}
+        checkpoint.save(file, "grounders", "two_branch", model, facts)
     return found
 
 

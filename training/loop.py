@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from models import checkpoint
 from models.scoring import SCORES
 from models.types import PaddedBags
+from training.cache import taken
 from training.data.batches import Batch, batches, steps
 from training.evaluation.retrieval import Retrieval, retrieval
 from training.evaluation.scores import score_matrix
@@ -121,8 +122,8 @@ class Trainer:
     def loss(self, batch: Batch) -> Tensor:
         """The objective of a batch."""
         with half_precision(self.device, self.schedule.precision):
-            images = numbers([self.pairs.images[one] for one in batch.images], self.device)
-            sentences = numbers([self.pairs.sentences[one] for one in batch.sentences], self.device)
+            images = numbers(taken(self.pairs.images, batch.images), self.device)
+            sentences = numbers(taken(self.pairs.sentences, batch.sentences), self.device)
             regions = self.model.encode_images(images)
             words = self.model.encode_sentences(sentences)
         # Scores are summed in full precision: a hinge or a softmax sees their differences.

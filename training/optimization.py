@@ -91,9 +91,9 @@ def optimizer_of(model: nn.Module, options: Optimizer) -> TorchOptimizer:
     return OPTIMIZERS[options.name](given)
 
 
-def forget(of: TorchOptimizer) -> None:
+def forget(optimizer: TorchOptimizer) -> None:
     """Start adagrad's sums of squared gradients anew."""
-    for state in of.state.values():
+    for state in optimizer.state.values():
         state["sum"].zero_()
 
 
@@ -111,9 +111,9 @@ def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
 
 
-def scheduler(of: TorchOptimizer, total: int, warmup: float) -> LambdaLR:
+def scheduler(optimizer: TorchOptimizer, total: int, warmup: float) -> LambdaLR:
     """Linear warm-up over a share of total steps, then cosine."""
-    return LambdaLR(of, partial(warm_up_then_cosine, total=total, warmup=warmup))
+    return LambdaLR(optimizer, partial(warm_up_then_cosine, total=total, warmup=warmup))
 
 
 class Average:

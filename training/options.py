@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from models import parsing
+
 FEATURES = Path(".tessera/features")
 
 Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
@@ -17,15 +19,24 @@ Images = Annotated[Path | None, typer.Option(help="Where the photos are, if not 
 Runs = Annotated[Path, typer.Option(help="Runs are kept in here.")]
 Cache = Annotated[Path, typer.Option(help="Frozen features are kept in here.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, …")]
+Parser = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TESSERA_PARSER",
+        help="The spaCy pipeline of trees: a folder, or an installed package. [default: ours]",
+    ),
+]
 TrueBoxes = Annotated[
     Path | None, typer.Option(help="True boxes; entities.json.gz beside the data is found.")
 ]
 
 
 @contextmanager
-def plain_errors(console: Console) -> Iterator[None]:
-    """Tell the caller's mistakes in a sentence, without a traceback."""
+def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
+    """Parse as the caller wants, and tell mistakes in a sentence, without a traceback."""
     try:
+        if parser:
+            parsing.choose(parser)
         yield
     except (ValueError, LookupError, ArithmeticError) as mistake:
         console.print(f"error: {mistake}", style="red", markup=False)

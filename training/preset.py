@@ -22,7 +22,7 @@ class Preset:
 
     name: str
     model: str
-    config: dict[str, Any]  # the model's options, without its words: train gives those
+    config: dict[str, Any]  # the model's options, without those that it learns
     objectives: tuple[Term, ...]  # the loss is their weighted sum
     optimizer: Optimizer
     schedule: Schedule

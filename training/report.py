@@ -78,6 +78,8 @@ def best_epochs(stored: Iterable[Mapping[str, Any]]) -> dict[str, Runs]:
         if not run.get("epochs"):
             continue
         data, preset, seed = run["data"]["name"], run["preset"]["name"], run["seed"]
+        if start := run.get("start"):
+            preset = f"{preset} from {start}"  # it had more training than the preset says
         if seed in found[data][preset]:
             raise ValueError(f"two files hold {preset} on {data} with seed {seed}: delete one")
         found[data][preset][seed] = max(run["epochs"], key=lambda epoch: epoch["recall_sum"])
@@ -164,7 +166,7 @@ def localised(found: Mapping[str, Any]) -> str:
 
 
 def proposals_row(one: Mapping[str, Any]) -> str:
-    """What `tessera evaluate` measured of one proposer's checkpoint."""
+    """What `tessera evaluate` or benchmarks/proposal_recall.py measured of one way to propose."""
     return line([f"{one['name']} {one['checkpoint']}", f"{one['data']} {one['split']}",
                  slashed(one["recalls"].values())])  # fmt: skip
 

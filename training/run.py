@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from models import checkpoint, registry
 from models.checkpoint import Checkpoint
 from models.parsing import parser_key
-from training.cache import cached, digest, file_digest
+from training.cache import Computed, cached, digest, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.vocabulary import frequencies, relations, vocabulary
 from training.evaluation.measure import pixels
@@ -55,11 +55,11 @@ def train(
     """
     examples = [example for split in preset.splits for example in corpus.split(split)]
     validated = corpus.split("val")
-    folder = RunFolder.of(preset, corpus, place)
-    folder.claim(resume)
-    torch.manual_seed(place.seed)
     start = checkpoint.load(place.start) if place.start else None
+    folder = RunFolder.of(preset, corpus, place)
+    torch.manual_seed(place.seed)
     model = built(preset, examples, start).to(place.device).eval()
+    folder.claim(resume)
     matcher = cast(TrainableMatcher, model)
     frozen = Frozen(matcher, place, preset.schedule.precision, progress)
     pairs = frozen.pairs(examples, "train")
@@ -89,31 +89,51 @@ def built(
     With a checkpoint to start from they are that one's, as all weights are; ValueError if these
     do not fit the preset.
     """
-    if start and (start.kind, start.name) != ("matchers", preset.model):
-        raise ValueError(
-            f"the preset trains matchers/{preset.model} and cannot start from "
-            f"{start.kind}/{start.name}"
-        )
     module = registry.find("matchers", preset.model)
-    config = module.Config(**preset.config)
+    given = preset.config | (inherited(preset, start) if start else {})
+    config = module.Config(**given)
     makers: dict[str, Callable[[Sequence[Example]], Any]] = {
         "words": vocabulary,
         "frequencies": frequencies,
         "relations": relations,
         "parser": lambda _: parser_key(),
     }
-    wanted = set(getattr(config, "learned", ())) - preset.config.keys()
-    if start is None:
-        learned = {one: makers[one](examples) for one in wanted}
-    else:
-        learned = {one: getattr(start.model.config, one) for one in wanted}
-    model: nn.Module = module.Model(replace(config, **learned))
-    if start is not None:
-        try:
-            model.load_state_dict(start.model.state_dict())
-        except RuntimeError as unlike:
-            raise ValueError(f"the preset's sizes are not the checkpoint's: {unlike}") from unlike
+    wanted = set(getattr(config, "learned", ())) - given.keys()
+    model: nn.Module = module.Model(
+        replace(config, **{one: makers[one](examples) for one in wanted})
+    )
+    if start:
+        begin(model, start.model)
     return model
+
+
+def inherited(preset: Preset, start: Checkpoint) -> dict[str, Any]:
+    """What a checkpoint's Config learned and the preset does not name; ValueError for another's."""
+    if (start.kind, start.name) != ("matchers", preset.model):
+        raise ValueError(
+            f"the preset trains matchers/{preset.model} and cannot start from "
+            f"{start.kind}/{start.name}"
+        )
+    config = start.model.config
+    known = {one: getattr(config, one) for one in getattr(config, "learned", ())}
+    return {one: it for one, it in known.items() if it and one not in preset.config}
+
+
+def begin(model: nn.Module, start: nn.Module) -> None:
+    """Give a model another's weights; ValueError where these mean something else."""
+    one, other = cast(TrainableMatcher, model), cast(TrainableMatcher, start)
+    for what in ("image_key", "sentence_key"):
+        wanted, found = getattr(one, what)(), getattr(other, what)()
+        if wanted != found:
+            raise ValueError(f"the preset sees {wanted}, the checkpoint to start from {found}")
+    if other.tuned and not one.tuned:
+        raise ValueError(
+            "the checkpoint to start from has a CNN of its own: set tuned = true in [model]"
+        )
+    try:
+        model.load_state_dict(start.state_dict())
+    except RuntimeError as unlike:
+        raise ValueError(f"the checkpoint's weights do not fit the preset: {unlike}") from unlike
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +150,7 @@ class Frozen:
         texts = [sentence for example in examples for sentence in example.sentences]
         paths = [example.image for example in examples]
         images: Sequence[Tensor] = (
-            Seen(self.matcher, paths)
+            Computed(paths, self.images_now)
             if self.matcher.tuned
             else cached(
                 self.place.cache / "images",
@@ -153,6 +173,10 @@ class Frozen:
         )
         return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
 
+    def images_now(self, paths: Sequence[Path]) -> list[Tensor]:
+        """What a CNN that is learned itself makes of photos."""
+        return self.matcher.image_inputs([pixels(path) for path in paths])
+
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos."""
         photos = [pixels(path) for path in paths]
@@ -162,25 +186,6 @@ class Frozen:
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
         """The frozen part of sentences, always in full precision: it is cheap."""
         return self.matcher.sentence_inputs(texts)
-
-
-class Seen(Sequence[Tensor]):
-    """What a backbone in training makes of photos, computed whenever it is asked for."""
-
-    def __init__(self, matcher: TrainableMatcher, paths: Sequence[Path]) -> None:
-        self.matcher, self.paths = matcher, paths
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    @overload
-    def __getitem__(self, position: int) -> Tensor: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Tensor]: ...
-    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
-        if isinstance(position, int):
-            return self.matcher.image_inputs([pixels(self.paths[position])])[0]
-        return [self[one] for one in range(*position.indices(len(self)))]
 
 
 def facts_of(preset: Preset, corpus: Corpus, place: Place) -> dict[str, Any]:
@@ -238,7 +243,8 @@ class RunFolder:
         if not self.resumable:
             raise LookupError(f"{self.path} holds no run with a finished epoch to resume")
         if changed := self.changed:
-            raise ValueError(f"{self.path} was made with another {', '.join(changed)}: start anew")
+            again = "give the same --start" if changed == ["start"] else "start anew"
+            raise ValueError(f"{self.path} was made with another {', '.join(changed)}: {again}")
 
     def tell(self, trainer: Trainer, name: str) -> None:
         """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json."""

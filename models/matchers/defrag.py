@@ -25,8 +25,8 @@ class Config:
     """What the fragments of a sentence are, and whether the whole frame is a photo's only one.
 
     Lite0 features of windows stand for the paper's R-CNN detections, MiniLM's vectors of single
-    words for those of Huang et al., both fixed. `relations` are train's, those above 1 %, and
-    `parser` is the key of the one that found them.
+    words for those of Huang et al., both fixed; `tuned` trains the CNN as well. `relations` are
+    train's, those above 1 %, and `parser` is the key of the one that found them.
     """
 
     fragments: str = "dependencies"

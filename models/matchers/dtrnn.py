@@ -39,9 +39,9 @@ class Config:
     composition: "relation" is SDT-RNN, "position" DT-RNN, "constituency" CT-RNN, "sequence" the
     recurrent network, "average" the bag of words. `relations` are train's frequent ones, the
     others share a matrix, as do positions past `reach` on either side. `parser` is the key of the
-    one that drew the trees. `unit` gives v and y
-    length one: the paper does not, and then long y answer every photo. `euclidean` scores by
-    −‖v − y‖² (section 6.4) and not by vᵀy. `components`: numbers a frame is reduced to before W_I.
+    one that drew the trees. `unit` gives v and y length one: the paper does not, and then long y
+    answer every photo. `euclidean` scores by −‖v − y‖² (section 6.4) and not by vᵀy.
+    `components`: numbers a frame is reduced to before W_I.
     """
 
     composition: str = "relation"

@@ -22,8 +22,8 @@ class Config:
     """Sizes; `edges` takes dependency relations for fragments, the paper's "DepTree edges".
 
     Lite0 features of windows stand for the paper's R-CNN detections, MiniLM's vectors of single
-    words for its word2vec, both fixed. `relations` are train's frequent ones, and `parser` the key
-    of the one that found them.
+    words for its word2vec, both fixed; `tuned` trains the CNN as well. `relations` are train's
+    frequent ones, and `parser` the key of the one that found them.
     """
 
     edges: bool = False

@@ -34,6 +34,7 @@ class Config:
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
     do not claim what "dog" and "snow" earn. `proposals` names the boxes, see
     models.proposals; their order is their likelihood, and `prior` is how much that counts.
+    `tuned` trains the CNN as well.
     """
 
     frequencies: tuple[tuple[str, float], ...] = ()

@@ -244,7 +244,5 @@ def test_the_parser_that_ships_is_small():
 def test_what_learned_from_another_parser_s_trees_is_refused():
     require(parser_key())
     require("")  # learned from no trees, or before parsers were recorded
-    with pytest.raises(
-        ValueError, match="name the pipeline that it learned from in TESSERA_PARSER"
-    ):
+    with pytest.raises(ValueError, match="choose the pipeline that it learned from"):
         require("0123456789abcdef")

@@ -124,6 +124,6 @@ def test_earlier_epochs_tell_how_long_the_rest_takes(short, corpus, place, tmp_p
     assert estimate(trainings, {}) == reproduce.Estimate(0, ("cells",))
 
 
-def test_each_preset_that_ships_has_one_row_but_for_the_try():
+def test_each_preset_has_one_row_but_for_the_try_and_what_starts_from_another():
     presets = [system.preset for system in SYSTEMS]
-    assert sorted([*presets, "scenes"]) == names()
+    assert sorted([*presets, "defrag-tuned", "scenes"]) == names()

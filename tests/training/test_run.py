@@ -145,7 +145,7 @@ def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_chec
     moved = {name for name in before if not torch.equal(before[name], after[name])}
     assert "regions.project.weight" in moved
     assert any(name.startswith("sight.backbone") for name in moved)
-    assert not any("running_mean" in name or "standardize" in name for name in moved)
+    assert not any("standardize" in name for name in moved)
     told = json.loads((best.parent / "run.json").read_text())
     assert told["start"] == checkpoint.fingerprint(start)
     with pytest.raises(ValueError, match="made with another start"):
@@ -158,8 +158,29 @@ def test_a_checkpoint_that_does_not_fit_the_preset_is_no_start(preset, few, cach
     with pytest.raises(ValueError, match="trains matchers/defrag and cannot start from"):
         run.train(parsed("other", {"model": TUNED}), few, place)
     wider = parsed("wider", {"model": {"name": preset.model, "dimension": 64}})
-    with pytest.raises(ValueError, match="sizes are not the checkpoint's"):
+    with pytest.raises(ValueError, match="do not fit the preset"):
         run.train(wider, few, place)
+
+
+def test_a_start_that_saw_other_regions_or_fragments_or_by_another_cnn_is_refused(
+    few, cache, tmp_path
+):
+    train = few.split("train")
+    tables = {"objective": [{"name": "ranking", "margin": 0.1}], "schedule": {"epochs": 1}}
+    start = run.train(parsed("one", {"model": TUNED, **tables}), few, Place(tmp_path, cache))
+    loaded = checkpoint.load(start)
+    for other in ({"sizes": [64]}, {"full_frame": True}, {"fragments": "dependencies"}):
+        with pytest.raises(ValueError, match="the checkpoint to start from"):
+            built(parsed("other", {"model": TUNED | other}), train, loaded)
+    loaded.model.tuned = True
+    with pytest.raises(ValueError, match="set tuned = true"):
+        built(parsed("other", {"model": TUNED}), train, loaded)
+
+
+def test_a_missing_start_leaves_no_folder(preset, few, cache, tmp_path):
+    with pytest.raises(LookupError, match="no checkpoint at"):
+        run.train(preset, few, Place(tmp_path / "runs", cache, start=tmp_path / "none.safetensors"))
+    assert not (tmp_path / "runs").exists()
 
 
 def test_learned_proposals_do_not_go_with_a_tuned_backbone(few):
