@@ -32,7 +32,7 @@ CLAIMS_HEAD = ("claim", "paper", "presets", "seeds", "sum", "R@1 image → text"
 CHECKPOINTS_SAY = "Measured from the photos on, by the path that a service takes."
 CHECKPOINTS_HEAD = ("checkpoint", "data", "image → text", "text → image", "median ranks")
 GROUNDING_SAY = (
-    "Phrases of Flickr30K Entities. Matching learned from sentences alone; proposals know boxes. "
+    "Phrases of Flickr30K Entities. Matchers learned from sentences alone; proposals know boxes. "
     "Localised: a box among the best 1 / 5 / 10 has IoU ≥ 0.5, in brackets the most that the boxes "
     "on offer allow. Pointed: the best one's centre is inside. mAP: mean average precision."
 )
