@@ -193,7 +193,11 @@ def models() -> None:
     for kind in registry.KINDS:
         for name in registry.names(kind):
             table.add_row(kind, name, "", "")
-    chosen = [path for path in (settings.matcher, settings.captioner) if path and path.is_file()]
+    chosen = [
+        path
+        for path in (settings.matcher, settings.captioner, settings.grounder)
+        if path and path.is_file()
+    ]
     for path in sorted({*PRETRAINED.glob("*.safetensors"), *chosen}):
         with _plain_errors():
             loaded = checkpoint.load(path)

@@ -1,7 +1,8 @@
-"""How the matcher, the captioner, the catalog and the index answer together; knows no HTTP."""
+"""How the models, the catalog and the index answer together; knows no HTTP."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -19,7 +20,7 @@ from index.search import Index, SearchHit
 from models import alignment, checkpoint, images
 from models.checkpoint import Checkpoint
 from models.images import Photo
-from models.registry import Caption, Captioner, Matcher
+from models.registry import Caption, Captioner, Grounder, Matcher
 from models.types import Box, FragmentBag, Link, Span
 
 DEFAULT_COLLECTION = "default"
@@ -27,6 +28,10 @@ DEFAULT_COLLECTION = "default"
 
 class NoCaptioner(RuntimeError):
     """No captioner is loaded."""
+
+
+class NoGrounder(RuntimeError):
+    """No grounder is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +70,31 @@ class Alignment:
         return sum(link.similarity for link in self.links)
 
 
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """A phrase of a text, and the boxes that it means most likely, best first."""
+
+    span: Span
+    boxes: tuple[tuple[Box, float], ...]  # with their similarities
+
+
 class Engine:
     """Everything Tessera does, for many threads at once."""
 
     def __init__(
-        self, matcher: Checkpoint, captioner: Checkpoint | None, catalog: Catalog, folder: Path
+        self,
+        matcher: Checkpoint,
+        captioner: Checkpoint | None,
+        catalog: Catalog,
+        folder: Path,
+        grounder: Checkpoint | None = None,
     ) -> None:
         self.matcher_checkpoint = matcher
         self.captioner_checkpoint = captioner
         self.matcher: Matcher = matcher.model
         self.captioner: Captioner | None = captioner.model if captioner else None
+        self.grounder_checkpoint = grounder
+        self.grounder: Grounder | None = grounder.model if grounder else None
         self.catalog = catalog
         self._folder = folder
         self._indexes: dict[str, Index] = {}
@@ -82,15 +102,25 @@ class Engine:
 
     @classmethod
     def load(
-        cls, *, matcher: Path, captioner: Path | None, data: Path, device: str = "cpu"
+        cls,
+        *,
+        matcher: Path,
+        captioner: Path | None,
+        data: Path,
+        device: str = "cpu",
+        grounder: Path | None = None,
     ) -> Engine:
-        """Load checkpoints and open the catalog of a data folder; an absent captioner is none."""
-        described = captioner if captioner and captioner.is_file() else None
+        """Load checkpoints, and open a data folder's catalog; only the matcher must be there."""
+
+        def there(path: Path | None) -> Checkpoint | None:
+            return checkpoint.load(path, device) if path and path.is_file() else None
+
         return cls(
             checkpoint.load(matcher, device),
-            checkpoint.load(described, device) if described else None,
+            there(captioner),
             Catalog.in_folder(data),
             data,
+            there(grounder),
         )
 
     def sentence(self, text: str) -> FragmentBag:
@@ -171,6 +201,26 @@ class Engine:
         if self.captioner is None:
             raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
         return self.captioner.describe([photo.pixels], beam=beam, count=count)[0]
+
+    def ground(
+        self, photo: Photo, text: str, phrases: Sequence[str], *, count: int
+    ) -> list[Grounded]:
+        """The `count` boxes of a photo that each phrase of a text means most likely.
+
+        ValueError for a phrase that is not in the text, NoGrounder where none is loaded.
+        """
+        if self.grounder is None:
+            raise NoGrounder("no grounder is loaded; set TESSERA_GROUNDER to a checkpoint")
+        spans = [_found(text, phrase) for phrase in phrases]
+        boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
+        best = similarities.topk(min(count, len(boxes)))
+        return [
+            Grounded(
+                span,
+                tuple((Box(*boxes[at].tolist()), one.item()) for one, at in zip(*own, strict=True)),
+            )
+            for span, *own in zip(spans, best.values, best.indices, strict=True)
+        ]
 
     def put(self, collection: str, drafts: Sequence[Draft]) -> None:
         """Embed and store items together, all or none: on disk when this returns.
@@ -253,6 +303,14 @@ def _draft(entry: Entry) -> Draft:
         entry.source,
         entry.stamp,
     )
+
+
+def _found(text: str, phrase: str) -> Span:
+    """Where a phrase first stands in a text, whatever its case."""
+    found = re.search(re.escape(phrase), text, re.IGNORECASE)
+    if not found or not phrase:
+        raise ValueError(f"phrases: {phrase!r} is not in the text {text!r}; copy it from there")
+    return Span(found.start(), found.end())
 
 
 def _moved(span: Span, by: int) -> Span:

@@ -118,7 +118,7 @@ class Piece:
 
 
 def lay_out(
-    size: tuple[int, int], sentence: str, links: Sequence[DrawnLink], score: float
+    size: tuple[int, int], sentence: str, links: Sequence[DrawnLink], score: float | None
 ) -> Layout:
     """The picture of a photo, its (width, height) given, and of what a sentence found in it."""
     zoom = min(LARGEST_PHOTO[0] / size[0], LARGEST_PHOTO[1] / size[1], LARGEST_ZOOM)
@@ -135,7 +135,11 @@ def lay_out(
     }
     pieces = _pieces(sentence, inline, after, colours)
     written, bottom = _write(pieces, photo.bottom + MARGIN, width)
-    total = f"score {score:z.2f}, the sum of the bars"
+    total = (
+        "each bar: how well its box fits the phrase"
+        if score is None
+        else f"score {score:z.2f}, the sum of the bars"
+    )
     shapes = (
         *_boxes(photo, phrases, colours),
         *written,

@@ -26,6 +26,7 @@ from app.routes import bulk, explain, items, page, search, system
 from app.schemas import (
     AlignRequest,
     CaptionRequest,
+    GroundRequest,
     ImageSearch,
     ImportLine,
     ImportStatus,
@@ -36,7 +37,16 @@ from app.settings import Settings
 from app.uploads import SCHEMA
 from models import parsing
 
-BODIES = (ImageSearch, TextSearch, AlignRequest, CaptionRequest, ItemBody, ImportLine, ImportStatus)
+BODIES = (
+    ImageSearch,
+    TextSearch,
+    AlignRequest,
+    GroundRequest,
+    CaptionRequest,
+    ItemBody,
+    ImportLine,
+    ImportStatus,
+)
 SPARE_THREADS = 8  # for requests that do not compute
 SECURITY = {
     "Content-Security-Policy": (
@@ -146,6 +156,7 @@ def load_engine(settings: Settings) -> Engine:
     return Engine.load(
         matcher=settings.matcher,
         captioner=settings.captioner,
+        grounder=settings.grounder,
         data=settings.data,
         device=settings.device,
     )

@@ -16,7 +16,9 @@ from app.lettering import PAPER, font_of, printable, text_width
 __all__ = ["DrawnLink", "draw_png", "draw_svg"]
 
 
-def draw_png(pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float) -> bytes:
+def draw_png(
+    pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float | None
+) -> bytes:
     """The alignment of one photo, uint8 RGB (3, height, width), and one sentence as a PNG file."""
     photo = _photo(pixels)
     layout = lay_out(photo.size, printable(sentence), links, score)
@@ -30,7 +32,7 @@ def draw_png(pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: f
     return _file(canvas, "PNG")
 
 
-def draw_svg(pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float) -> str:
+def draw_svg(pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float | None) -> str:
     """The same picture as one SVG file that refers to nothing outside itself."""
     photo = _photo(pixels)
     layout = lay_out(photo.size, printable(sentence), links, score)

@@ -71,6 +71,17 @@ class AlignRequest(Body):
     beta: float = Field(BETA, ge=0, description="How strongly neighbouring words share a region.")
 
 
+class GroundRequest(Body):
+    """Find what phrases of a text mean in a photo, stored or uploaded."""
+
+    text: str
+    id: str | None = None
+    phrases: Annotated[list[str], Field(min_length=1, max_length=50)] | None = Field(
+        None, description="Parts of the text, in its words; the whole text if there are none."
+    )
+    count: int = Field(1, ge=1, le=20, description="Boxes to give for each phrase.")
+
+
 class CaptionRequest(Body):
     """Describe a photo, stored or uploaded."""
 
@@ -203,6 +214,32 @@ class AlignmentOut(BaseModel):
     notes: list[str] = []
 
 
+class BoxOut(BaseModel):
+    """A part of a photo, and how well it fits a phrase: larger is better, in one photo."""
+
+    box: tuple[float, float, float, float]
+    similarity: float
+
+
+class GroundedOut(BaseModel):
+    """A phrase and what it means, the likeliest box first."""
+
+    text: str
+    span: tuple[int, int]
+    boxes: list[BoxOut]
+
+
+class GroundingOut(BaseModel):
+    """Where in a photo the phrases of a text are."""
+
+    text: str
+    image: str | None
+    width: int
+    height: int
+    phrases: list[GroundedOut]
+    notes: list[str] = []
+
+
 class CaptionOut(BaseModel):
     """A sentence and its log-probability (natural logarithm, summed over words)."""
 
@@ -286,4 +323,5 @@ class ModelsOut(BaseModel):
 
     matcher: MatcherOut
     captioner: ModelOut | None
+    grounder: ModelOut | None
     limits: Limits

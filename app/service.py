@@ -10,11 +10,14 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from app.engine import DEFAULT_COLLECTION, Alignment, Engine
+from app.engine import DEFAULT_COLLECTION, Alignment, Engine, Grounded
 from app.schemas import (
     AlignmentOut,
+    BoxOut,
     Corners,
     FragmentOut,
+    GroundedOut,
+    GroundingOut,
     ImageHit,
     ImageHits,
     ItemOut,
@@ -149,6 +152,35 @@ def alignment(
                 similarity=phrase.similarity,
             )
             for phrase in found.phrases
+        ],
+        notes=list(notes),
+    )
+
+
+def grounding(
+    text: str,
+    found: Sequence[Grounded],
+    *,
+    image: str | None,
+    size: tuple[int, int],
+    notes: Sequence[str],
+) -> GroundingOut:
+    """What phrases mean as JSON; `size` is width and height."""
+    return GroundingOut(
+        text=text,
+        image=image,
+        width=size[0],
+        height=size[1],
+        phrases=[
+            GroundedOut(
+                text=text[one.span.start : one.span.end],
+                span=(one.span.start, one.span.end),
+                boxes=[
+                    BoxOut(box=corners(box) or (0, 0, 1, 1), similarity=similarity)
+                    for box, similarity in one.boxes
+                ],
+            )
+            for one in found
         ],
         notes=list(notes),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_MATCHER
+from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
 from models.images import MOST_BYTES, MOST_PIXELS
 
 
@@ -21,6 +21,10 @@ class Settings(BaseSettings):
     captioner: Path | None = Field(
         default=DEFAULT_CAPTIONER,
         description="Checkpoint that writes captions; none if the file is absent.",
+    )
+    grounder: Path | None = Field(
+        default=DEFAULT_GROUNDER,
+        description="Checkpoint that finds phrases in photos; none if the file is absent.",
     )
     parser: str | None = Field(
         default=None,

@@ -18,6 +18,7 @@ from models import registry
 PRETRAINED = Path(__file__).parent / "pretrained"
 DEFAULT_MATCHER = PRETRAINED / "matcher.safetensors"
 DEFAULT_CAPTIONER = PRETRAINED / "captioner.safetensors"
+DEFAULT_GROUNDER = PRETRAINED / "grounder.safetensors"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Which models there are: the folders matchers/ and captioners/ are the registry.
 
 A model is a module there that exports `Config`, a frozen dataclass of plain values, and `Model`,
-built as `Model(Config(...))`. Every model keeps one of the two contracts below. A matcher's Config
+built as `Model(Config(...))`. Every model keeps one of the contracts below. A matcher's Config
 may say in `learned` which of its fields training fills: words, frequencies, relations, parser.
 """
 
@@ -16,7 +16,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from models.types import FragmentBag
+from models.types import FragmentBag, Span
 
 KINDS = ("matchers", "captioners", "proposers", "grounders")
 
@@ -52,8 +52,19 @@ class Captioner(Protocol):
         ...
 
 
+class Grounder(Protocol):
+    """Finds what phrases mean in a photo. Safe to call from several threads."""
+
+    def locate(self, image: Tensor, text: str, spans: Sequence[Span]) -> tuple[Tensor, Tensor]:
+        """Boxes (R, 4) of a uint8 RGB photo (3, height, width), and each span's similarity to each.
+
+        The similarities are (P, R). ValueError for a span without words.
+        """
+        ...
+
+
 def names(kind: str) -> list[str]:
-    """The models of a kind ("matchers" or "captioners"), in alphabetical order."""
+    """The models of a kind, one of KINDS, in alphabetical order."""
     if kind not in KINDS:
         raise LookupError(f"no kind of model {kind!r}; there are: {', '.join(KINDS)}")
     package = importlib.import_module(f"models.{kind}")

@@ -25,7 +25,7 @@ from models.checkpoint import Checkpoint
 from models.matchers import dvsa
 from models.parsing import parse
 from models.registry import Caption
-from models.types import Box, FragmentBag
+from models.types import Box, FragmentBag, Span
 
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
@@ -80,6 +80,16 @@ class OneSentence:
         return [[Caption(one, -float(rank)) for rank in range(count)] for one in said]
 
 
+class Sides:
+    """A grounder that means the left half by "left", the right one by any other phrase."""
+
+    def locate(self, image: Tensor, text: str, spans: Sequence[Span]) -> tuple[Tensor, Tensor]:
+        parse(text)
+        left = torch.tensor([text[s.start : s.end].lower() == "left" for s in spans])
+        boxes = torch.tensor([[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]])
+        return boxes, torch.stack([left.float(), 1 - left.float()], dim=1)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> None:
     """Small tensors spend their time waking threads: one is many times as fast as two."""
@@ -90,8 +100,9 @@ def one_thread() -> None:
 def engine(tmp_path: Path) -> Iterator[Engine]:
     matcher = Checkpoint("matchers", "colours", Colours(), "c0104a5000000000", {})
     captioner = Checkpoint("captioners", "sizes", OneSentence(), "517e500000000000", {})
+    grounder = Checkpoint("grounders", "sides", Sides(), "51de500000000000", {})
     catalog = Catalog.in_folder(tmp_path)
-    yield Engine(matcher, captioner, catalog, tmp_path)
+    yield Engine(matcher, captioner, catalog, tmp_path, grounder)
     catalog.close()
 
 

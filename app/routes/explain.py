@@ -1,7 +1,8 @@
-"""Why a photo answers a sentence, and what a photo shows: /align and /caption."""
+"""Why a photo answers a sentence, and what a photo shows: /align, /ground and /caption."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
@@ -12,7 +13,15 @@ from app.engine import Alignment, Engine
 from app.errors import NotAcceptable
 from app.pictures import DrawnLink, draw_png, draw_svg
 from app.routes.dependencies import EngineDep, GateDep
-from app.schemas import AlignmentOut, AlignRequest, CaptionOut, CaptionRequest, CaptionsOut
+from app.schemas import (
+    AlignmentOut,
+    AlignRequest,
+    CaptionOut,
+    CaptionRequest,
+    CaptionsOut,
+    GroundingOut,
+    GroundRequest,
+)
 from app.uploads import Upload, body_of, reads
 from models import images
 from models.images import Photo
@@ -52,6 +61,36 @@ def align(
     )
 
 
+@router.post(
+    "/ground", response_model=GroundingOut, responses=PICTURES, openapi_extra=body_of(GroundRequest)
+)
+def ground(
+    upload: Annotated[Upload[GroundRequest], Depends(reads(GroundRequest))],
+    request: Request,
+    engine: EngineDep,
+    gate: GateDep,
+) -> GroundingOut | Response:
+    """Find what phrases mean; `Accept` chooses JSON, image/png or image/svg+xml."""
+    kind = acceptable(request.headers.get("accept", "*/*"), (JSON, PNG, SVG))
+    asked = upload.fields
+    with gate:
+        photo, _ = _photo(engine, upload)
+        found = engine.ground(photo, asked.text, asked.phrases or [asked.text], count=asked.count)
+        if kind != JSON:
+            drawn = [
+                DrawnLink(one.span, asked.text[one.span.start : one.span.end], *one.boxes[0])
+                for one in found
+            ]
+            return picture(photo, asked.text, drawn, None, kind)
+    return service.grounding(
+        asked.text,
+        found,
+        image=None if asked.id is None else service.photo_address(asked.collection, asked.id),
+        size=(photo.pixels.shape[2], photo.pixels.shape[1]),
+        notes=photo.notes,
+    )
+
+
 @router.post("/caption", openapi_extra=body_of(CaptionRequest))
 def caption(
     upload: Annotated[Upload[CaptionRequest], Depends(reads(CaptionRequest))],
@@ -80,9 +119,16 @@ def draw(photo: Photo, text: str, found: Alignment, kind: str) -> Response:
         assert isinstance(box, Box)
         label = found.sentence.labels[link.fragment]
         drawn.append(DrawnLink(span, label, box, link.similarity))
+    return picture(photo, text, drawn, found.score, kind)
+
+
+def picture(
+    photo: Photo, text: str, drawn: Sequence[DrawnLink], score: float | None, kind: str
+) -> Response:
+    """Words and their boxes as a picture."""
     if kind == PNG:
-        return Response(draw_png(photo.pixels, text, drawn, found.score), media_type=PNG)
-    return Response(draw_svg(photo.pixels, text, drawn, found.score), media_type=SVG)
+        return Response(draw_png(photo.pixels, text, drawn, score), media_type=PNG)
+    return Response(draw_svg(photo.pixels, text, drawn, score), media_type=SVG)
 
 
 def acceptable(accept: str, offered: tuple[str, ...]) -> str:
@@ -106,7 +152,7 @@ def _quality(choice: str) -> tuple[float, int, str]:
 
 
 def _photo(
-    engine: Engine, upload: Upload[AlignRequest] | Upload[CaptionRequest]
+    engine: Engine, upload: Upload[AlignRequest] | Upload[CaptionRequest] | Upload[GroundRequest]
 ) -> tuple[Photo, FragmentBag | None]:
     """The photo that a request uploaded, or the stored one that it named, with its bag."""
     asked, photo = upload.fields, upload.photo()

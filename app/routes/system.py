@@ -14,6 +14,7 @@ from app.schemas import (
     ModelOut,
     ModelsOut,
 )
+from models.checkpoint import Checkpoint
 
 router = APIRouter(tags=["system"])
 
@@ -60,7 +61,7 @@ def collections(engine: EngineDep) -> CollectionsOut:
 @router.get("/model")
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     """What is loaded, and how much may be uploaded."""
-    matcher, captioner = engine.matcher_checkpoint, engine.captioner_checkpoint
+    matcher = engine.matcher_checkpoint
     return ModelsOut(
         matcher=MatcherOut(
             name=matcher.name,
@@ -68,8 +69,12 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
             dimension=engine.matcher.dimension,
             score=engine.matcher.score,
         ),
-        captioner=ModelOut(name=captioner.name, fingerprint=captioner.fingerprint)
-        if captioner
-        else None,
+        captioner=told(engine.captioner_checkpoint),
+        grounder=told(engine.grounder_checkpoint),
         limits=Limits.model_validate(settings, from_attributes=True),
     )
+
+
+def told(loaded: Checkpoint | None) -> ModelOut | None:
+    """A loaded model's name and fingerprint."""
+    return ModelOut(name=loaded.name, fingerprint=loaded.fingerprint) if loaded else None

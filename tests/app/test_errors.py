@@ -174,6 +174,12 @@ def test_missing_captioner_is_unavailable(client: TestClient, engine: Engine, pn
     check(client.post("/caption", files={"image": png("red")}), 503, "no captioner is loaded")
 
 
+def test_missing_grounder_is_unavailable(client: TestClient, engine: Engine, png: Png) -> None:
+    engine.grounder = None
+    answer = client.post("/ground", files={"image": png("red")}, data={"text": "red"})
+    check(answer, 503, "no grounder is loaded")
+
+
 def test_our_own_failure_tells_nothing_of_what_broke(
     client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,53 @@ def test_alignment_can_be_had_as_a_picture(
     assert refused.status_code == 406
 
 
+def test_phrases_get_their_likeliest_boxes_in_stored_and_uploaded_photos(
+    client: TestClient, png: Png
+) -> None:
+    photo = {"image": png("red", "blue")}
+    client.put("/items/x", files=photo)
+    asked = {"text": "Left and right", "phrases": ["left", "right"], "count": 2}
+    stored = client.post("/ground", json=asked | {"id": "x"}).json()
+    assert (stored["image"], stored["width"], stored["height"]) == ("/items/x/image", 40, 30)
+    left, right = [0, 0, 0.5, 1], [0.5, 0, 1, 1]
+    assert [(one["text"], one["span"]) for one in stored["phrases"]] == [
+        ("Left", [0, 4]),
+        ("right", [9, 14]),
+    ]
+    assert [[one["box"] for one in own["boxes"]] for own in stored["phrases"]] == [
+        [left, right],
+        [right, left],
+    ]
+    form = {"text": "Left and right", "phrases": '["left", "right"]', "count": "2"}
+    uploaded = client.post("/ground", files=photo, data=form).json()
+    assert uploaded == stored | {"image": None}
+    whole = client.post("/ground", json={"id": "x", "text": "left"}).json()
+    assert [one["box"] for one in whole["phrases"][0]["boxes"]] == [left]
+
+
+def test_a_phrase_must_be_in_the_text(client: TestClient, png: Png) -> None:
+    for phrases in ('["a dog"]', '[""]'):
+        form = {"text": "a cat", "phrases": phrases}
+        answer = client.post("/ground", files={"image": png("red")}, data=form)
+        assert answer.status_code == 422
+        assert "is not in the text 'a cat'; copy it from there" in answer.json()["detail"]
+    answer = client.post("/ground", data={"text": "a cat"}, files={})
+    assert answer.status_code in (415, 422)
+
+
+@pytest.mark.parametrize(("kind", "start"), [("image/png", b"\x89PNG"), ("image/svg+xml", b"<svg")])
+def test_grounding_can_be_had_as_a_picture(
+    client: TestClient, png: Png, kind: str, start: bytes
+) -> None:
+    photo, form = {"image": png("red", "blue")}, {"text": "left", "phrases": '["left"]'}
+    answer = client.post("/ground", files=photo, data=form, headers={"accept": kind})
+    assert answer.headers["content-type"] == kind
+    assert answer.content.startswith(start)
+    if kind == "image/svg+xml":
+        assert "how well its box fits the phrase" in answer.text
+        assert "score" not in answer.text
+
+
 @pytest.mark.parametrize(
     ("accept", "kind"),
     [

@@ -35,7 +35,7 @@ def test_service_is_alive_before_and_ready_after_its_model_is_there(
 
 
 def test_engine_is_loaded_in_the_background(settings: Settings, small_matcher: Path) -> None:
-    chosen = {"matcher": small_matcher, "captioner": None}
+    chosen = {"matcher": small_matcher, "captioner": None, "grounder": None}
     app = create_app(settings.model_copy(update=chosen))
     with TestClient(app) as client:
         while client.get("/readyz").status_code == 503:
@@ -48,12 +48,21 @@ def test_engine_is_loaded_in_the_background(settings: Settings, small_matcher: P
         "score": "sum_of_max",
     }
     assert answer["captioner"] is None
+    assert answer["grounder"] is None
     assert answer["limits"]["upload_pixels"] == 10**6
 
 
 def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClient) -> None:
     document = client.get("/openapi.json").json()
-    routes = {"/search/image", "/search/text", "/align", "/caption", "/items", "/items/{id}"}
+    routes = {
+        "/search/image",
+        "/search/text",
+        "/align",
+        "/ground",
+        "/caption",
+        "/items",
+        "/items/{id}",
+    }
     routes |= {"/items/{id}/image", "/healthz", "/readyz", "/metrics", "/collections", "/model"}
     assert set(document["paths"]) == routes
     referred = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))
