@@ -308,8 +308,8 @@ def _draft(entry: Entry) -> Draft:
 def _found(text: str, phrase: str) -> Span:
     """Where a phrase first stands in a text, whatever its case."""
     found = re.search(re.escape(phrase), text, re.IGNORECASE)
-    if not found or not phrase:
-        raise ValueError(f"phrases: {phrase!r} is not in the text {text!r}; copy it from there")
+    if not found:
+        raise ValueError(f"phrases: {phrase!r:.100} is not in the text; copy it from there")
     return Span(found.start(), found.end())
 
 

@@ -7,7 +7,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 from app.engine import DEFAULT_COLLECTION, Alignment, Engine, Grounded
@@ -129,18 +129,24 @@ def search_sentences(engine: Engine, request: Search, query: Query) -> SentenceH
     )
 
 
-def alignment(
-    text: str, found: Alignment, *, image: str | None, size: tuple[int, int], notes: Sequence[str]
-) -> AlignmentOut:
-    """An alignment as JSON; `size` is width and height."""
+class About(TypedDict):
+    """What every explanation of a photo says."""
+
+    text: str
+    image: str | None
+    width: int
+    height: int
+    notes: list[str]
+
+
+def alignment(found: Alignment, about: About) -> AlignmentOut:
+    """An alignment as JSON."""
+    text = about["text"]
     boxes = [corners(box) for box in found.image.places]
     assert None not in boxes
     return AlignmentOut(
-        text=text,
+        **about,
         score=found.score,
-        image=image,
-        width=size[0],
-        height=size[1],
         fragments=fragments(found.sentence),
         boxes=[box for box in boxes if box],
         links=links(found.links, found.sentence, found.image),
@@ -153,24 +159,14 @@ def alignment(
             )
             for phrase in found.phrases
         ],
-        notes=list(notes),
     )
 
 
-def grounding(
-    text: str,
-    found: Sequence[Grounded],
-    *,
-    image: str | None,
-    size: tuple[int, int],
-    notes: Sequence[str],
-) -> GroundingOut:
-    """What phrases mean as JSON; `size` is width and height."""
+def grounding(found: Sequence[Grounded], about: About) -> GroundingOut:
+    """What phrases mean as JSON."""
+    text = about["text"]
     return GroundingOut(
-        text=text,
-        image=image,
-        width=size[0],
-        height=size[1],
+        **about,
         phrases=[
             GroundedOut(
                 text=text[one.span.start : one.span.end],
@@ -182,7 +178,6 @@ def grounding(
             )
             for one in found
         ],
-        notes=list(notes),
     )
 
 

@@ -150,7 +150,7 @@ class Frozen:
         texts = [sentence for example in examples for sentence in example.sentences]
         paths = [example.image for example in examples]
         images: Sequence[Tensor] = (
-            Computed(paths, self.images_now)
+            Computed(paths, self.image_inputs)
             if self.matcher.tuned
             else cached(
                 self.place.cache / "images",
@@ -172,10 +172,6 @@ class Frozen:
             f"sentences of {split}",
         )
         return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
-
-    def images_now(self, paths: Sequence[Path]) -> list[Tensor]:
-        """What a CNN that is learned itself makes of photos."""
-        return self.matcher.image_inputs([pixels(path) for path in paths])
 
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos."""

@@ -52,13 +52,7 @@ def align(
         )
         if kind != JSON:
             return draw(photo, asked.text, found, kind)
-    return service.alignment(
-        asked.text,
-        found,
-        image=None if asked.id is None else service.photo_address(asked.collection, asked.id),
-        size=(photo.pixels.shape[2], photo.pixels.shape[1]),
-        notes=photo.notes,
-    )
+    return service.alignment(found, about(asked, photo))
 
 
 @router.post(
@@ -82,13 +76,7 @@ def ground(
                 for one in found
             ]
             return picture(photo, asked.text, drawn, None, kind)
-    return service.grounding(
-        asked.text,
-        found,
-        image=None if asked.id is None else service.photo_address(asked.collection, asked.id),
-        size=(photo.pixels.shape[2], photo.pixels.shape[1]),
-        notes=photo.notes,
-    )
+    return service.grounding(found, about(asked, photo))
 
 
 @router.post("/caption", openapi_extra=body_of(CaptionRequest))
@@ -108,6 +96,18 @@ def caption(
         captions=[CaptionOut(text=c.text, log_probability=c.log_probability) for c in captions],
         notes=list(photo.notes),
     )
+
+
+def about(asked: AlignRequest | GroundRequest, photo: Photo) -> service.About:
+    """What every explanation says of its text and photo."""
+    height, width = photo.pixels.shape[1:]
+    return {
+        "text": asked.text,
+        "image": None if asked.id is None else service.photo_address(asked.collection, asked.id),
+        "width": width,
+        "height": height,
+        "notes": list(photo.notes),
+    }
 
 
 def draw(photo: Photo, text: str, found: Alignment, kind: str) -> Response:

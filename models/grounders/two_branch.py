@@ -144,9 +144,9 @@ class Model(nn.Module):
     @torch.inference_mode()
     def locate(self, image: Tensor, text: str, spans: Sequence[Span]) -> tuple[Tensor, Tensor]:
         """Boxes (R, 4) of a uint8 photo (3, H, W) and phrases' similarities to them, (P, R)."""
+        phrases = self.embed_phrases(self.phrase_inputs([text], [spans])[0])
         inputs = self.image_inputs([image])[0]
         regions = self.embed_regions(inputs[None])[0]
-        phrases = self.embed_phrases(self.phrase_inputs([text], [spans])[0])
         return inputs[:, -4:].cpu(), self.similarities(regions, phrases).cpu()
 
 
