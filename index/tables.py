@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from typing import Any
 
 from sqlalchemy import (
@@ -129,9 +131,23 @@ def connect(url: str) -> tuple[Engine, Engine]:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # transactions begin where SQLAlchemy says, see below
     connection.execute("PRAGMA busy_timeout = 30000")  # milliseconds; before anything that waits
-    connection.execute("PRAGMA journal_mode = WAL")
+    _keep_a_log(connection)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _keep_a_log(connection: Any) -> None:
+    """Switch to write-ahead logging; where others switch too, SQLite waits for nobody, so we do."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:
