@@ -1,4 +1,4 @@
-"""The commands of search: serve, index, search, describe, align, models."""
+"""The commands of search: serve, index, search, describe, align, ground, models."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from rich.progress import Progress, track
 from rich.table import Table
 
 from app import folder, sample
-from app.engine import DEFAULT_COLLECTION, Engine, NoCaptioner
+from app.engine import DEFAULT_COLLECTION, Engine, NoCaptioner, NoGrounder
 from app.folder import Outcome, Source
 from app.main import create_app, load_engine
-from app.routes.explain import PNG, SVG, draw
+from app.routes.explain import PNG, SVG, draw, draw_grounding
 from app.settings import Settings
 from models import checkpoint, images, registry
 from models.alignment import BETA
@@ -36,6 +36,7 @@ app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and se
 
 Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera]")]
 Named = Annotated[str, typer.Option(help="A named set of items.")]
+Drawing = Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")]
 PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A photo.")]
 
 
@@ -158,16 +159,14 @@ def describe(
 def align(
     image: PhotoFile,
     text: Annotated[str, typer.Argument(help="A sentence about it.")],
-    out: Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")] = None,
+    out: Drawing = None,
     beta: Annotated[float, typer.Option(min=0, help="More makes longer phrases.")] = BETA,
 ) -> None:
     """Show which part of a photo answers which words.
 
     Example: `tessera align dog.jpg "a black dog" --out why.svg`
     """
-    kind = {".png": PNG, ".svg": SVG}.get(out.suffix.lower()) if out else None
-    if out and not kind:
-        raise typer.BadParameter("the picture's name ends in .png or .svg", param_hint="--out")
+    kind = _kind(out)
     with _plain_errors():
         settings = _settings()
         engine = load_engine(settings)
@@ -180,9 +179,39 @@ def align(
         box = found.image.places[phrase.region]
         words = escape(text[phrase.span.start : phrase.span.end])
         assert isinstance(box, Box)
-        edges = (box.left, box.top, box.right, box.bottom)
-        table.add_row(words, f"{phrase.similarity:+.2f}", "  ".join(f"{e:.2f}" for e in edges))
+        table.add_row(words, f"{phrase.similarity:+.2f}", _edges(box))
     Console().print(table, f"score {found.score:.2f}")
+
+
+@app.command()
+def ground(
+    image: PhotoFile,
+    text: Annotated[str, typer.Argument(help="A sentence about it.")],
+    phrase: Annotated[
+        list[str] | None,
+        typer.Option(help="Words of the text; may be given more than once. [default: all of it]"),
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, max=20, help="Boxes a phrase.")] = 1,
+    out: Drawing = None,
+) -> None:
+    """Find the boxes of a photo that phrases mean.
+
+    Example: `tessera ground dog.jpg "a dog on a log" --phrase "a dog" --phrase "a log"`
+    """
+    kind = _kind(out)
+    with _plain_errors():
+        settings = _settings()
+        engine = load_engine(settings)
+        photo = _photo(image, settings)
+        found = engine.ground(photo, text, phrase or [text], count=count)
+        if out and kind:
+            out.write_bytes(bytes(draw_grounding(photo, text, found, kind).body))
+    table = Table("phrase", "similarity", "left, top, right, bottom")
+    for one in found:
+        for box, similarity in one.boxes:
+            words = escape(text[one.span.start : one.span.end])
+            table.add_row(words, f"{similarity:+.2f}", _edges(box))
+    Console().print(table)
 
 
 @app.command()
@@ -217,7 +246,7 @@ def _plain_errors() -> Iterator[None]:
     """Tell the caller's mistakes in a sentence, without a traceback."""
     try:
         yield
-    except (ValueError, LookupError, NoCaptioner, OSError) as mistake:
+    except (ValueError, LookupError, NoCaptioner, NoGrounder, OSError) as mistake:
         logging.getLogger("tessera").debug("refused", exc_info=True)
         typer.echo(f"error: {mistake}", err=True)
         raise typer.Exit(1) from mistake
@@ -228,6 +257,20 @@ def _photo(file: Path, settings: Settings) -> Photo:
     longest = images.DISPLAY_SIDE
     photo = images.decode(file.read_bytes(), longest=longest, **settings.photo_limits)
     return Photo(images.display_copy(photo).pixels, photo.notes)
+
+
+def _kind(out: Path | None) -> str | None:
+    """The media type of a picture's file name, None without one."""
+    if out is None:
+        return None
+    if kind := {".png": PNG, ".svg": SVG}.get(out.suffix.lower()):
+        return kind
+    raise typer.BadParameter("the picture's name ends in .png or .svg", param_hint="--out")
+
+
+def _edges(box: Box) -> str:
+    """A box's edges as fractions of the photo."""
+    return "  ".join(f"{edge:.2f}" for edge in (box.left, box.top, box.right, box.bottom))
 
 
 def _bring_in(

@@ -36,8 +36,11 @@ class Phrase(BaseModel):
 
 
 class Search(Body):
-    """What every search takes."""
+    """What every search takes; its query is a text, weighted phrases, or a photo."""
 
+    text: str | None = None
+    phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
+    id: str | None = None
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = Field(
@@ -51,16 +54,9 @@ class Search(Body):
 class ImageSearch(Search):
     """Search photos by a text, by weighted phrases, by a stored item's photo, or by an upload."""
 
-    text: str | None = None
-    phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
-    id: str | None = None
-
 
 class TextSearch(Search):
-    """Search sentences by an uploaded photo, a stored item's photo, or a text."""
-
-    text: str | None = None
-    id: str | None = None
+    """Search sentences by an upload, by a stored item's photo, by a text, or by phrases."""
 
 
 class AlignRequest(Body):

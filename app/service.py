@@ -49,34 +49,25 @@ class Query:
         return QueryOut(text=self.text, fragments=fragments(self.bag), notes=list(self.notes))
 
 
-def read_query(
-    engine: Engine,
-    collection: str,
-    *,
-    text: str | None,
-    id: str | None,  # noqa: A002 - the API's own name
-    photo: Photo | None,
-    box: Corners | None,
-    phrases: Sequence[tuple[str, float]] | None = None,
-) -> Query:
+def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
     """The one query that a request brought; ValueError if there is none or more than one."""
-    sent = {"text": text, "phrases": phrases, "id": id, "image": photo}
+    sent = {"text": asked.text, "phrases": asked.phrases, "id": asked.id, "image": photo}
     named = [name for name, value in sent.items() if value is not None]
     if len(named) != 1:
         raise ValueError(
             f"send one of text, phrases, id or image; got {' and '.join(named) or 'none'}"
         )
-    if box is not None and photo is None:
+    if asked.box is not None and photo is None:
         raise ValueError("box: it chooses a part of an uploaded image; send an image with it")
-    if text is not None:
-        return Query(engine.sentence(text), text)
-    if phrases is not None:
-        joined, bag = engine.phrases(phrases)
+    if asked.text is not None:
+        return Query(engine.sentence(asked.text), asked.text)
+    if asked.phrases is not None:
+        joined, bag = engine.phrases([(one.text, one.weight) for one in asked.phrases])
         return Query(bag, joined)
-    if id is not None:
-        return Query(engine.item_photo(collection, id)[0])
+    if asked.id is not None:
+        return Query(engine.item_photo(asked.collection, asked.id)[0])
     assert photo is not None
-    return Query(engine.photo(photo, part(box)), notes=photo.notes)
+    return Query(engine.photo(photo, part(asked.box)), notes=photo.notes)
 
 
 def part(corners: Corners | None) -> Box | None:

@@ -28,16 +28,30 @@ ENCODED = 128  # bags that the trained part sees at once in validation
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts."""
+    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
+
+    mirrored: the images left for right, where training is to see them so, too.
+    """
 
     images: Sequence[Tensor]
     sentences: Sequence[Tensor]
     counts: tuple[int, ...]
+    mirrored: Sequence[Tensor] | None = None
 
     @property
     def owners(self) -> list[int]:
         """The image of each sentence."""
         return [image for image, count in enumerate(self.counts) for _ in range(count)]
+
+    def seen(self, positions: Sequence[int]) -> list[Tensor]:
+        """Some images as a step sees them, each mirrored with a chance of one half, if at all."""
+        if self.mirrored is None:
+            return taken(self.images, positions)
+        turned = torch.rand(len(positions)) < 0.5
+        chosen = torch.tensor(positions)
+        plain = iter(taken(self.images, chosen[~turned].tolist()))
+        mirrored = iter(taken(self.mirrored, chosen[turned].tolist()))
+        return [next(mirrored if turn else plain) for turn in turned]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +136,7 @@ class Trainer:
     def loss(self, batch: Batch) -> Tensor:
         """The objective of a batch."""
         with half_precision(self.device, self.schedule.precision):
-            images = numbers(taken(self.pairs.images, batch.images), self.device)
+            images = numbers(self.pairs.seen(batch.images), self.device)
             sentences = numbers(taken(self.pairs.sentences, batch.sentences), self.device)
             regions = self.model.encode_images(images)
             words = self.model.encode_sentences(sentences)

@@ -50,7 +50,8 @@ class Schedule:
     """The loop's options.
 
     batch: images in a step, and sentences that each brings. warmup: a share of all steps.
-    average: a decay, 0 averages nothing. epochs = 0 is for a model that `prepare` makes whole.
+    average: a decay, 0 averages nothing. mirrored: half of the photos that a matcher sees are left
+    for right, by chance. epochs = 0 is for a model that `prepare` makes whole.
     """
 
     epochs: int = 20
@@ -59,6 +60,7 @@ class Schedule:
     warmup: float = 0.05
     clip: float = 1.0
     average: float = 0.0
+    mirrored: bool = False
     precision: str = "float32"
 
     def __post_init__(self) -> None:

@@ -62,7 +62,7 @@ def train(
     folder.claim(resume)
     matcher = cast(TrainableMatcher, model)
     frozen = Frozen(matcher, place, preset.schedule.precision, progress)
-    pairs = frozen.pairs(examples, "train")
+    pairs = frozen.pairs(examples, "train", preset.schedule.mirrored)
     validation = frozen.pairs(validated, "val")
     if isinstance(model, Prepared) and not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
@@ -145,23 +145,10 @@ class Frozen:
     precision: str
     progress: Progress = silent
 
-    def pairs(self, examples: Sequence[Example], split: str) -> Pairs:
-        """A split's frozen inputs, from the cache or computed into it."""
+    def pairs(self, examples: Sequence[Example], split: str, mirrored: bool = False) -> Pairs:
+        """A split's frozen inputs, from the cache or computed into it; also of mirrored photos."""
         texts = [sentence for example in examples for sentence in example.sentences]
         paths = [example.image for example in examples]
-        images: Sequence[Tensor] = (
-            Computed(paths, self.image_inputs)
-            if self.matcher.tuned
-            else cached(
-                self.place.cache / "images",
-                f"{self.precision} {self.matcher.image_key()}",
-                paths,
-                [file_digest(path) for path in paths],
-                self.image_inputs,
-                self.progress,
-                f"photos of {split}",
-            )
-        )
         sentences = cached(
             self.place.cache / "sentences",
             f"{self.precision} {self.matcher.sentence_key()}",
@@ -171,17 +158,47 @@ class Frozen:
             self.progress,
             f"sentences of {split}",
         )
-        return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
+        return Pairs(
+            self.images(paths, f"photos of {split}"),
+            sentences,
+            tuple(len(example.sentences) for example in examples),
+            self.images(paths, f"mirrored photos of {split}", mirror) if mirrored else None,
+        )
 
-    def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
-        """The frozen part of photos."""
-        photos = [pixels(path) for path in paths]
+    def images(
+        self, paths: Sequence[Path], what: str, view: Callable[[Tensor], Tensor] | None = None
+    ) -> Sequence[Tensor]:
+        """The frozen part of photos, or of a view of each."""
+        compute = partial(self.image_inputs, view=view)
+        if self.matcher.tuned:
+            return Computed(paths, compute)
+        seen = f" {view.__name__}" if view else ""
+        return cached(
+            self.place.cache / "images",
+            f"{self.precision}{seen} {self.matcher.image_key()}",
+            paths,
+            [file_digest(path) for path in paths],
+            compute,
+            self.progress,
+            what,
+        )
+
+    def image_inputs(
+        self, paths: Sequence[Path], view: Callable[[Tensor], Tensor] | None = None
+    ) -> list[Tensor]:
+        """The frozen part of photos, or of a view of each."""
+        photos = [view(pixels(path)) if view else pixels(path) for path in paths]
         with half_precision(self.place.device, self.precision):
             return self.matcher.image_inputs(photos)
 
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
         """The frozen part of sentences, always in full precision: it is cheap."""
         return self.matcher.sentence_inputs(texts)
+
+
+def mirror(photo: Tensor) -> Tensor:
+    """A photo (3, H, W) left for right."""
+    return photo.flip(-1)
 
 
 def facts_of(preset: Preset, corpus: Corpus, place: Place) -> dict[str, Any]:

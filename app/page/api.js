@@ -41,7 +41,9 @@ function ask(path, { file, ...asked }, { signal, accept = "application/json" } =
   if (file) {
     options.body = new FormData();
     options.body.append("image", file, file.name || "photo");
-    for (const [name, value] of Object.entries(fields)) options.body.append(name, value);
+    for (const [name, value] of Object.entries(fields)) {
+      options.body.append(name, Array.isArray(value) ? JSON.stringify(value) : value);
+    }
   } else {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(fields);
@@ -63,6 +65,11 @@ export async function searchSentences(asked, signal) {
 /** What a photo shows, in a sentence. */
 export async function caption(asked, signal) {
   return (await ask("caption", asked, { signal })).json();
+}
+
+/** Where a photo shows what each phrase means. */
+export async function ground(asked, phrases, signal) {
+  return (await ask("ground", { ...asked, text: phrases.join(", "), phrases }, { signal })).json();
 }
 
 /** The picture of how a stored photo answers a sentence, as a PNG. */

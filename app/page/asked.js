@@ -1,8 +1,12 @@
-// What the page says about a photo someone brings: a caption, and the sentences that match it.
+// What the page says about a photo someone brings: a caption, the sentences that match it, and
+// where it shows what they name.
 
-import { caption, item, searchSentences } from "./api.js";
+import { caption, ground, item, searchSentences } from "./api.js";
 import { make, number } from "./dom.js";
-import { itemPhoto, keysOf, largest, photo, putBoxes, words } from "./gallery.js";
+import {
+  askedWords, itemPhoto, keysOf, largest, photo, putBoxes, takeBoxes, words,
+} from "./gallery.js";
+import { darken } from "./light.js";
 
 // A canvas needs no blob: address, which the content security policy forbids.
 async function upload(file) {
@@ -31,6 +35,40 @@ async function describe(place, asked, signal) {
   place.removeAttribute("aria-busy");
 }
 
+/** Light on the photo what each phrase, between commas, means; the first at once. */
+async function pointOut(place, said, asked, stage, signal) {
+  const phrases = said.split(",").map((phrase) => phrase.trim()).filter(Boolean);
+  if (phrases.length === 0) return;
+  place.setAttribute("aria-busy", "true");
+  try {
+    const { text, phrases: found } = await ground(asked, phrases, signal);
+    darken();
+    takeBoxes(stage, "point");
+    const fragments = found.map(({ text: label, span, boxes }) => ({ label, span, ...boxes[0] }));
+    putBoxes(stage, fragments, fragments.map((_, position) => `point-${position}`));
+    place.replaceChildren(askedWords(fragments, text, "point", "What the photo was asked to show"));
+    place.querySelector("button").click();
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    place.replaceChildren(make("p", { className: "note" }, error.message));
+  }
+  place.removeAttribute("aria-busy");
+}
+
+function pointer(asked, stage, signal) {
+  const place = make("div", { "aria-live": "polite" });
+  const input = make("input", {
+    type: "text", required: true, autocomplete: "off", enterKeyHint: "search", maxLength: 1000,
+    placeholder: "the dog, a red ball", "aria-label": "What to point out in this photo",
+  });
+  const onsubmit = (event) => {
+    event.preventDefault();
+    pointOut(place, input.value, asked, stage, signal);
+  };
+  const button = make("button", { type: "submit", className: "second" }, "Point out");
+  return make("form", { className: "point", onsubmit }, input, button, place);
+}
+
 function sentenceHit(hit, position, scale) {
   return make(
     "li",
@@ -55,7 +93,7 @@ export async function showPhoto(query, asked, findSimilar, signal) {
     "button", { type: "button", className: "go", onclick: findSimilar }, "Find similar photos",
   );
   query.className = "asked";
-  query.replaceChildren(stage, make("div", {}, ...[said, button].filter(Boolean)));
+  query.replaceChildren(stage, make("div", {}, said, pointer(asked, stage, signal), button));
   query.hidden = false;
   describe(said, asked, signal);
   return stage;

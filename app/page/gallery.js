@@ -32,11 +32,11 @@ function chip(fragment, key, text, ...gave) {
   return button;
 }
 
-/** The words of a query, to light up every photo at once. */
-export function queryWords(fragments, text) {
-  const list = make("ul", { className: "words", "aria-label": "Words of your search" });
+/** The words of a question, which light what `${name}-0` and so on stand for. */
+export function askedWords(fragments, text, name, label) {
+  const list = make("ul", { className: "words", "aria-label": label });
   for (const [position, fragment] of fragments.entries()) {
-    list.append(make("li", {}, chip(fragment, `query-${position}`, text)));
+    list.append(make("li", {}, chip(fragment, `${name}-${position}`, text)));
   }
   return arrows(list);
 }
@@ -84,6 +84,15 @@ export function putBoxes(stage, links, keys) {
   }
   arrows(frame);
   return stage;
+}
+
+/** Take the boxes off a photo that nothing but `${name}-…` chose. */
+export function takeBoxes(stage, name) {
+  for (const box of stage.querySelectorAll(".box")) {
+    const keys = box.dataset.lights.split(" ").filter((key) => !key.startsWith(`${name}-`));
+    box.dataset.lights = keys.join(" ");
+    if (keys.length === 0) box.remove();
+  }
 }
 
 function boxButton([left, top, right, bottom]) {

@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { matchingSentences, showPhoto } from "./asked.js";
 import { make } from "./dom.js";
 import {
-  largest, photoHit, placeholders, plainItem, putBoxes, queryWords,
+  askedWords, largest, photoHit, placeholders, plainItem, putBoxes,
 } from "./gallery.js";
 import { darken, listen } from "./light.js";
 import { listenForPhotos } from "./upload.js";
@@ -125,7 +125,8 @@ async function answerWords(text, signal) {
   const { fragments, notes } = answer.query;
   query.className = "strip";
   const hint = "Point at a word to light what it matched in every photo.";
-  query.replaceChildren(queryWords(fragments, text), make("p", { className: "hint" }, hint));
+  const asked = askedWords(fragments, text, "query", "Words of your search");
+  query.replaceChildren(asked, make("p", { className: "hint" }, hint));
   query.hidden = false;
   results.replaceChildren(grow(answer, text, next));
   status.textContent = [count(answer.hits.length, "photo"), ...notes].join(". ");

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 
 from app import service
-from app.engine import Alignment, Engine
+from app.engine import Alignment, Engine, Grounded
 from app.errors import NotAcceptable
 from app.pictures import DrawnLink, draw_png, draw_svg
 from app.routes.dependencies import EngineDep, GateDep
@@ -71,11 +71,7 @@ def ground(
         photo, _ = _photo(engine, upload)
         found = engine.ground(photo, asked.text, asked.phrases or [asked.text], count=asked.count)
         if kind != JSON:
-            drawn = [
-                DrawnLink(one.span, asked.text[one.span.start : one.span.end], *one.boxes[0])
-                for one in found
-            ]
-            return picture(photo, asked.text, drawn, None, kind)
+            return draw_grounding(photo, asked.text, found, kind)
     return service.grounding(found, about(asked, photo))
 
 
@@ -120,6 +116,14 @@ def draw(photo: Photo, text: str, found: Alignment, kind: str) -> Response:
         label = found.sentence.labels[link.fragment]
         drawn.append(DrawnLink(span, label, box, link.similarity))
     return picture(photo, text, drawn, found.score, kind)
+
+
+def draw_grounding(photo: Photo, text: str, found: Sequence[Grounded], kind: str) -> Response:
+    """Phrases and the best box of each as a picture."""
+    drawn = [
+        DrawnLink(one.span, text[one.span.start : one.span.end], *one.boxes[0]) for one in found
+    ]
+    return picture(photo, text, drawn, None, kind)
 
 
 def picture(

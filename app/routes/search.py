@@ -23,17 +23,8 @@ def search_image(
 ) -> ImageHits:
     """Rank the indexed photos against a text, weighted phrases, or a photo, best first."""
     asked = upload.fields
-    phrases = [(p.text, p.weight) for p in asked.phrases] if asked.phrases is not None else None
     with gate:
-        query = service.read_query(
-            engine,
-            asked.collection,
-            text=asked.text,
-            phrases=phrases,
-            id=asked.id,
-            photo=upload.photo(),
-            box=asked.box,
-        )
+        query = service.read_query(engine, asked, upload.photo())
         return service.search_images(engine, asked, query)
 
 
@@ -43,15 +34,8 @@ def search_text(
     engine: EngineDep,
     gate: GateDep,
 ) -> SentenceHits:
-    """Rank the indexed sentences against a photo or a text, best first."""
+    """Rank the indexed sentences against a photo, a text, or weighted phrases, best first."""
     asked = upload.fields
     with gate:
-        query = service.read_query(
-            engine,
-            asked.collection,
-            text=asked.text,
-            id=asked.id,
-            photo=upload.photo(),
-            box=asked.box,
-        )
+        query = service.read_query(engine, asked, upload.photo())
         return service.search_sentences(engine, asked, query)

@@ -82,6 +82,27 @@ def test_alignment_is_told_and_drawn(
     )
 
 
+def test_phrases_are_found_and_drawn(
+    command: Callable[..., tuple[int, str]],
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    picture = tmp_path / "where.png"
+    asked = ("ground", photos / "red.png", "a dog on a log", "--phrase", "a dog", "--phrase", "log")
+    code, said = command(*asked, "--count", 2, "--out", picture)
+    assert code == 0
+    assert said.count("a dog") == said.count("log") == 2
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    code, said = command("ground", photos / "red.png", "a dog", "--phrase", "a cat")
+    assert code == 1
+    assert "a cat" in said
+    monkeypatch.setenv("TESSERA_GROUNDER", str(tmp_path / "none"))
+    code, said = command("ground", photos / "red.png", "a dog")
+    assert code == 1
+    assert "no grounder is loaded" in said
+
+
 def test_description_without_a_captioner_says_so(
     command: Callable[..., tuple[int, str]], photos: Path
 ) -> None:
@@ -99,7 +120,7 @@ def test_models_lists_what_there_is(
 
 
 def test_every_command_teaches_by_example() -> None:
-    for name in ("serve", "index", "search", "describe", "align"):
+    for name in ("serve", "index", "search", "describe", "align", "ground"):
         said = CliRunner().invoke(app, [name, "--help"]).output
         assert "tessera" in said, name
         assert "xample" in said, name

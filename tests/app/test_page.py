@@ -211,6 +211,41 @@ def test_a_photo_gets_a_caption(browser, address, png):
     context.close()
 
 
+def test_a_photo_points_out_what_is_named(browser, address, png):
+    context = browser.new_context(base_url=address)
+    page = context.new_page()
+    page.goto("/")
+    photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
+    page.set_input_files("#file", photo)
+    ask = page.get_by_label("What to point out in this photo")
+
+    def lit() -> str:
+        return page.locator(".box.lit").get_attribute("data-place")
+
+    ask.fill("left, the right")
+    ask.press("Enter")
+    page.wait_for_selector(".point .word.lit:has-text('left')")
+    assert lit() == "0,0,0.5,1"
+    page.locator(".point .word").nth(1).click()
+    page.mouse.move(1, 1)
+    assert lit() == "0.5,0,1,1"
+    ask.fill("something on the right")
+    page.get_by_role("button", name="Point out").click()
+    page.wait_for_selector(".point .word.lit:has-text('something')")
+    assert page.locator("[data-place='0,0,0.5,1'][data-lights~='point-0']").count() == 0
+    ask.fill("?")
+    ask.press("Enter")
+    page.wait_for_selector(".point .note:has-text('word')")
+    context.close()
+
+
+def test_a_photo_without_a_grounder_says_so(page):
+    ask_with_photo(page)
+    page.get_by_label("What to point out in this photo").fill("a cat")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=no grounder is loaded")
+
+
 def test_similar_photos_show_which_parts_are_alike(page):
     ask_with_photo(page)
     page.get_by_role("button", name="Find similar photos").click()

@@ -95,6 +95,16 @@ def test_phrase_weight_scales_what_the_phrase_gives(filled: TestClient) -> None:
     assert shares(10.0) == pytest.approx(2 * shares(5.0))
 
 
+def test_phrases_find_sentences_too(filled: TestClient) -> None:
+    phrases = [{"text": "so", "weight": 0.1}, {"text": "blue", "weight": 2}]
+    by_phrases = filled.post("/search/text", json={"phrases": phrases}).json()
+    by_text = filled.post("/search/text", json={"text": "so, blue"}).json()
+    assert by_phrases["query"]["text"] == "so, blue"
+    assert by_phrases["hits"][0]["sentence"] == by_text["hits"][0]["sentence"]
+    for hit in by_phrases["hits"]:
+        assert sum(link["similarity"] for link in hit["links"]) == pytest.approx(hit["score"])
+
+
 def test_filter_lets_through_only_what_it_names(filled: TestClient) -> None:
     body = {"text": "red", "filter": {"parts": [2, 3]}}
     assert ids(filled.post("/search/image", json=body).json()) == ["rb"]
