@@ -55,6 +55,7 @@ def train(
             resume=resume,
             progress=progress.on(console),
             report=lambda record: console.print(line(record)),
+            begins=console.print,
         )
         typer.echo(best)
 

@@ -23,35 +23,22 @@ from training.optimization import Descent, Optimizer, Schedule, forget
 from training.progress import Progress, silent
 
 Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
+Taught = Callable[[Batch], Tensor]  # what teachers make of a batch, (K, L)
 ENCODED = 128  # bags that the trained part sees at once in validation
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
-
-    mirrored: the images left for right, where training is to see them so, too.
-    """
+    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts."""
 
     images: Sequence[Tensor]
     sentences: Sequence[Tensor]
     counts: tuple[int, ...]
-    mirrored: Sequence[Tensor] | None = None
 
     @property
     def owners(self) -> list[int]:
         """The image of each sentence."""
         return [image for image, count in enumerate(self.counts) for _ in range(count)]
-
-    def seen(self, positions: Sequence[int]) -> list[Tensor]:
-        """Some images as a step sees them, each mirrored with a chance of one half, if at all."""
-        if self.mirrored is None:
-            return taken(self.images, positions)
-        turned = torch.rand(len(positions)) < 0.5
-        chosen = torch.tensor(positions)
-        plain = iter(taken(self.images, chosen[~turned].tolist()))
-        mirrored = iter(taken(self.mirrored, chosen[turned].tolist()))
-        return [next(mirrored if turn else plain) for turn in turned]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +64,9 @@ class Trainer:
         schedule: Schedule,
         seed: int = 0,
         device: str = "cpu",
+        taught: Taught | None = None,
     ) -> None:
+        self.taught = taught
         self.model, self.module = model, cast(nn.Module, model).to(device)
         self.pairs, self.objective, self.schedule = pairs, objective, schedule
         self.seed, self.device = seed, device
@@ -136,7 +125,7 @@ class Trainer:
     def loss(self, batch: Batch) -> Tensor:
         """The objective of a batch."""
         with half_precision(self.device, self.schedule.precision):
-            images = numbers(self.pairs.seen(batch.images), self.device)
+            images = numbers(taken(self.pairs.images, batch.images), self.device)
             sentences = numbers(taken(self.pairs.sentences, batch.sentences), self.device)
             regions = self.model.encode_images(images)
             words = self.model.encode_sentences(sentences)
@@ -144,7 +133,9 @@ class Trainer:
         regions, words = full(regions), full(words)
         scores = SCORES[self.model.score](regions, words)  # (K, L)
         owners = torch.tensor(batch.owners, device=scores.device)
-        return self.objective(Match(regions, words, owners, scores), len(self.history) + 1)
+        taught = self.taught(batch) if self.taught else None
+        match = Match(regions, words, owners, scores, taught)
+        return self.objective(match, len(self.history) + 1)
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs to equal an unbroken one."""

@@ -50,8 +50,7 @@ class Schedule:
     """The loop's options.
 
     batch: images in a step, and sentences that each brings. warmup: a share of all steps.
-    average: a decay, 0 averages nothing. mirrored: half of the photos that a matcher sees are left
-    for right, by chance. epochs = 0 is for a model that `prepare` makes whole.
+    average: a decay, 0 averages nothing. epochs = 0 is for a model that `prepare` makes whole.
     """
 
     epochs: int = 20
@@ -60,7 +59,6 @@ class Schedule:
     warmup: float = 0.05
     clip: float = 1.0
     average: float = 0.0
-    mirrored: bool = False
     precision: str = "float32"
 
     def __post_init__(self) -> None:
@@ -94,9 +92,9 @@ def optimizer_of(model: nn.Module, options: Optimizer) -> TorchOptimizer:
 
 
 def forget(optimizer: TorchOptimizer) -> None:
-    """Start adagrad's sums of squared gradients anew."""
+    """Start adagrad's sums of squared gradients anew, from 1 (Socher et al. 2014, section 5)."""
     for state in optimizer.state.values():
-        state["sum"].zero_()
+        state["sum"].fill_(1.0)
 
 
 def rate_of(name: str, rates: Mapping[str, float]) -> float:

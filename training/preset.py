@@ -17,6 +17,18 @@ Options = TypeVar("Options")
 
 
 @dataclass(frozen=True, slots=True)
+class Teachers:
+    """What trains the matchers that a preset learns from, and how many there are."""
+
+    preset: Preset
+    count: int = 2
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"[teachers] count is {self.count}; use at least 1")
+
+
+@dataclass(frozen=True, slots=True)
 class Preset:
     """One training, checked as far as it can be without data."""
 
@@ -27,15 +39,21 @@ class Preset:
     optimizer: Optimizer
     schedule: Schedule
     splits: tuple[str, ...]
+    teachers: Teachers | None = None
 
     def described(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
         return asdict(self)
 
     def with_epochs(self, epochs: int | None) -> Preset:
-        """The same with another number of epochs, if one is given."""
-        schedule = replace(self.schedule, epochs=epochs) if epochs else self.schedule
-        return replace(self, schedule=schedule)
+        """The same with another number of epochs, if one is given, for its teachers too."""
+        if not epochs:
+            return self
+        taught = self.teachers
+        if taught:
+            taught = replace(taught, preset=taught.preset.with_epochs(epochs))
+        schedule = replace(self.schedule, epochs=epochs)
+        return replace(self, schedule=schedule, teachers=taught)
 
 
 def names() -> list[str]:
@@ -61,7 +79,7 @@ def read(preset: str) -> Preset:
 
 def parsed(name: str, tables: dict[str, Any]) -> Preset:
     """A preset's tables, each option known to the part it is for."""
-    known = {"model", "objective", "optimizer", "schedule", "splits"}
+    known = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
     refuse_unknown(tables, known, "the preset")
     model, aims = dict(tables.get("model", {})), tables.get("objective", [])
     if "name" not in model:
@@ -69,15 +87,27 @@ def parsed(name: str, tables: dict[str, Any]) -> Preset:
     architecture = model.pop("name")
     config = registry.find("matchers", architecture).Config
     refuse_unknown(model, {one.name for one in fields(config)}, "[model]")
+    objectives = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
+    taught = teachers(tables["teachers"]) if "teachers" in tables else None
+    if any(one.name == "distillation" for one in objectives) != bool(taught):
+        raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
         name=name,
         model=architecture,
         config={key: frozen(value) for key, value in model.items()},
-        objectives=tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims)),
+        objectives=objectives,
         optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
+        teachers=taught,
     )
+
+
+def teachers(table: Mapping[str, Any]) -> Teachers:
+    """The [teachers] table: the preset that makes them, and their count."""
+    if "preset" not in table:
+        raise ValueError("[teachers] needs a preset, by its name or as a path to a .toml")
+    return made(Teachers, {**table, "preset": read(table["preset"])}, "[teachers]")
 
 
 def term(table: Mapping[str, Any]) -> Term:

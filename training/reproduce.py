@@ -48,16 +48,19 @@ class Estimate:
 
 
 def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
-    """Every preset with every seed, as far as the folders in place.out say that it is.
+    """Every preset with every seed after its teachers, as far as place.out says that each is.
 
     ValueError for a run of other data, or a broken-off one of other options.
     """
     # All rows with one seed before any with two: broken off, the table is wide rather than deep.
-    return [
-        training(preset, corpus, replace(place, seed=seed))
-        for seed in range(seeds)
-        for preset in presets
-    ]
+    planned: dict[str, Training] = {}
+    for seed in range(seeds):
+        for preset in presets:
+            own = replace(place, seed=seed)
+            for one, its_place in [*run.teachers(preset, own), (preset, own)]:
+                found = training(one, corpus, its_place)
+                planned.setdefault(found.name, found)
+    return list(planned.values())
 
 
 def training(preset: Preset, corpus: Corpus, place: Place) -> Training:

@@ -21,11 +21,12 @@ from training.cache import Computed, cached, digest, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.vocabulary import frequencies, relations, vocabulary
 from training.evaluation.measure import pixels
-from training.loop import EpochRecord, Pairs, Trainer, half_precision
+from training.loop import EpochRecord, Pairs, Taught, Trainer, half_precision
 from training.matching import Prepared, TrainableMatcher
 from training.objectives import total
 from training.preset import Preset
 from training.progress import Progress, silent
+from training.teaching import Teacher, mean_scores, teacher
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,12 @@ def train(
     resume: bool = False,
     progress: Progress = silent,
     report: Callable[[EpochRecord], None] | None = None,
+    begins: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Train a preset on a corpus; the path of the best epoch's checkpoint.
 
-    The run's folder <out>/<preset>-<seed> gets run.json, last.pt and matcher.safetensors.
+    The run's folder <out>/<preset>-<seed> gets run.json, last.pt and matcher.safetensors. Teachers
+    that are not trained yet are trained first, into folders beside it; `begins` is told of each.
     ValueError if it exists and is not to be resumed, or was made by other options or data.
     """
     examples = [example for split in preset.splits for example in corpus.split(split)]
@@ -60,15 +63,28 @@ def train(
     torch.manual_seed(place.seed)
     model = built(preset, examples, start).to(place.device).eval()
     folder.claim(resume)
+    taught = None
+    if preset.teachers:
+        told = {"progress": progress, "report": report, "begins": begins}
+        files = [trained(one, corpus, own, **told) for one, own in teachers(preset, place)]
+        taught = lessons(files, examples, place, preset.schedule.precision, progress)
+        folder.facts["teachers"] = [checkpoint.fingerprint(file) for file in files]
+        begins(folder.path.name)
     matcher = cast(TrainableMatcher, model)
     frozen = Frozen(matcher, place, preset.schedule.precision, progress)
-    pairs = frozen.pairs(examples, "train", preset.schedule.mirrored)
+    pairs = frozen.pairs(examples, "train")
     validation = frozen.pairs(validated, "val")
     if isinstance(model, Prepared) and not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
-    objective = partial(total, preset.objectives)
     trainer = Trainer(
-        matcher, pairs, objective, preset.optimizer, preset.schedule, place.seed, place.device
+        matcher,
+        pairs,
+        partial(total, preset.objectives),
+        preset.optimizer,
+        preset.schedule,
+        place.seed,
+        place.device,
+        taught,
     )
     if resume:
         trainer.resume(folder.last())
@@ -79,6 +95,50 @@ def train(
         if report:
             report(record)
     return folder.best
+
+
+def teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
+    """What has to be trained before a preset, and where: its teachers, by seeds from its own on."""
+    if not preset.teachers:
+        return []
+    places = [replace(place, seed=place.seed + one) for one in range(preset.teachers.count)]
+    return [(preset.teachers.preset, one) for one in places]
+
+
+def trained(preset: Preset, corpus: Corpus, place: Place, **told: Any) -> Path:
+    """The checkpoint of a training, which is done or gone on with if need be.
+
+    ValueError if its folder holds a run of other options or data.
+    """
+    folder = RunFolder.of(preset, corpus, place)
+    if folder.epochs and folder.changed:
+        raise ValueError(
+            f"{folder.path} is no teacher, it was made with another {', '.join(folder.changed)}: "
+            "delete it, or choose another --out"
+        )
+    if folder.epochs < max(1, preset.schedule.epochs):
+        told["begins"](folder.path.name)
+        train(preset, corpus, place, resume=folder.resumable, **told)
+    return folder.best
+
+
+def lessons(
+    files: Sequence[Path],
+    examples: Sequence[Example],
+    place: Place,
+    precision: str,
+    progress: Progress,
+) -> Taught:
+    """What checkpoints together make of batches of examples."""
+    seen = digest(*(text for one in examples for text in (one.image.name, *one.sentences)))
+
+    def read(file: Path) -> Teacher:
+        loaded = checkpoint.load(file, place.device)
+        pairs = Frozen(loaded.model, place, precision, progress).pairs(examples, "train")
+        key = f"{loaded.fingerprint} {seen}"
+        return teacher(loaded.model, key, pairs, place.cache / "taught", place.device, progress)
+
+    return partial(mean_scores, [read(file) for file in files], device=place.device)
 
 
 def built(
@@ -145,10 +205,23 @@ class Frozen:
     precision: str
     progress: Progress = silent
 
-    def pairs(self, examples: Sequence[Example], split: str, mirrored: bool = False) -> Pairs:
-        """A split's frozen inputs, from the cache or computed into it; also of mirrored photos."""
+    def pairs(self, examples: Sequence[Example], split: str) -> Pairs:
+        """A split's frozen inputs, from the cache or computed into it."""
         texts = [sentence for example in examples for sentence in example.sentences]
         paths = [example.image for example in examples]
+        images: Sequence[Tensor] = (
+            Computed(paths, self.image_inputs)
+            if self.matcher.tuned
+            else cached(
+                self.place.cache / "images",
+                f"{self.precision} {self.matcher.image_key()}",
+                paths,
+                [file_digest(path) for path in paths],
+                self.image_inputs,
+                self.progress,
+                f"photos of {split}",
+            )
+        )
         sentences = cached(
             self.place.cache / "sentences",
             f"{self.precision} {self.matcher.sentence_key()}",
@@ -158,47 +231,17 @@ class Frozen:
             self.progress,
             f"sentences of {split}",
         )
-        return Pairs(
-            self.images(paths, f"photos of {split}"),
-            sentences,
-            tuple(len(example.sentences) for example in examples),
-            self.images(paths, f"mirrored photos of {split}", mirror) if mirrored else None,
-        )
+        return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
 
-    def images(
-        self, paths: Sequence[Path], what: str, view: Callable[[Tensor], Tensor] | None = None
-    ) -> Sequence[Tensor]:
-        """The frozen part of photos, or of a view of each."""
-        compute = partial(self.image_inputs, view=view)
-        if self.matcher.tuned:
-            return Computed(paths, compute)
-        seen = f" {view.__name__}" if view else ""
-        return cached(
-            self.place.cache / "images",
-            f"{self.precision}{seen} {self.matcher.image_key()}",
-            paths,
-            [file_digest(path) for path in paths],
-            compute,
-            self.progress,
-            what,
-        )
-
-    def image_inputs(
-        self, paths: Sequence[Path], view: Callable[[Tensor], Tensor] | None = None
-    ) -> list[Tensor]:
-        """The frozen part of photos, or of a view of each."""
-        photos = [view(pixels(path)) if view else pixels(path) for path in paths]
+    def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
+        """The frozen part of photos."""
+        photos = [pixels(path) for path in paths]
         with half_precision(self.place.device, self.precision):
             return self.matcher.image_inputs(photos)
 
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
         """The frozen part of sentences, always in full precision: it is cheap."""
         return self.matcher.sentence_inputs(texts)
-
-
-def mirror(photo: Tensor) -> Tensor:
-    """A photo (3, H, W) left for right."""
-    return photo.flip(-1)
 
 
 def facts_of(preset: Preset, corpus: Corpus, place: Place) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def test_a_schedule_that_cannot_be_is_refused(options):
         Schedule(**options)
 
 
-def test_adagrad_slows_down_until_its_sums_are_forgotten():
+def test_adagrad_slows_down_until_its_sums_start_anew_from_1():
     layer = nn.Linear(1, 1, bias=False)
     optimizer = optimizer_of(
         layer, Optimizer("adagrad", learning_rate=1.0, weight_decay=0.0, reset=2)
@@ -94,7 +94,7 @@ def test_adagrad_slows_down_until_its_sums_are_forgotten():
         layer.weight.grad = torch.ones(1, 1)
         optimizer.step()
         moved.append(before - layer.weight.item())
-    assert moved == pytest.approx([1.0, 2**-0.5, 1.0], rel=1e-4)
+    assert moved == pytest.approx([1.0, 2**-0.5, 2**-0.5], rel=1e-4)  # from 0, then from 1
 
 
 @pytest.mark.parametrize("options", [{"name": "lbfgs"}, {"reset": 3}])

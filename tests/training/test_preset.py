@@ -46,8 +46,30 @@ def test_an_unknown_option_names_the_known_ones(table, known):
 def test_an_unknown_table_or_objective_is_refused():
     with pytest.raises(ValueError, match=r"does not know \['modle'\]"):
         parsed("mine", TABLES | {"modle": {}})
-    with pytest.raises(ValueError, match="one of contrastive, fragments, ranking"):
+    with pytest.raises(ValueError, match="one of contrastive, distillation, fragments"):
         parsed("mine", TABLES | {"objective": {"name": "hinge"}})
+
+
+def test_teachers_are_a_preset_of_their_own():
+    aims = [{"name": "contrastive"}, {"name": "distillation", "temperature": 3.0}]
+    tables = TABLES | {"objective": aims, "teachers": {"preset": "tessera-alone", "count": 3}}
+    made = parsed("mine", tables)
+    assert made.teachers == preset.Teachers(preset.read("tessera-alone"), 3)
+    assert made.with_epochs(1).teachers.preset.schedule.epochs == 1
+    assert made.described()["teachers"]["preset"]["schedule"]["epochs"] == 4
+
+
+@pytest.mark.parametrize(
+    ("tables", "wrong"),
+    [({"teachers": {"preset": "tessera-alone"}}, "need each other"),
+     ({"objective": {"name": "distillation"}}, "need each other"),
+     ({"teachers": {"count": 2}}, "needs a preset"),
+     ({"teachers": {"preset": "tessera-alone", "count": 0}}, "at least 1"),
+     ({"teachers": {"preset": "tessera-alone", "seed": 0}}, r"does not know \['seed'\]")],
+)  # fmt: skip
+def test_teachers_without_a_lesson_or_the_other_way_round_are_refused(tables, wrong):
+    with pytest.raises(ValueError, match=wrong):
+        parsed("mine", TABLES | tables)
 
 
 def test_a_file_of_ones_own_is_read_and_its_mistakes_carry_its_name(tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from training.objectives.contrastive import contrastive
+from training.objectives.distillation import distillation
 from training.objectives.fragments import fragments
 from training.objectives.match import Match
 from training.objectives.ranking import ranking
@@ -17,6 +18,7 @@ from training.objectives.structure import structure
 
 OBJECTIVES: dict[str, Callable[..., Tensor]] = {
     "contrastive": contrastive,
+    "distillation": distillation,
     "fragments": fragments,
     "ranking": ranking,
     "squared": squared,

@@ -21,7 +21,7 @@ def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) 
     return (by_image + by_sentence) / 2
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
     """The mean over rows of logits (Q, C) whose targets (Q, C) add up to one each."""
     smooth = (1 - smoothing) * targets + smoothing / logits.shape[1]
     return -(smooth * torch.log_softmax(logits, dim=1)).sum(1).mean()

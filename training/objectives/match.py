@@ -12,12 +12,16 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """K images and L sentences; owners (L,) is the image of each sentence, scores are (K, L)."""
+    """K images and L sentences; owners (L,) is the image of each sentence, scores are (K, L).
+
+    taught (K, L) are the scores that other matchers give, where a training has teachers.
+    """
 
     images: PaddedBags
     sentences: PaddedBags
     owners: Tensor
     scores: Tensor
+    taught: Tensor | None = None
 
     @property
     def true(self) -> Tensor:
