@@ -43,7 +43,7 @@ class Preset:
 
     def described(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     def with_epochs(self, epochs: int | None) -> Preset:
         """The same with another number of epochs, if one is given, for its teachers too."""

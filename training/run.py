@@ -297,7 +297,9 @@ class RunFolder:
             self.write([])
             return
         if not self.resumable:
-            raise LookupError(f"{self.path} holds no run with a finished epoch to resume")
+            raise LookupError(
+                f"{self.path} holds no finished epoch to resume: train without --resume"
+            )
         if changed := self.changed:
             again = "give the same --start" if changed == ["start"] else "start anew"
             raise ValueError(f"{self.path} was made with another {', '.join(changed)}: {again}")
