@@ -63,6 +63,7 @@ def train(
     torch.manual_seed(place.seed)
     model = built(preset, examples, start).to(place.device).eval()
     folder.claim(resume)
+    resume = folder.resumable  # one that was broken off before its first epoch starts anew
     taught = None
     if preset.teachers:
         told = {"progress": progress, "report": report, "begins": begins}
@@ -296,10 +297,8 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self.write([])
             return
-        if not self.resumable:
-            raise LookupError(
-                f"{self.path} holds no finished epoch to resume: train without --resume"
-            )
+        if not self.told.is_file():
+            raise LookupError(f"{self.path} holds no run to resume: train without --resume")
         if changed := self.changed:
             again = "give the same --start" if changed == ["start"] else "start anew"
             raise ValueError(f"{self.path} was made with another {', '.join(changed)}: {again}")

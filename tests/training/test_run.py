@@ -196,7 +196,7 @@ def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, corpus, cach
         run.train(one, corpus, Place(tmp_path, cache))
     with pytest.raises(ValueError, match="made with another preset"):
         run.train(preset.with_epochs(2), corpus, Place(tmp_path, cache), resume=True)
-    with pytest.raises(LookupError, match="no finished epoch to resume: train without --resume"):
+    with pytest.raises(LookupError, match="no run to resume: train without --resume"):
         run.train(one, corpus, Place(tmp_path / "elsewhere", cache), resume=True)
 
 

@@ -87,7 +87,7 @@ def test_a_broken_off_teacher_is_gone_on_with(taught, corpus, place, monkeypatch
         run.train(taught, corpus, place, report=stop)  # after the first teacher's first epoch
     assert epochs(place.out / "cells-0") != []
     begun, first = [], epochs(place.out / "cells-0")
-    run.train(taught, corpus, place, begins=begun.append)
+    run.train(taught, corpus, place, resume=True, begins=begun.append)
     assert begun == ["cells-0", "cells-1", "taught-0"]
     assert epochs(place.out / "cells-0")[:1] == first
     assert [len(epochs(place.out / name)) for name in begun] == [2, 2, 2]
