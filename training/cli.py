@@ -12,6 +12,7 @@ from rich.console import Console
 from training import analysis, parts, progress, report, reproduce, run
 from training import preset as presets
 from training.data import folders, synthetic
+from training.folder import Place
 from training.loop import EpochRecord
 from training.options import FEATURES, Cache, Data, Device, Images, Parser, Runs, plain_errors
 from training.reproduce import Training
@@ -34,7 +35,9 @@ def train(
     seed: int = 0,
     device: Device = "cpu",
     parser: Parser = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the preset's.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Instead of the preset's; teachers keep theirs.")
+    ] = None,
     start: Annotated[
         Path | None, typer.Option(help="A checkpoint of the same model to begin with.")
     ] = None,
@@ -42,7 +45,7 @@ def train(
         bool, typer.Option("--resume", help="Go on with a broken-off run, by the same options.")
     ] = False,
 ) -> None:
-    """Train a matcher, anew or from another's weights.
+    """Train a matcher, anew or from another's weights; first the teachers that its preset wants.
 
     Example: tessera train scenes --data scenes/ --epochs 5
     """
@@ -51,11 +54,11 @@ def train(
         best = run.train(
             presets.read(preset).with_epochs(epochs),
             folders.read(data, images),
-            run.Place(out, cache, device, seed, start),
+            Place(out, cache, device, seed, start),
             resume=resume,
-            progress=progress.on(console),
-            report=lambda record: console.print(line(record)),
-            begins=console.print,
+            teller=run.Teller(
+                progress.on(console), lambda record: console.print(line(record)), console.print
+            ),
         )
         typer.echo(best)
 
@@ -83,7 +86,7 @@ def reproduce_rows(
     with plain_errors(console, parser):
         rows = [presets.read(name) for name in only or (one.preset for one in SYSTEMS)]
         corpus = folders.read(data, images)
-        trainings = reproduce.plan(rows, corpus, run.Place(out, cache, device), seeds)
+        trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
         paces = reproduce.paces([*out.glob("*/run.json"), *results.glob("*.json")])
         console.print(planned(trainings, paces))
         broken = reproduce.reproduce(

@@ -46,14 +46,9 @@ class Preset:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def with_epochs(self, epochs: int | None) -> Preset:
-        """The same with another number of epochs, if one is given, for its teachers too."""
-        if not epochs:
-            return self
-        taught = self.teachers
-        if taught:
-            taught = replace(taught, preset=taught.preset.with_epochs(epochs))
-        schedule = replace(self.schedule, epochs=epochs)
-        return replace(self, schedule=schedule, teachers=taught)
+        """The same with another number of epochs, if one is given; teachers keep theirs."""
+        schedule = replace(self.schedule, epochs=epochs) if epochs else self.schedule
+        return replace(self, schedule=schedule)
 
 
 def names() -> list[str]:
@@ -61,24 +56,29 @@ def names() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.toml"))
 
 
-def read(preset: str) -> Preset:
+def read(preset: str, learner: Path | None = None) -> Preset:
     """The preset of a name, or of a path that ends in .toml.
 
-    Raises LookupError where there is none, ValueError for an option that nothing knows.
+    `learner` is the file of the preset that it teaches: paths start there. Raises LookupError
+    where there is none, ValueError for an option that nothing knows.
     """
-    path = Path(preset) if preset.endswith(".toml") else PRESETS / f"{preset}.toml"
+    beside = learner.parent if learner else Path()
+    path = beside / preset if preset.endswith(".toml") else PRESETS / f"{preset}.toml"
     if not path.is_file():
         raise LookupError(
             f"no preset {preset!r}; there are: {', '.join(names())}, or give a path to a .toml"
         )
     try:
-        return parsed(path.stem, tomllib.loads(path.read_text(encoding="utf-8")))
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        if learner and "teachers" in tables:
+            raise ValueError("a teacher cannot have [teachers]")
+        return parsed(path.stem, tables, path)
     except (ValueError, LookupError) as wrong:
         raise ValueError(f"{path}: {wrong}") from wrong
 
 
-def parsed(name: str, tables: dict[str, Any]) -> Preset:
-    """A preset's tables, each option known to the part it is for."""
+def parsed(name: str, tables: dict[str, Any], file: Path = Path()) -> Preset:
+    """A preset's tables, each option known to the part it is for; `file` is where they stand."""
     known = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
     refuse_unknown(tables, known, "the preset")
     model, aims = dict(tables.get("model", {})), tables.get("objective", [])
@@ -88,7 +88,7 @@ def parsed(name: str, tables: dict[str, Any]) -> Preset:
     config = registry.find("matchers", architecture).Config
     refuse_unknown(model, {one.name for one in fields(config)}, "[model]")
     objectives = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
-    taught = teachers(tables["teachers"]) if "teachers" in tables else None
+    taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
     if any(one.name == "distillation" for one in objectives) != bool(taught):
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
@@ -103,11 +103,14 @@ def parsed(name: str, tables: dict[str, Any]) -> Preset:
     )
 
 
-def teachers(table: Mapping[str, Any]) -> Teachers:
-    """The [teachers] table: the preset that makes them, and their count."""
+def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
+    """The [teachers] table of a preset: what makes them, and their count."""
     if "preset" not in table:
         raise ValueError("[teachers] needs a preset, by its name or as a path to a .toml")
-    return made(Teachers, {**table, "preset": read(table["preset"])}, "[teachers]")
+    preset = read(table["preset"], file)
+    if preset.name == name:  # they would share folders
+        raise ValueError(f"[teachers] preset is called {name}, too: give it another name")
+    return made(Teachers, {**table, "preset": preset}, "[teachers]")
 
 
 def term(table: Mapping[str, Any]) -> Term:

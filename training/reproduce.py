@@ -12,10 +12,10 @@ from statistics import mean
 
 from training import report, run
 from training.data.corpus import Corpus
+from training.folder import Place, RunFolder
 from training.loop import EpochRecord
 from training.preset import Preset
 from training.progress import Progress, silent
-from training.run import Place, RunFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Training:
     done: int  # epochs
     begun: bool  # there is a finished epoch to resume from
     changed: bool  # the run there is finished, but the preset was another then
+    row: bool = True  # a row of the page, or no more than a teacher of one
 
     @property
     def name(self) -> str:
@@ -50,17 +51,27 @@ class Estimate:
 def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
     """Every preset with every seed after its teachers, as far as place.out says that each is.
 
-    ValueError for a run of other data, or a broken-off one of other options.
+    ValueError for a run of other data, a broken-off one of other options, or a teacher of such.
     """
     # All rows with one seed before any with two: broken off, the table is wide rather than deep.
+    wanted = [(preset, replace(place, seed=seed)) for seed in range(seeds) for preset in presets]
+    rows = {one.name: one for one in (training(preset, corpus, own) for preset, own in wanted)}
     planned: dict[str, Training] = {}
-    for seed in range(seeds):
-        for preset in presets:
-            own = replace(place, seed=seed)
-            for one, its_place in [*run.teachers(preset, own), (preset, own)]:
-                found = training(one, corpus, its_place)
-                planned.setdefault(found.name, found)
+    for row in rows.values():
+        for teacher in teachers(row, corpus):
+            planned.setdefault(teacher.name, rows.get(teacher.name, teacher))
+        planned.setdefault(row.name, row)
     return list(planned.values())
+
+
+def teachers(row: Training, corpus: Corpus) -> list[Training]:
+    """What has to be trained before a row that is not finished; ValueError as in plan."""
+    needed = run.teachers(row.preset, row.place) if row.left else []
+    found = [replace(training(preset, corpus, place), row=False) for preset, place in needed]
+    for one in found:
+        if one.changed:
+            raise ValueError(run.not_the_same(RunFolder.of(one.preset, corpus, one.place)))
+    return found
 
 
 def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
@@ -120,23 +131,22 @@ def reproduce(
     *,
     progress: Progress = silent,
     starts: Callable[[Training], None] = lambda _: None,
-    tells: Callable[[EpochRecord], None] | None = None,
+    tells: Callable[[EpochRecord], None] = lambda _: None,
 ) -> dict[str, str]:
     """Do what is left, and publish after each; what became of those that broke down, by name.
 
     A loss that is no number any more ends its own training alone.
     """
-    publisher.publish(one for one in trainings if not one.left)
+    publisher.publish(one for one in trainings if one.row and not one.left)
     to_do = [one for one in trainings if one.left]
     broken = {}
     for one in progress(to_do, len(to_do), "trainings"):
         starts(one)
         try:
-            run.train(
-                one.preset, corpus, one.place, resume=one.begun, progress=progress, report=tells
-            )
+            teller = run.Teller(progress, tells)
+            run.train(one.preset, corpus, one.place, resume=one.begun, teller=teller)
         except ArithmeticError as wrong:
             broken[one.name] = str(wrong)
         else:
-            publisher.publish([one])
+            publisher.publish([one] if one.row else [])
     return broken

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from models.checkpoint import Checkpoint
 from models.scoring import SCORES
 from models.types import PaddedBags
-from training.cache import cached, taken
+from training.cache import cached, digest, file_digest, taken
 from training.data.batches import Batch
-from training.loop import Pairs, encoded, numbers
+from training.data.corpus import Example
+from training.folder import Place
+from training.frozen import Frozen
+from training.loop import encoded, numbers
 from training.matching import TrainableMatcher
 from training.progress import Progress, silent
+
+Encode = Callable[[PaddedBags], PaddedBags]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +38,27 @@ class Teacher:
         return SCORES[self.score](images, sentences)
 
 
-def teacher(
-    matcher: TrainableMatcher,
-    key: str,
-    pairs: Pairs,
-    folder: Path,
-    device: str,
+def read(
+    given: Checkpoint,
+    examples: Sequence[Example],
+    place: Place,
+    precision: str,
     progress: Progress = silent,
 ) -> Teacher:
-    """A matcher as a teacher of inputs; what it makes of them is kept in `folder` by `key`."""
-    matcher.train(False)
+    """A checkpoint as a teacher of examples; what it makes of them is kept in place.cache."""
+    matcher: TrainableMatcher = given.model
+    pairs = Frozen(matcher, place, precision, progress).pairs(examples, "train")
+    seen = [text for one in examples for text in (file_digest(one.image), *one.sentences)]
+    key = digest(given.fingerprint, precision, matcher.image_key(), matcher.sentence_key(), *seen)
 
-    def bags(
-        encode: Callable[[PaddedBags], PaddedBags], inputs: Sequence[Tensor], what: str
-    ) -> Sequence[Tensor]:
-        places = range(len(inputs))
+    def bags(encode: Encode, inputs: Sequence[Tensor], what: str) -> Sequence[Tensor]:
+        positions = range(len(inputs))
         return cached(
-            folder,
+            place.cache / "taught",
             f"{key} {what}",
-            places,
-            [str(place) for place in places],
-            lambda some: encoded(encode, taken(inputs, some), device),
+            positions,
+            [str(position) for position in positions],
+            lambda some: encoded(encode, taken(inputs, some), place.device),
             progress,
             f"{what} of a teacher",
         )

@@ -4,6 +4,7 @@ import pytest
 
 import models.matchers
 from training.data import folders, synthetic
+from training.data.corpus import Corpus
 from training.preset import parsed
 
 EPOCHS = 8
@@ -26,6 +27,11 @@ def scenes(tmp_path_factory):
 @pytest.fixture(scope="session")
 def corpus(scenes):
     return folders.read(scenes)
+
+
+@pytest.fixture
+def few(corpus):
+    return Corpus("few", {"train": corpus.split("train")[:12], "val": corpus.split("val")[:4]})
 
 
 @pytest.fixture

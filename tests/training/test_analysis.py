@@ -12,7 +12,7 @@ from models.proposers import detector
 from training import run
 from training.analysis import app
 from training.data import synthetic
-from training.run import Place
+from training.folder import Place
 
 
 def tessera(*arguments, code=0):

@@ -55,7 +55,7 @@ def test_teachers_are_a_preset_of_their_own():
     tables = TABLES | {"objective": aims, "teachers": {"preset": "tessera-alone", "count": 3}}
     made = parsed("mine", tables)
     assert made.teachers == preset.Teachers(preset.read("tessera-alone"), 3)
-    assert made.with_epochs(1).teachers.preset.schedule.epochs == 1
+    assert made.with_epochs(1).teachers == made.teachers
     assert made.described()["teachers"]["preset"]["schedule"]["epochs"] == 4
 
 
@@ -70,6 +70,26 @@ def test_teachers_are_a_preset_of_their_own():
 def test_teachers_without_a_lesson_or_the_other_way_round_are_refused(tables, wrong):
     with pytest.raises(ValueError, match=wrong):
         parsed("mine", TABLES | tables)
+
+
+def test_a_teacher_s_path_starts_at_its_learner_s_folder(tmp_path):
+    alone = '[model]\nname = "cells"\n[objective]\nname = "contrastive"\n'
+    taught = '[model]\nname = "cells"\n[[objective]]\nname = "distillation"\n[teachers]\n'
+    (tmp_path / "alone.toml").write_text(alone)
+    (tmp_path / "mine.toml").write_text(taught + 'preset = "alone.toml"')
+    mine = str(tmp_path / "mine.toml")
+    assert preset.read(mine).teachers.preset.name == "alone"
+    (tmp_path / "pupil.toml").write_text(taught + 'preset = "mine.toml"')
+    with pytest.raises(ValueError, match=r"mine\.toml: a teacher cannot have \[teachers\]"):
+        preset.read(str(tmp_path / "pupil.toml"))
+    (tmp_path / "mine.toml").write_text(taught + 'preset = "mine.toml"')
+    with pytest.raises(ValueError, match="a teacher cannot have"):
+        preset.read(mine)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.toml").write_text(alone)
+    (tmp_path / "mine.toml").write_text(taught + 'preset = "other/mine.toml"')
+    with pytest.raises(ValueError, match="called mine, too"):
+        preset.read(mine)
 
 
 def test_a_file_of_ones_own_is_read_and_its_mistakes_carry_its_name(tmp_path):

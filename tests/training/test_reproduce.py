@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from training import reproduce, run
+from training.folder import Place
 from training.preset import names
 from training.reproduce import Publisher, estimate, paces, plan
-from training.run import Place
 from training.systems import SYSTEMS
 
 

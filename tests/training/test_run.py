@@ -7,12 +7,13 @@ import torch
 from models import checkpoint
 from models.parsing import parser_key
 from training import run
+from training.building import built
 from training.data import entities
 from training.data.corpus import Corpus
 from training.evaluation.measure import measure
+from training.folder import Place
 from training.loop import Trainer
 from training.preset import parsed
-from training.run import Place, built
 
 
 @pytest.fixture(scope="session")
@@ -98,11 +99,6 @@ def test_words_of_val_are_not_in_the_vocabulary(preset, corpus, cache, tmp_path)
     words = checkpoint.load(best).model.config.words
     assert "zebra" not in words
     assert "circle" in words
-
-
-@pytest.fixture
-def few(corpus):
-    return Corpus("few", {"train": corpus.split("train")[:12], "val": corpus.split("val")[:4]})
 
 
 def test_a_model_that_train_s_data_make_whole_needs_no_epoch(few, cache, tmp_path):

@@ -7,13 +7,13 @@ import torch
 from models import checkpoint
 from models.scoring import SCORES
 from models.types import PaddedBags
-from training import run
+from training import run, teaching
 from training.data.batches import batches
 from training.evaluation.measure import pixels
+from training.folder import Place
 from training.preset import Teachers, parsed
-from training.reproduce import plan
-from training.run import Frozen, Place
-from training.teaching import mean_scores, teacher
+from training.reproduce import Publisher, plan, reproduce
+from training.run import Teller
 
 
 @pytest.fixture(scope="module")
@@ -38,69 +38,186 @@ def taught(preset):
     return replace(preset, name="taught", objectives=aims, teachers=Teachers(preset, 2))
 
 
-def epochs(folder):
-    return [one["loss"] for one in json.loads((folder / "run.json").read_text())["epochs"]]
+def told(folder):
+    return json.loads((folder / "run.json").read_text())
 
 
-def test_teachers_score_batches_as_they_score_bags(preset, corpus, place):
-    best = run.train(preset.with_epochs(1), corpus, place)
-    examples = corpus.split("train")
-    loaded = checkpoint.load(best)
-    pairs = Frozen(loaded.model, place, "float32").pairs(examples, "train")
-    one = teacher(loaded.model, "key", pairs, place.cache / "taught", "cpu")
-    batch = next(batches(pairs.counts, 20, seed=3, epoch=0, sentences=2))
-    images = loaded.model.embed_images([pixels(examples[k].image) for k in batch.images])
+def losses(folder):
+    return [one["loss"] for one in told(folder)["epochs"]]
+
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+
+class Diary:
+    """A teller that writes down what it is told."""
+
+    def __init__(self, stop_after=None):
+        self.begun, self.epochs, self.stop_after = [], [], stop_after
+        self.teller = Teller(report=self.report, begins=self.begun.append)
+
+    def report(self, record):
+        self.epochs.append(record.epoch)
+        if len(self.epochs) == self.stop_after:
+            raise KeyboardInterrupt
+
+
+def expected_scores(file, examples, batch):
+    """What a checkpoint makes of a batch by the path that a service takes."""
+    model = checkpoint.load(file).model
     texts = [text for example in examples for text in example.sentences]
-    sentences = loaded.model.embed_sentences([texts[at] for at in batch.sentences])
+    images = model.embed_images([pixels(examples[k].image) for k in batch.images])
+    sentences = model.embed_sentences([texts[at] for at in batch.sentences])
     bags = [PaddedBags.of([bag.vectors for bag in side]) for side in (images, sentences)]
-    expected = SCORES[loaded.model.score](*bags)
-    assert torch.allclose(one.scores(batch, "cpu"), expected, atol=0.05)  # kept in half precision
-    assert torch.allclose(mean_scores([one, one], batch, "cpu"), one.scores(batch, "cpu"))
+    return SCORES[model.score](*bags)
+
+
+def test_teachers_score_batches_as_a_service_would(preset, corpus, place):
+    examples = corpus.split("train")
+    files = [run.train(preset.with_epochs(1), corpus, replace(place, seed=seed)) for seed in (0, 1)]
+    counts = [len(example.sentences) for example in examples]
+    batch = next(batches(counts, 20, seed=3, epoch=0, sentences=2))
+    teachers = [teaching.read(checkpoint.load(file), examples, place, "float32") for file in files]
+    expected = [expected_scores(file, examples, batch) for file in files]
+    for one, scores in zip(teachers, expected, strict=True):
+        assert torch.allclose(one.scores(batch, "cpu"), scores, atol=0.05)  # kept in half
+    mean = teaching.mean_scores(teachers, batch, "cpu")
+    assert torch.allclose(mean, (expected[0] + expected[1]) / 2, atol=0.05)
+    assert not torch.allclose(*expected, atol=0.5)
+
+
+def test_a_changed_photo_is_looked_at_again(preset, few, place):
+    examples, seen = few.split("train"), place.cache / "taught"
+    given = checkpoint.load(run.train(preset.with_epochs(1), few, place))
+    teaching.read(given, examples, place, "float32")
+    before = set(seen.iterdir())
+    teaching.read(given, examples, place, "float32")
+    assert set(seen.iterdir()) == before
+    teaching.read(given, [replace(examples[0], image=examples[1].image)], place, "float32")
+    assert set(seen.iterdir()) > before
+
+
+def test_a_run_learns_what_its_teachers_say(taught, corpus, place, monkeypatch):
+    """The scores that an objective sees are those of its own batch, in the batch's order."""
+    seen = []
+
+    def spy(terms, match, epoch):
+        seen.append(match)
+        return total(terms, match, epoch)
+
+    total = run.total
+    monkeypatch.setattr(run, "total", spy)
+    run.train(replace(taught, schedule=replace(taught.schedule, epochs=1)), corpus, place)
+    own = [match for match in seen if match.taught is not None]
+    assert len(seen) == 5 * len(own)  # one epoch, and two of each teacher without lessons
+    # Two epochs of contrastive learning already rank true pairs above others.
+    true = torch.cat([match.taught[match.true] for match in own]).mean()
+    false = torch.cat([match.taught[~match.true] for match in own]).mean()
+    assert true > false + 1
 
 
 def test_teachers_are_trained_once_beside_the_run_and_named_in_it(taught, corpus, place):
-    begun = []
-    best = run.train(taught, corpus, place, begins=begun.append)
-    assert begun == ["cells-0", "cells-1", "taught-0"]
-    teachers = [place.out / name / "matcher.safetensors" for name in begun[:2]]
+    diary = Diary()
+    best = run.train(taught, corpus, place, teller=diary.teller)
+    assert diary.begun == ["teacher cells-0", "teacher cells-1", "taught-0"]
+    teachers = [place.out / f"cells-{seed}" / "matcher.safetensors" for seed in (0, 1)]
     facts = checkpoint.load(best).facts
     assert facts["teachers"] == [checkpoint.fingerprint(one) for one in teachers]
     made = [one.stat().st_mtime_ns for one in teachers]
-    begun.clear()
-    run.train(taught, corpus, replace(place, seed=1), begins=begun.append)
-    assert begun == ["cells-2", "taught-1"]  # the second teacher of the one is the first here
+    again = Diary()
+    run.train(taught, corpus, replace(place, seed=1), teller=again.teller)
+    # The second teacher of the one is the first here.
+    assert again.begun == ["teacher cells-2", "taught-1"]
     assert [one.stat().st_mtime_ns for one in teachers] == made
 
 
-def test_a_run_learns_from_its_teachers(taught, corpus, place, tmp_path):
-    run.train(taught, corpus, place)
-    alone = replace(taught, objectives=taught.objectives[:1], teachers=None)
-    run.train(alone, corpus, replace(place, out=tmp_path / "alone"))
-    assert epochs(place.out / "taught-0") != epochs(tmp_path / "alone" / "taught-0")
-
-
-def test_a_broken_off_teacher_is_gone_on_with(taught, corpus, place, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
+def test_a_broken_off_teacher_is_gone_on_with(taught, corpus, place):
     with pytest.raises(KeyboardInterrupt):
-        run.train(taught, corpus, place, report=stop)  # after the first teacher's first epoch
-    assert epochs(place.out / "cells-0") != []
-    begun, first = [], epochs(place.out / "cells-0")
-    run.train(taught, corpus, place, resume=True, begins=begun.append)
-    assert begun == ["cells-0", "cells-1", "taught-0"]
-    assert epochs(place.out / "cells-0")[:1] == first
-    assert [len(epochs(place.out / name)) for name in begun] == [2, 2, 2]
+        run.train(taught, corpus, place, teller=Diary(stop_after=1).teller)
+    diary = Diary()
+    run.train(taught, corpus, place, resume=True, teller=diary.teller)
+    assert diary.begun == ["teacher cells-0", "teacher cells-1", "taught-0"]
+    assert diary.epochs == [2, 1, 2, 1, 2]
 
 
-def test_what_was_made_otherwise_is_no_teacher(taught, corpus, place):
+def test_a_taught_run_that_is_resumed_equals_an_unbroken_one(taught, corpus, place, tmp_path):
+    whole = run.train(taught, corpus, replace(place, out=tmp_path / "whole"))
+    with pytest.raises(KeyboardInterrupt):
+        run.train(taught, corpus, place, teller=Diary(stop_after=5).teller)  # its own first
+    diary = Diary()
+    resumed = run.train(taught, corpus, place, resume=True, teller=diary.teller)
+    assert diary.epochs == [2]
+    assert losses(resumed.parent) == losses(whole.parent)
+    assert checkpoint.load(resumed).facts == checkpoint.load(whole).facts
+
+
+def test_a_finished_run_needs_its_teachers_no_more(taught, corpus, place):
+    best = run.train(taught, corpus, place)
+    for seed in (0, 1):
+        (place.out / f"cells-{seed}" / "run.json").unlink()
+    diary = Diary()
+    assert run.train(taught, corpus, place, resume=True, teller=diary.teller) == best
+    assert (diary.begun, diary.epochs) == ([], [])
+
+
+def test_other_teachers_do_not_finish_what_the_first_began(taught, corpus, place):
+    with pytest.raises(KeyboardInterrupt):
+        run.train(taught, corpus, place, teller=Diary(stop_after=5).teller)
+    files = [place.out / f"cells-{seed}" / "matcher.safetensors" for seed in (0, 1)]
+    files[0].write_bytes(files[1].read_bytes())
+    with pytest.raises(ValueError, match="taught-0 learned from other teachers"):
+        run.train(taught, corpus, place, resume=True)
+
+
+def test_what_was_made_otherwise_or_lost_its_weights_is_no_teacher(taught, corpus, place):
     other = taught.teachers.preset
     run.train(replace(other, schedule=replace(other.schedule, batch=20)), corpus, place)
-    with pytest.raises(ValueError, match="cells-0 is no teacher, it was made with another preset"):
+    with pytest.raises(ValueError, match="cells-0 was made with another preset and is no teacher"):
         run.train(taught, corpus, place)
+    best = run.train(other, corpus, replace(place, seed=1))
+    best.unlink()
+    with pytest.raises(LookupError, match=r"cells-1 has lost matcher\.safetensors"):
+        run.train(taught, corpus, replace(place, seed=1))
+
+
+def test_teachers_begin_where_the_run_begins_if_they_are_of_its_model(taught, few, place):
+    start = run.train(taught.teachers.preset.with_epochs(1), few, place)
+    started = replace(place, out=place.out / "started", start=start)
+    (_, one), _ = run.teachers(taught, started)
+    assert (one.start, one.seed) == (start, 0)
+    run.train(taught, few, started)
+    assert told(started.out / "cells-0")["start"] == checkpoint.fingerprint(start)
+    stranger = replace(taught.teachers.preset, model="dvsa")
+    (_, one), _ = run.teachers(replace(taught, teachers=Teachers(stranger)), started)
+    assert one.start is None
+
+
+def test_wrong_options_show_before_any_teacher_is_trained(taught, few, place):
+    wrong = replace(taught, optimizer=replace(taught.optimizer, rates={"wrods.": 0.1}))
+    with pytest.raises(ValueError, match="no parameter starts with 'wrods"):
+        run.train(wrong, few, place)
+    assert not (place.out / "cells-0").exists()
 
 
 def test_teachers_are_planned_before_those_whom_they_teach(taught, corpus, place):
     rows = [taught, taught.teachers.preset]
-    planned = [one.name for one in plan(rows, corpus, place, seeds=2)]
-    assert planned == ["cells-0", "cells-1", "taught-0", "cells-2", "taught-1"]
+    planned = plan(rows, corpus, place, seeds=2)
+    assert [(one.name, one.row) for one in planned] == [
+        ("cells-0", True), ("cells-1", True), ("taught-0", True), ("cells-2", False),
+        ("taught-1", True),
+    ]  # fmt: skip
+
+
+def test_a_mere_teacher_is_no_row_of_the_page(taught, few, place, tmp_path):
+    publisher = Publisher(tmp_path / "measurements", tmp_path / "results.md")
+    assert reproduce(plan([taught], few, place, seeds=1), few, publisher) == {}
+    assert [file.name for file in publisher.results.iterdir()] == ["taught-0.json"]
+    assert [one.name for one in plan([taught], few, place, seeds=1)] == ["taught-0"]
+
+
+def test_a_teacher_of_an_earlier_form_stops_the_plan_before_anything_is_trained(taught, few, place):
+    other = taught.teachers.preset
+    run.train(replace(other, schedule=replace(other.schedule, batch=20)), few, place)
+    with pytest.raises(ValueError, match="cells-0 was made with another preset and is no teacher"):
+        plan([taught], few, place, seeds=1)

@@ -9,7 +9,7 @@ from app.settings import Settings
 from models.types import Box
 from training import run
 from training.data import entities
-from training.run import Place
+from training.folder import Place
 
 
 def intersection_over_union(one: Box, other: Box) -> float:

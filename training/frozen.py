@@ -1,0 +1,65 @@
+"""What a matcher's frozen part makes of a split, kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from training.cache import Computed, cached, digest, file_digest
+from training.data.corpus import Example
+from training.evaluation.measure import pixels
+from training.folder import Place
+from training.loop import Pairs, half_precision
+from training.matching import TrainableMatcher
+from training.progress import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A matcher's frozen part, whose outputs are kept in the cache."""
+
+    matcher: TrainableMatcher
+    place: Place
+    precision: str
+    progress: Progress = silent
+
+    def pairs(self, examples: Sequence[Example], split: str) -> Pairs:
+        """A split's frozen inputs, from the cache or computed into it."""
+        texts = [sentence for example in examples for sentence in example.sentences]
+        paths = [example.image for example in examples]
+        images: Sequence[Tensor] = (
+            Computed(paths, self.image_inputs)
+            if self.matcher.tuned
+            else cached(
+                self.place.cache / "images",
+                f"{self.precision} {self.matcher.image_key()}",
+                paths,
+                [file_digest(path) for path in paths],
+                self.image_inputs,
+                self.progress,
+                f"photos of {split}",
+            )
+        )
+        sentences = cached(
+            self.place.cache / "sentences",
+            f"{self.precision} {self.matcher.sentence_key()}",
+            texts,
+            [digest(text) for text in texts],
+            self.sentence_inputs,
+            self.progress,
+            f"sentences of {split}",
+        )
+        return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
+
+    def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
+        """The frozen part of photos."""
+        photos = [pixels(path) for path in paths]
+        with half_precision(self.place.device, self.precision):
+            return self.matcher.image_inputs(photos)
+
+    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+        """The frozen part of sentences, always in full precision: it is cheap."""
+        return self.matcher.sentence_inputs(texts)
