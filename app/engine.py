@@ -306,9 +306,12 @@ def _draft(entry: Entry) -> Draft:
 
 
 def _found(text: str, phrase: str) -> Span:
-    """Where a phrase first stands in a text, whatever its case."""
-    found = re.search(re.escape(phrase), text, re.IGNORECASE)
-    if not found:
+    """Where a phrase first stands in a text, whatever its case; whole words before parts."""
+    escaped = re.escape(phrase)
+    for pattern in (rf"(?<!\w){escaped}(?!\w)", escaped):
+        if found := re.search(pattern, text, re.IGNORECASE):
+            break
+    else:
         raise ValueError(f"phrases: {phrase!r:.100} is not in the text; copy it from there")
     return Span(found.start(), found.end())
 

@@ -37,22 +37,21 @@ async function describe(place, asked, signal) {
 
 /** Light on the photo what each phrase, between commas, means; the first at once. */
 async function pointOut(place, said, asked, stage, signal) {
+  const tell = (text) => place.replaceChildren(make("p", { className: "note" }, text));
   const phrases = said.split(",").map((phrase) => phrase.trim()).filter(Boolean);
-  if (phrases.length === 0) return;
-  place.setAttribute("aria-busy", "true");
+  darken();
+  takeBoxes(stage, "point");
+  if (phrases.length === 0) return tell("Name what to look for, with commas between.");
+  tell("Looking…");
   try {
     const { text, phrases: found } = await ground(asked, phrases, signal);
-    darken();
-    takeBoxes(stage, "point");
     const fragments = found.map(({ text: label, span, boxes }) => ({ label, span, ...boxes[0] }));
-    putBoxes(stage, fragments, fragments.map((_, position) => `point-${position}`));
+    putBoxes(stage, fragments, fragments.map((_, position) => `point-${position}`), "point");
     place.replaceChildren(askedWords(fragments, text, "point", "What the photo was asked to show"));
     place.querySelector("button").click();
   } catch (error) {
-    if (error.name === "AbortError") return;
-    place.replaceChildren(make("p", { className: "note" }, error.message));
+    if (error.name !== "AbortError") tell(error.message);
   }
-  place.removeAttribute("aria-busy");
 }
 
 function pointer(asked, stage, signal) {
@@ -61,9 +60,13 @@ function pointer(asked, stage, signal) {
     type: "text", required: true, autocomplete: "off", enterKeyHint: "search", maxLength: 1000,
     placeholder: "the dog, a red ball", "aria-label": "What to point out in this photo",
   });
+  let asking = new AbortController(); // what a newer question overtakes is dropped
+  signal.addEventListener("abort", () => asking.abort());
   const onsubmit = (event) => {
     event.preventDefault();
-    pointOut(place, input.value, asked, stage, signal);
+    asking.abort();
+    asking = new AbortController();
+    pointOut(place, input.value, asked, stage, asking.signal);
   };
   const button = make("button", { type: "submit", className: "second" }, "Point out");
   return make("form", { className: "point", onsubmit }, input, button, place);

@@ -66,17 +66,17 @@ export function photo(picture, width, height) {
 }
 
 /**
- * One button on a photo for each different box; links that chose the same box share it. The box of
- * the link that gave most is outlined before anybody points at anything.
+ * One button on a photo for each different box; links of a group that chose the same box share it.
+ * The box of the link that gave most is outlined before anybody points at anything.
  */
-export function putBoxes(stage, links, keys) {
+export function putBoxes(stage, links, keys, group = "links") {
   const frame = stage.firstChild;
   const most = Math.max(...links.map((link) => link.similarity));
   for (const [position, { box, label }] of links.entries()) {
     const place = box.join();
-    const there = frame.querySelector(`[data-place="${place}"]`);
+    const there = frame.querySelector(`[data-group="${group}"][data-place="${place}"]`);
     const button = there ?? boxButton(box);
-    button.dataset.place = place;
+    Object.assign(button.dataset, { group, place });
     button.dataset.lights = `${button.dataset.lights ?? ""} ${keys[position]}`.trim();
     button.ariaLabel = there ? `${there.ariaLabel}, ${label}` : `Part of the photo for ${label}`;
     if (links[position].similarity === most) button.classList.add("best");
@@ -86,13 +86,9 @@ export function putBoxes(stage, links, keys) {
   return stage;
 }
 
-/** Take the boxes off a photo that nothing but `${name}-…` chose. */
-export function takeBoxes(stage, name) {
-  for (const box of stage.querySelectorAll(".box")) {
-    const keys = box.dataset.lights.split(" ").filter((key) => !key.startsWith(`${name}-`));
-    box.dataset.lights = keys.join(" ");
-    if (keys.length === 0) box.remove();
-  }
+/** Take a group's boxes off a photo. */
+export function takeBoxes(stage, group) {
+  for (const box of stage.querySelectorAll(`[data-group="${group}"]`)) box.remove();
 }
 
 function boxButton([left, top, right, bottom]) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -75,6 +76,19 @@ def test_phrases_get_their_likeliest_boxes_in_stored_and_uploaded_photos(
     assert uploaded == stored | {"image": None}
     whole = client.post("/ground", json={"id": "x", "text": "left"}).json()
     assert [one["box"] for one in whole["phrases"][0]["boxes"]] == [left]
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "span"),
+    [("A woman, a man", "man", [11, 14]), ("streets, a tree", "TREE", [11, 15]),
+     ("two bulldogs", "dogs", [8, 12]), ("(left) and so on", "(left)", [0, 6])],
+)  # fmt: skip
+def test_a_phrase_is_whole_words_where_it_can_be(
+    client: TestClient, png: Png, text: str, phrase: str, span: list[int]
+) -> None:
+    form = {"text": text, "phrases": json.dumps([phrase])}
+    answer = client.post("/ground", files={"image": png("red")}, data=form).json()
+    assert answer["phrases"][0]["span"] == span
 
 
 def test_a_phrase_must_be_in_the_text(client: TestClient, png: Png) -> None:

@@ -232,10 +232,39 @@ def test_a_photo_points_out_what_is_named(browser, address, png):
     ask.fill("something on the right")
     page.get_by_role("button", name="Point out").click()
     page.wait_for_selector(".point .word.lit:has-text('something')")
-    assert page.locator("[data-place='0,0,0.5,1'][data-lights~='point-0']").count() == 0
-    ask.fill("?")
+    assert [
+        one.get_attribute("data-place") for one in page.locator("[data-group=point]").all()
+    ] == ["0.5,0,1,1"]
+    for wrong, says in (("?", "no words"), (" , ", "Name what to look for")):
+        ask.fill(wrong)
+        ask.press("Enter")
+        page.wait_for_selector(f".point .note:has-text('{says}')")
+        assert page.locator("[data-group=point], .lit").count() == 0
+    context.close()
+
+
+def test_a_newer_question_overtakes_an_older_one(browser, address, png):
+    context = browser.new_context(base_url=address)
+    page = context.new_page()
+    page.goto("/")
+    photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
+    page.set_input_files("#file", photo)
+    held = []
+
+    def hold(route):
+        held.append(route)
+        if len(held) == 2:
+            route.continue_()
+
+    page.route("**/ground", hold)
+    ask = page.get_by_label("What to point out in this photo")
+    ask.fill("left")
     ask.press("Enter")
-    page.wait_for_selector(".point .note:has-text('word')")
+    page.wait_for_selector(".point .note:has-text('Looking')")
+    ask.fill("the right")
+    ask.press("Enter")
+    page.wait_for_selector(".point .word.lit:has-text('the right')")
+    assert page.locator(".box.lit").get_attribute("data-place") == "0.5,0,1,1"
     context.close()
 
 

@@ -96,13 +96,20 @@ def test_phrase_weight_scales_what_the_phrase_gives(filled: TestClient) -> None:
 
 
 def test_phrases_find_sentences_too(filled: TestClient) -> None:
-    phrases = [{"text": "so", "weight": 0.1}, {"text": "blue", "weight": 2}]
-    by_phrases = filled.post("/search/text", json={"phrases": phrases}).json()
-    by_text = filled.post("/search/text", json={"text": "so, blue"}).json()
-    assert by_phrases["query"]["text"] == "so, blue"
-    assert by_phrases["hits"][0]["sentence"] == by_text["hits"][0]["sentence"]
-    for hit in by_phrases["hits"]:
-        assert sum(link["similarity"] for link in hit["links"]) == pytest.approx(hit["score"])
+    def found(weight: float) -> dict[str, float]:
+        phrases = [{"text": "so", "weight": weight}, {"text": "blue", "weight": weight}]
+        answer = filled.post("/search/text", json={"phrases": phrases}).json()
+        assert answer["query"]["text"] == "so, blue"
+        for hit in answer["hits"]:
+            assert sum(link["similarity"] for link in hit["links"]) == pytest.approx(hit["score"])
+        return {hit["sentence"]: hit["score"] for hit in answer["hits"]}
+
+    plain = {
+        hit["sentence"]: hit["score"]
+        for hit in filled.post("/search/text", json={"text": "so, blue"}).json()["hits"]
+    }
+    assert found(1.0) == pytest.approx(plain)
+    assert found(3.0) == pytest.approx({sentence: 3 * plain[sentence] for sentence in plain})
 
 
 def test_filter_lets_through_only_what_it_names(filled: TestClient) -> None:
