@@ -89,6 +89,8 @@ class RunFolder:
         if self.resumable and json.loads(self.told.read_text())["teachers"] != fingerprints:
             raise ValueError(f"{self.path} learned from other teachers: delete it to start anew")
         self.facts["teachers"] = fingerprints
+        if not self.resumable:
+            self.write([])  # a crash must not leave an epoch without its teachers
 
     def tell(self, trainer: Trainer, name: str) -> None:
         """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json."""

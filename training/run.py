@@ -11,17 +11,17 @@ from typing import cast
 import torch
 
 from models import checkpoint
-from training import teaching
 from training.building import built
 from training.data.corpus import Corpus
 from training.folder import Place, RunFolder
 from training.frozen import Frozen
-from training.loop import EpochRecord, Taught, Trainer
+from training.loop import EpochRecord, Trainer
 from training.matching import Prepared, TrainableMatcher
 from training.objectives import total
 from training.optimization import optimizer_of
 from training.preset import Preset
 from training.progress import Progress, silent
+from training.teaching import lessons
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,10 @@ def train(
     matcher, taught = cast(TrainableMatcher, model), None
     if preset.teachers:
         optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
-        taught = lessons(preset, corpus, place, folder, teller)
+        files = [trained(one, corpus, own, teller) for one, own in teachers(preset, place)]
+        folder.learns_from([checkpoint.fingerprint(file) for file in files])
+        teller.begins(folder.path.name)
+        taught = lessons(files, examples, place, preset.schedule.precision, teller.progress)
     frozen = Frozen(matcher, place, preset.schedule.precision, teller.progress)
     pairs, validation = frozen.pairs(examples, "train"), frozen.pairs(corpus.split("val"), "val")
     if isinstance(model, Prepared) and not (resume or place.start):
@@ -89,21 +92,6 @@ def teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
     one, seeds = preset.teachers.preset, range(place.seed, place.seed + preset.teachers.count)
     start = place.start if one.model == preset.model else None
     return [(one, replace(place, seed=seed, start=start)) for seed in seeds]
-
-
-def lessons(
-    preset: Preset, corpus: Corpus, place: Place, folder: RunFolder, teller: Teller
-) -> Taught:
-    """What a preset's teachers together make of batches of its examples."""
-    files = [trained(one, corpus, its_place, teller) for one, its_place in teachers(preset, place)]
-    folder.learns_from([checkpoint.fingerprint(file) for file in files])
-    teller.begins(folder.path.name)
-    examples = [example for split in preset.splits for example in corpus.split(split)]
-    read = partial(
-        teaching.read, examples=examples, place=place, precision=preset.schedule.precision
-    )
-    made = [read(checkpoint.load(file, place.device), progress=teller.progress) for file in files]
-    return partial(teaching.mean_scores, made, device=place.device)
 
 
 def trained(preset: Preset, corpus: Corpus, place: Place, teller: Teller) -> Path:

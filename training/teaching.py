@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.scoring import SCORES
 from models.types import PaddedBags
@@ -16,8 +19,7 @@ from training.data.batches import Batch
 from training.data.corpus import Example
 from training.folder import Place
 from training.frozen import Frozen
-from training.loop import encoded, numbers
-from training.matching import TrainableMatcher
+from training.loop import Pairs, Taught, encoded, numbers
 from training.progress import Progress, silent
 
 Encode = Callable[[PaddedBags], PaddedBags]
@@ -38,18 +40,30 @@ class Teacher:
         return SCORES[self.score](images, sentences)
 
 
-def read(
-    given: Checkpoint,
+def lessons(
+    files: Sequence[Path],
     examples: Sequence[Example],
     place: Place,
     precision: str,
     progress: Progress = silent,
-) -> Teacher:
-    """A checkpoint as a teacher of examples; what it makes of them is kept in place.cache."""
-    matcher: TrainableMatcher = given.model
-    pairs = Frozen(matcher, place, precision, progress).pairs(examples, "train")
-    seen = [text for one in examples for text in (file_digest(one.image), *one.sentences)]
-    key = digest(given.fingerprint, precision, matcher.image_key(), matcher.sentence_key(), *seen)
+) -> Taught:
+    """What checkpoints together make of batches of examples."""
+    seen = digest(*(text for e in examples for text in (file_digest(e.image), *e.sentences)))
+
+    def read(file: Path) -> Teacher:
+        given = checkpoint.load(file, place.device)
+        frozen = Frozen(given.model, place, precision, progress)
+        return teacher(given, frozen, frozen.pairs(examples, "train"), seen)
+
+    return partial(mean_scores, [read(file) for file in files], device=place.device)
+
+
+def teacher(given: Checkpoint, frozen: Frozen, pairs: Pairs, seen: str) -> Teacher:
+    """A checkpoint as a teacher of inputs, whose digest is `seen`: its bags are kept on disk."""
+    matcher, place = frozen.matcher, frozen.place
+    key = digest(
+        given.fingerprint, frozen.precision, matcher.image_key(), matcher.sentence_key(), seen
+    )
 
     def bags(encode: Encode, inputs: Sequence[Tensor], what: str) -> Sequence[Tensor]:
         positions = range(len(inputs))
@@ -59,7 +73,7 @@ def read(
             positions,
             [str(position) for position in positions],
             lambda some: encoded(encode, taken(inputs, some), place.device),
-            progress,
+            frozen.progress,
             f"{what} of a teacher",
         )
 

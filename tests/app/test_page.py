@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -79,6 +80,22 @@ def browser() -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def page(browser, site) -> Iterator[SimpleNamespace]:
+    with watched(browser, site) as opened:
+        yield opened
+
+
+@pytest.fixture
+def asked(browser, address, png) -> Iterator[SimpleNamespace]:
+    """A page of a service with a captioner and a grounder, asked with a photo."""
+    with watched(browser, address) as opened:
+        opened.goto("/")
+        photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
+        opened.set_input_files("#file", photo)
+        yield opened
+
+
+@contextmanager
+def watched(browser, site) -> Iterator[SimpleNamespace]:
     """A page that asks no other host and reports no error."""
     context = browser.new_context(base_url=site, viewport={"width": 1100, "height": 800})
     opened = context.new_page()
@@ -201,54 +218,37 @@ def test_a_photo_gets_its_sentences_and_says_why_it_has_no_caption(page):
     page.wait_for_selector("text=no captioner is loaded")
 
 
-def test_a_photo_gets_a_caption(browser, address, png):
-    context = browser.new_context(base_url=address)
-    page = context.new_page()
-    page.goto("/")
-    photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
-    page.set_input_files("#file", photo)
-    page.wait_for_selector(".caption:has-text('40 by 30')")
-    context.close()
+def test_a_photo_gets_a_caption(asked):
+    asked.wait_for_selector(".caption:has-text('40 by 30')")
 
 
-def test_a_photo_points_out_what_is_named(browser, address, png):
-    context = browser.new_context(base_url=address)
-    page = context.new_page()
-    page.goto("/")
-    photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
-    page.set_input_files("#file", photo)
-    ask = page.get_by_label("What to point out in this photo")
+def test_a_photo_points_out_what_is_named(asked):
+    ask = asked.get_by_label("What to point out in this photo")
 
     def lit() -> str:
-        return page.locator(".box.lit").get_attribute("data-place")
+        return asked.locator(".box.lit").get_attribute("data-place")
 
     ask.fill("left, the right")
     ask.press("Enter")
-    page.wait_for_selector(".point .word.lit:has-text('left')")
+    asked.wait_for_selector(".point .word.lit:has-text('left')")
     assert lit() == "0,0,0.5,1"
-    page.locator(".point .word").nth(1).click()
-    page.mouse.move(1, 1)
+    asked.locator(".point .word").nth(1).click()
+    asked.mouse.move(1, 1)
     assert lit() == "0.5,0,1,1"
     ask.fill("something on the right")
-    page.get_by_role("button", name="Point out").click()
-    page.wait_for_selector(".point .word.lit:has-text('something')")
+    asked.get_by_role("button", name="Point out").click()
+    asked.wait_for_selector(".point .word.lit:has-text('something')")
     assert [
-        one.get_attribute("data-place") for one in page.locator("[data-group=point]").all()
+        one.get_attribute("data-place") for one in asked.locator("[data-group=point]").all()
     ] == ["0.5,0,1,1"]
     for wrong, says in (("?", "no words"), (" , ", "Name what to look for")):
         ask.fill(wrong)
         ask.press("Enter")
-        page.wait_for_selector(f".point .note:has-text('{says}')")
-        assert page.locator("[data-group=point], .lit").count() == 0
-    context.close()
+        asked.wait_for_selector(f".point .note:has-text('{says}')")
+        assert asked.locator("[data-group=point], .lit").count() == 0
 
 
-def test_a_newer_question_overtakes_an_older_one(browser, address, png):
-    context = browser.new_context(base_url=address)
-    page = context.new_page()
-    page.goto("/")
-    photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
-    page.set_input_files("#file", photo)
+def test_a_newer_question_overtakes_an_older_one(asked):
     held = []
 
     def hold(route):
@@ -256,16 +256,15 @@ def test_a_newer_question_overtakes_an_older_one(browser, address, png):
         if len(held) == 2:
             route.continue_()
 
-    page.route("**/ground", hold)
-    ask = page.get_by_label("What to point out in this photo")
+    asked.route("**/ground", hold)
+    ask = asked.get_by_label("What to point out in this photo")
     ask.fill("left")
     ask.press("Enter")
-    page.wait_for_selector(".point .note:has-text('Looking')")
+    asked.wait_for_selector(".point .note:has-text('Looking')")
     ask.fill("the right")
     ask.press("Enter")
-    page.wait_for_selector(".point .word.lit:has-text('the right')")
-    assert page.locator(".box.lit").get_attribute("data-place") == "0.5,0,1,1"
-    context.close()
+    asked.wait_for_selector(".point .word.lit:has-text('the right')")
+    assert asked.locator(".box.lit").get_attribute("data-place") == "0.5,0,1,1"
 
 
 def test_a_photo_without_a_grounder_says_so(page):

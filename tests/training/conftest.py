@@ -5,6 +5,7 @@ import pytest
 import models.matchers
 from training.data import folders, synthetic
 from training.data.corpus import Corpus
+from training.folder import Place
 from training.preset import parsed
 
 EPOCHS = 8
@@ -27,6 +28,16 @@ def scenes(tmp_path_factory):
 @pytest.fixture(scope="session")
 def corpus(scenes):
     return folders.read(scenes)
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("features")
+
+
+@pytest.fixture
+def place(tmp_path, cache):
+    return Place(tmp_path / "runs", cache)
 
 
 @pytest.fixture

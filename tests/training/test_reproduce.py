@@ -4,20 +4,9 @@ from dataclasses import replace
 import pytest
 
 from training import reproduce, run
-from training.folder import Place
 from training.preset import names
 from training.reproduce import Publisher, estimate, paces, plan
 from training.systems import SYSTEMS
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("features")
-
-
-@pytest.fixture
-def place(tmp_path, cache):
-    return Place(tmp_path / "runs", cache)
 
 
 @pytest.fixture

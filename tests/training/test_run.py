@@ -16,11 +16,6 @@ from training.loop import Trainer
 from training.preset import parsed
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("features")
-
-
 def weights(path):
     return checkpoint.load(path).model.state_dict()
 
@@ -194,6 +189,9 @@ def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, corpus, cach
         run.train(preset.with_epochs(2), corpus, Place(tmp_path, cache), resume=True)
     with pytest.raises(LookupError, match="no run to resume: train without --resume"):
         run.train(one, corpus, Place(tmp_path / "elsewhere", cache), resume=True)
+    (tmp_path / "cells-0" / "last.pt").unlink()
+    with pytest.raises(LookupError, match=r"has lost last\.pt and cannot be resumed"):
+        run.train(one, corpus, Place(tmp_path, cache), resume=True)
 
 
 def test_a_loss_that_is_no_number_stops_the_run(preset, corpus, cache, tmp_path):

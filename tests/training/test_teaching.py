@@ -7,23 +7,14 @@ import torch
 from models import checkpoint
 from models.scoring import SCORES
 from models.types import PaddedBags
-from training import run, teaching
+from training import run
 from training.data.batches import batches
 from training.evaluation.measure import pixels
-from training.folder import Place
+from training.folder import RunFolder
 from training.preset import Teachers, parsed
 from training.reproduce import Publisher, plan, reproduce
 from training.run import Teller
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("features")
-
-
-@pytest.fixture
-def place(tmp_path, cache):
-    return Place(tmp_path / "runs", cache)
+from training.teaching import lessons
 
 
 @pytest.fixture
@@ -78,23 +69,21 @@ def test_teachers_score_batches_as_a_service_would(preset, corpus, place):
     files = [run.train(preset.with_epochs(1), corpus, replace(place, seed=seed)) for seed in (0, 1)]
     counts = [len(example.sentences) for example in examples]
     batch = next(batches(counts, 20, seed=3, epoch=0, sentences=2))
-    teachers = [teaching.read(checkpoint.load(file), examples, place, "float32") for file in files]
     expected = [expected_scores(file, examples, batch) for file in files]
-    for one, scores in zip(teachers, expected, strict=True):
-        assert torch.allclose(one.scores(batch, "cpu"), scores, atol=0.05)  # kept in half
-    mean = teaching.mean_scores(teachers, batch, "cpu")
-    assert torch.allclose(mean, (expected[0] + expected[1]) / 2, atol=0.05)
+    mean = lessons(files, examples, place, "float32")(batch)
+    assert torch.allclose(mean, (expected[0] + expected[1]) / 2, atol=0.05)  # kept in half
     assert not torch.allclose(*expected, atol=0.5)
 
 
 def test_a_changed_photo_is_looked_at_again(preset, few, place):
     examples, seen = few.split("train"), place.cache / "taught"
-    given = checkpoint.load(run.train(preset.with_epochs(1), few, place))
-    teaching.read(given, examples, place, "float32")
+    files = [run.train(preset.with_epochs(1), few, place)]
+    lessons(files, examples, place, "float32")
     before = set(seen.iterdir())
-    teaching.read(given, examples, place, "float32")
+    lessons(files, examples, place, "float32")
     assert set(seen.iterdir()) == before
-    teaching.read(given, [replace(examples[0], image=examples[1].image)], place, "float32")
+    changed = [replace(examples[0], image=examples[1].image), *examples[1:]]
+    lessons(files, changed, place, "float32")
     assert set(seen.iterdir()) > before
 
 
@@ -150,6 +139,23 @@ def test_a_taught_run_that_is_resumed_equals_an_unbroken_one(taught, corpus, pla
     assert diary.epochs == [2]
     assert losses(resumed.parent) == losses(whole.parent)
     assert checkpoint.load(resumed).facts == checkpoint.load(whole).facts
+
+
+def test_a_crash_before_the_first_run_file_keeps_the_teachers(taught, few, place, monkeypatch):
+    write = RunFolder.write
+
+    def crash(folder, history):
+        if history and folder.path.name == "taught-0":
+            raise KeyboardInterrupt  # after last.pt
+        write(folder, history)
+
+    monkeypatch.setattr(RunFolder, "write", crash)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(taught, few, place)
+    monkeypatch.setattr(RunFolder, "write", write)
+    best = run.train(taught, few, place, resume=True)
+    assert len(told(best.parent)["teachers"]) == 2
+    assert len(losses(best.parent)) == 2
 
 
 def test_a_finished_run_needs_its_teachers_no_more(taught, corpus, place):
