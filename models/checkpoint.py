@@ -35,21 +35,30 @@ class Checkpoint:
 def trained_state(model: nn.Module) -> dict[str, Tensor]:
     """The weights that training made: parameters and buffers outside frozen packaged networks.
 
-    A model lists the prefixes of what its packages bring in `packaged`, a tuple of strings.
+    A module names what its packages bring in `packaged`, a tuple of prefixes.
     """
-    packaged: tuple[str, ...] = getattr(model, "packaged", ())
+    packaged = declared(model, "packaged")
     return {
         key: value.detach().cpu().contiguous()
         for key, value in model.state_dict().items()
-        if not key.startswith(packaged or ("\0",))
+        if not key.startswith(packaged)
     }
+
+
+def declared(model: nn.Module, what: str) -> tuple[str, ...]:
+    """The prefixes that a model and the modules in it declare as `what`, from the model on."""
+    return tuple(
+        f"{name}.{prefix}" if name else prefix
+        for name, module in model.named_modules()
+        for prefix in getattr(module, what, ())
+    )
 
 
 def save(path: Path, kind: str, name: str, model: nn.Module, facts: dict[str, Any]) -> None:
     """Write a checkpoint whole or not at all; half precision where the model asks for it."""
-    half: tuple[str, ...] = getattr(model, "stored_in_half", ())
+    half = declared(model, "stored_in_half")
     state = {
-        key: value.half() if half and key.startswith(half) else value
+        key: value.half() if key.startswith(half) else value
         for key, value in trained_state(model).items()
     }
     described = {"kind": kind, "name": name, "config": asdict(model.config), "facts": facts}  # type: ignore[call-overload]

@@ -1,157 +1,169 @@
-"""What matchers of bags share: frozen inputs, trained encoders, and bags that people can read."""
+"""A matcher: an image tower, a text tower and a score, chosen by name."""
 
 from __future__ import annotations
 
-import json
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from models import backbones
-from models.parsing import parse
-from models.proposals import Proposer, TorchvisionDetector, Windows
-from models.regions import BATCH, RegionFeatures
-from models.types import (
-    WHOLE_FRAME,
-    WHOLE_PHOTO,
-    WHOLE_SENTENCE,
-    Box,
-    FragmentBag,
-    PaddedBags,
-    ParsedSentence,
-    Span,
-)
+from models import registry
+from models.regions import BATCH
+from models.scoring import SCORES
+from models.towers import ImageTower, TextTower
+from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
 
 SENTENCES = 64  # sentences in one pass
 
 
-class BagMatcher(nn.Module):
-    """A matcher whose images are bags of windows and whose sentences are bags of spans.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A tower by its name in the registry, and its Config."""
 
-    The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
-    training; the trained part (`encode_images`, `encode_sentences`) is differentiable. A model
-    brings its sentence side and both encoders. With `tuned` the CNN trains as well, so that
-    `image_inputs` are computed anew at each step; batch norms keep their means.
+    name: str
+    options: Any
+
+    @classmethod
+    def of(cls, kind: str, name: str, options: Mapping[str, Any]) -> Part:
+        """A tower's name and options; LookupError for no tower, TypeError for no option of it."""
+        return cls(name, registry.find(kind, name).Config(**options))
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Which towers, and the score (a name in models.scoring.SCORES) that compares their bags.
+
+    Plain values, as a checkpoint has them, are taken for parts too.
     """
 
-    score = "sum_of_max"
-    packaged: tuple[str, ...] = ("sight.",)  # weights that installed packages bring
+    image: Part
+    text: Part
+    score: str = "sum_of_max"
 
-    def __init__(
-        self,
-        backbone: str,
-        sizes: tuple[int, ...],
-        proposer: Proposer | None = None,
-        tuned: bool = False,
-    ) -> None:
+    def __post_init__(self) -> None:
+        for side in ("image", "text"):
+            part = getattr(self, side)
+            if isinstance(part, Mapping):
+                object.__setattr__(self, side, Part.of(f"{side}_towers", **part))
+        if self.score not in SCORES:
+            raise ValueError(f"no score {self.score!r}; there are: {', '.join(SCORES)}")
+
+    @property
+    def towers(self) -> str:
+        """The names of both towers."""
+        return f"{self.image.name} + {self.text.name}"
+
+
+class Matcher(nn.Module):
+    """Puts photos and sentences into one space, as bags of fragments; a registry.Matcher.
+
+    The frozen part (`image_inputs`, `sentence_inputs`) is computed once and cached while
+    training; the trained part (`encode_images`, `encode_sentences`) is differentiable.
+    Parameters that training must leave alone have requires_grad = False.
+    """
+
+    def __init__(self, config: Config) -> None:
         super().__init__()
-        network = backbones.load(backbone).requires_grad_(tuned)
-        self.sight = RegionFeatures(network, network.channels, sizes)
-        self.proposer = proposer or Windows()
-        self.tuned = tuned
-        if tuned:
-            self.packaged = tuple(prefix for prefix in self.packaged if prefix != "sight.")
-            if not isinstance(self.proposer, Windows | TorchvisionDetector):
-                raise ValueError(
-                    "learned proposals read what the frozen backbone sees: with a tuned backbone "
-                    "use proposals = 'windows', or a detector of torchvision's"
-                )
-        if isinstance(self.proposer, nn.Module):
-            self.proposer.requires_grad_(False)
-        self.backbone = backbone
+        self.config, self.score = config, config.score
+        self.image: ImageTower = built("image_towers", config.image)
+        self.text: TextTower = built("text_towers", config.text)
+        if self.image.dimension != self.text.dimension:
+            raise ValueError(
+                f"image tower {config.image.name} makes vectors of {self.image.dimension} numbers, "
+                f"text tower {config.text.name} of {self.text.dimension}: give both the same size"
+            )
+        self.dimension = self.image.dimension
 
-    def train(self, mode: bool = True) -> BagMatcher:
-        """Switch dropout; frozen networks stay as they are, batch norms included."""
-        super().train(mode)
-        for name, module in self.named_children():
-            if f"{name}.".startswith((*self.packaged, "sight.", "proposer.")):
-                module.eval()
-        return self
+    @property
+    def tuned(self) -> bool:
+        """Whether image_inputs has parameters that train, so that nothing of it is kept."""
+        return self.image.sight.tuned
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
 
     def image_inputs(self, images: Sequence[Tensor]) -> list[Tensor]:
-        """CNN features of the regions, (R, C), of each uint8 photo (3, H, W)."""
-        return list(self.sight(images, self.proposer)[0])
+        """The frozen part (F, C) of each uint8 photo (3, H, W)."""
+        inputs: list[Tensor] = self.image.sight(images)[0]
+        return inputs
 
     def image_key(self) -> str:
-        """Names the frozen image part."""
-        return json.dumps([self.backbone, list(self.sight.sizes), self.proposer.key()])
-
-    def sentences(self, texts: Sequence[str]) -> list[ParsedSentence]:
-        """Texts parsed as far as the fragments need it: into words, or into trees."""
-        return [parse(text) for text in texts]
+        """Changes whenever image_inputs would."""
+        return self.image.sight.key()
 
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
-        """The frozen part of each text, (T, C)."""
-        return self.frozen(self.sentences(texts))
+        """The frozen part (T, C) of each text: vectors, or whole numbers for words."""
+        return self.text.inputs(self.text.parse(texts))
 
-    @abstractmethod
-    def frozen(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
-        """The frozen part of each parsed sentence, (T, C)."""
-
-    @abstractmethod
     def sentence_key(self) -> str:
-        """Names the frozen sentence part."""
+        """Changes whenever sentence_inputs would."""
+        return self.text.key()
 
-    @abstractmethod
+    def prepare(
+        self, images: Sequence[Tensor], sentences: Sequence[Tensor], owners: Sequence[int]
+    ) -> None:
+        """Measure the frozen inputs of train, sentences[l] of images[owners[l]].
+
+        Called once, before training and not on resuming.
+        """
+        self.image.prepare(images)
+        self.text.prepare(sentences, owners)
+
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (K, R, D) of inputs (K, R, C)."""
+        """The trained part: fragments (K, R, D) of inputs (K, F, C)."""
+        bags: PaddedBags = self.image(inputs.to(self.device))
+        return bags
 
-    @abstractmethod
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (L, F, D) of inputs (L, T, C)."""
-
-    @abstractmethod
-    def sentence_places(self, sentence: ParsedSentence) -> list[tuple[str, Span]]:
-        """The label and the span of each of a sentence's fragments, in encoded order."""
+        """The trained part: fragments (L, F, D) of inputs (L, T, C)."""
+        bags: PaddedBags = self.text(inputs.to(self.device))
+        return bags
 
     @torch.inference_mode()
     def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
         """Bags of uint8 RGB photos of any sizes, each (3, height, width)."""
         bags: list[FragmentBag] = []
         for at in range(0, len(images), BATCH):
-            features, boxes = self.sight(images[at : at + BATCH], self.proposer)
-            everywhere = torch.ones(features.shape[:2], dtype=torch.bool, device=features.device)
-            encoded = self.encode_images(PaddedBags(features, everywhere)).vectors.float().cpu()
+            inputs, boxes = self.image.sight(images[at : at + BATCH])
+            vectors = unpadded(self.encode_images(PaddedBags.of(inputs)))
             bags += [
-                FragmentBag(vectors, tuple(Box(*box) for box in own.tolist()), region_labels(own))
-                for vectors, own in zip(encoded, boxes.cpu(), strict=True)
+                FragmentBag(bag, tuple(Box(*box) for box in own.tolist()), region_labels(own))
+                for bag, own in zip(vectors, boxes, strict=True)
             ]
         return bags
 
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
         """Bags of sentences; ValueError for a text without words or with too many."""
-        sentences = self.sentences(texts)
-        places = [self.sentence_places(sentence) for sentence in sentences]
+        sentences = self.text.parse(texts)
         vectors: list[Tensor] = []
         for at in range(0, len(texts), SENTENCES):
-            inputs = PaddedBags.of(self.frozen(sentences[at : at + SENTENCES]))
-            encoded = self.encode_sentences(inputs)
-            vectors += [
-                bag[real].float().cpu()
-                for bag, real in zip(encoded.vectors, encoded.mask, strict=True)
-            ]
+            inputs = PaddedBags.of(self.text.inputs(sentences[at : at + SENTENCES]))
+            vectors += unpadded(self.encode_sentences(inputs))
+        places = [self.text.places(sentence) for sentence in sentences]
         return [
             FragmentBag(bag, tuple(span for _, span in own), tuple(label for label, _ in own))
             for bag, own in zip(vectors, places, strict=True)
         ]
 
 
-class VectorMatcher(BagMatcher):
-    """A matcher of one vector a side: bags of one, of the whole photo and the whole sentence.
+Model = Matcher  # the name that the registry builds
 
-    Image inputs are (1, C); encode_sentences gives (L, 1, D).
-    """
 
-    def __init__(self, backbone: str, sizes: tuple[int, ...]) -> None:
-        super().__init__(backbone, sizes, Windows([WHOLE_FRAME]))
+def built(kind: str, part: Part) -> Any:
+    """A tower of its name and options."""
+    return registry.find(kind, part.name).Model(part.options)
 
-    def sentence_places(self, sentence: ParsedSentence) -> list[tuple[str, Span]]:
-        """The whole sentence, from its first word to its last."""
-        words = sentence.words
-        return [(WHOLE_SENTENCE, Span(words[0].span.start, words[-1].span.end))]
+
+def unpadded(bags: PaddedBags) -> list[Tensor]:
+    """The real fragments (F, D) of each bag, single precision, in main memory."""
+    return [
+        vectors[real].float().cpu() for vectors, real in zip(bags.vectors, bags.mask, strict=True)
+    ]
 
 
 def region_labels(boxes: Tensor) -> tuple[str, ...]:

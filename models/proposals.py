@@ -74,7 +74,9 @@ class TorchvisionDetector(nn.Module):
 
         if name not in list_models(module=detection):
             known = ", ".join(list_models(module=detection))
-            raise ValueError(f"no proposals {name!r}: use windows, learned, or one of {known}")
+            raise ValueError(
+                f"no proposals {name!r}: use windows, frame, learned, or one of {known}"
+            )
         known_weights = get_model_weights(name).__members__
         if weights is not None and weights not in known_weights:
             raise ValueError(
@@ -114,13 +116,15 @@ def chosen(detected: Tensor) -> Tensor:
 
 
 def load(name: str) -> Proposer:
-    """A Proposer by its name: "windows", "learned", or "fasterrcnn_resnet50_fpn_v2:DEFAULT".
+    """A Proposer: "windows", "frame" alone, "learned", or "fasterrcnn_resnet50_fpn_v2:DEFAULT".
 
     The last is any detector of torchvision's with the name of its weights. Raises ValueError for
     a name that nothing knows.
     """
     if name == "windows":
         return Windows()
+    if name == "frame":
+        return Windows([WHOLE_FRAME])
     if name == "learned":
         learned: Proposer = checkpoint.load(LEARNED).model
         return learned

@@ -1,8 +1,8 @@
-"""Which models there are: the folders matchers/ and captioners/ are the registry.
+"""Which models there are: the folders image_towers/, text_towers/, captioners/ … are the registry.
 
 A model is a module there that exports `Config`, a frozen dataclass of plain values, and `Model`,
-built as `Model(Config(...))`. Every model keeps one of the contracts below. A matcher's Config
-may say in `learned` which of its fields training fills: words, frequencies, relations, parser.
+built as `Model(Config(...))`. Every model keeps one of the contracts below, towers those of
+models.towers. A matcher has no folder: it is two towers and a score, whatever its name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from torch import Tensor
 
 from models.types import FragmentBag, Span
 
-KINDS = ("matchers", "captioners", "proposers", "grounders")
+KINDS = ("image_towers", "text_towers", "captioners", "proposers", "grounders")
+MATCHERS = "matchers"  # the kind of models.matcher in checkpoints
 
 
 class Matcher(Protocol):
@@ -73,6 +74,8 @@ def names(kind: str) -> list[str]:
 
 def find(kind: str, name: str) -> ModuleType:
     """The module of one model; LookupError names the ones there are."""
+    if kind == MATCHERS:
+        return importlib.import_module("models.matcher")
     known = names(kind)
     if name not in known:
         raise LookupError(f"no model {name!r} among {kind}; there are: {', '.join(known)}")

@@ -98,6 +98,10 @@ class PaddedBags:
     def __len__(self) -> int:
         return len(self.vectors)
 
+    def to(self, device: torch.device | str) -> PaddedBags:
+        """The same on another device."""
+        return PaddedBags(self.vectors.to(device), self.mask.to(device))
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

@@ -118,6 +118,8 @@ class LowerMiniLM(nn.Module):
     unknown. The states of the two marks around a sentence stay at its ends: attention uses them.
     """
 
+    packaged = ("",)  # all of it
+
     def __init__(self, layers: int) -> None:
         super().__init__()
         network = copy.deepcopy(minilm())
@@ -126,6 +128,11 @@ class LowerMiniLM(nn.Module):
             PackedLayer(layer, 0.0) for layer in network.encoder.layer[:layers]
         )
         self.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> LowerMiniLM:  # noqa: ARG002 - it does not train
+        """Stay in evaluation mode: no dropout."""
+        super().train(False)
+        return self
 
     def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """States (T + 2, H) of each sentence.

@@ -22,7 +22,7 @@ from app.settings import Settings
 from index.catalog import Catalog
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from models.matchers import dvsa
+from models.matcher import Config, Matcher
 from models.parsing import parse
 from models.registry import Caption
 from models.types import Box, FragmentBag, Span
@@ -157,7 +157,12 @@ def png() -> Callable[..., bytes]:
 def small_matcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained matcher's checkpoint file, quick to load and to run."""
     torch.manual_seed(0)
-    config = dvsa.Config(sizes=(96,), embedding=8, hidden=8)
+    image = {"sizes": (96,), "embedding": 8}
+    text = {"embedding": 8, "frozen_layers": 6}
+    config = Config(
+        image={"name": "regions_in_context", "options": image},
+        text={"name": "minilm", "options": text},
+    )
     path = tmp_path_factory.mktemp("checkpoints") / "matcher.safetensors"
-    checkpoint.save(path, "matchers", "dvsa", dvsa.Model(config), {})
+    checkpoint.save(path, "matchers", "small", Matcher(config), {})
     return path

@@ -2,69 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
-
-from torch import nn
+from typing import Any
 
 from models import registry
 from models.checkpoint import Checkpoint
+from models.matcher import Matcher, Part
 from models.parsing import parser_key
 from training.data.corpus import Example
 from training.data.vocabulary import frequencies, relations, vocabulary
-from training.matching import TrainableMatcher
 from training.preset import Preset
 
+LEARN: dict[str, Callable[[Sequence[Example]], Any]] = {
+    "words": vocabulary,
+    "frequencies": frequencies,
+    "relations": relations,
+    "parser": lambda _: parser_key(),
+}
 
-def built(
-    preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None
-) -> nn.Module:
-    """The preset's model; the fields that its Config says are learned come from the examples.
 
-    With a checkpoint to start from they are that one's, as all weights are; ValueError if these
-    do not fit the preset.
+def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
+    """The preset's model; what its text tower learns from sentences comes from the examples.
+
+    With a checkpoint to start from it is that one's, as all weights are; ValueError if these do
+    not fit the preset.
     """
-    module = registry.find("matchers", preset.model)
-    given = preset.config | (inherited(preset, start) if start else {})
-    config = module.Config(**given)
-    makers: dict[str, Callable[[Sequence[Example]], Any]] = {
-        "words": vocabulary,
-        "frequencies": frequencies,
-        "relations": relations,
-        "parser": lambda _: parser_key(),
-    }
-    wanted = set(getattr(config, "learned", ())) - given.keys()
-    model: nn.Module = module.Model(
-        replace(config, **{one: makers[one](examples) for one in wanted})
-    )
+    known = {}
+    if start:
+        refuse_other_towers(preset, start)
+        known = {name: value for name, value in fields_to_learn(start.model.config.text) if value}
+    missing = [name for name, value in fields_to_learn(preset.model.text) if not value]
+    values = {name: known[name] if name in known else LEARN[name](examples) for name in missing}
+    model = Matcher(replace(preset.model, text=with_options(preset.model.text, values)))
     if start:
         begin(model, start.model)
     return model
 
 
-def inherited(preset: Preset, start: Checkpoint) -> dict[str, Any]:
-    """What a checkpoint's Config learned and the preset does not name; ValueError for another's."""
-    if (start.kind, start.name) != ("matchers", preset.model):
+def fields_to_learn(text: Part) -> list[tuple[str, Any]]:
+    """The fields of a text tower's Config that train's sentences fill, and their values."""
+    return [(name, getattr(text.options, name)) for name in getattr(text.options, "learned", ())]
+
+
+def with_options(part: Part, values: Mapping[str, Any]) -> Part:
+    """The same tower with other values of some options."""
+    return replace(part, options=replace(part.options, **values))
+
+
+def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
+    """ValueError unless a checkpoint is a matcher of the preset's towers."""
+    matcher = start.kind == registry.MATCHERS
+    if not matcher or start.model.config.towers != preset.model.towers:
+        trained = f"towers {start.model.config.towers}" if matcher else start.kind
         raise ValueError(
-            f"the preset trains matchers/{preset.model} and cannot start from "
-            f"{start.kind}/{start.name}"
+            f"the preset trains towers {preset.model.towers} and cannot start from {trained}"
         )
-    config = start.model.config
-    known = {one: getattr(config, one) for one in getattr(config, "learned", ())}
-    return {one: it for one, it in known.items() if it and one not in preset.config}
 
 
-def begin(model: nn.Module, start: nn.Module) -> None:
+def begin(model: Matcher, start: Matcher) -> None:
     """Give a model another's weights; ValueError where these mean something else."""
-    one, other = cast(TrainableMatcher, model), cast(TrainableMatcher, start)
     for what in ("image_key", "sentence_key"):
-        wanted, found = getattr(one, what)(), getattr(other, what)()
+        wanted, found = getattr(model, what)(), getattr(start, what)()
         if wanted != found:
             raise ValueError(f"the preset sees {wanted}, the checkpoint to start from {found}")
-    if other.tuned and not one.tuned:
+    if start.tuned and not model.tuned:
         raise ValueError(
-            "the checkpoint to start from has a CNN of its own: set tuned = true in [model]"
+            "the checkpoint to start from has a CNN of its own: set tuned = true in [model.image]"
         )
     try:
         model.load_state_dict(start.state_dict())

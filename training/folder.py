@@ -96,7 +96,7 @@ class RunFolder:
         """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json."""
         if trainer.at_best:
             with trainer.descent.average.worn():
-                self.keep(name, trainer.module, trainer.history[-1])
+                self.keep(name, trainer.model, trainer.history[-1])
         partial_file = self.path / "last.partial"
         torch.save(trainer.state(), partial_file)
         partial_file.replace(self.path / "last.pt")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from torch import Tensor
 
+from models.matcher import Matcher
 from training.cache import Computed, cached, digest, file_digest
 from training.data.corpus import Example
 from training.evaluation.measure import pixels
 from training.folder import Place
 from training.loop import Pairs, half_precision
-from training.matching import TrainableMatcher
 from training.progress import Progress, silent
 
 
@@ -21,7 +21,7 @@ from training.progress import Progress, silent
 class Frozen:
     """A matcher's frozen part, whose outputs are kept in the cache."""
 
-    matcher: TrainableMatcher
+    matcher: Matcher
     place: Place
     precision: str
     progress: Progress = silent

@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from models import checkpoint
+from models.matcher import Matcher
 from models.scoring import SCORES
 from models.types import PaddedBags
 from training.cache import taken
 from training.data.batches import Batch, batches, steps
 from training.evaluation.retrieval import Retrieval, retrieval
 from training.evaluation.scores import score_matrix
-from training.matching import TrainableMatcher
 from training.objectives.match import Match
 from training.optimization import Descent, Optimizer, Schedule, forget
 from training.progress import Progress, silent
@@ -57,7 +57,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: TrainableMatcher,
+        model: Matcher,
         pairs: Pairs,
         objective: Objective,
         optimizer: Optimizer,
@@ -67,12 +67,12 @@ class Trainer:
         taught: Taught | None = None,
     ) -> None:
         self.taught = taught
-        self.model, self.module = model, cast(nn.Module, model).to(device)
+        self.model = model.to(device)
         self.pairs, self.objective, self.schedule = pairs, objective, schedule
         self.seed, self.device = seed, device
         self.reset = optimizer.reset
         count = steps(pairs.counts, schedule.batch, schedule.sentences)
-        self.descent = Descent(self.module, optimizer, schedule, count)
+        self.descent = Descent(self.model, optimizer, schedule, count)
         self.history: list[EpochRecord] = []
         torch.manual_seed(seed)  # dropout's
 
@@ -140,7 +140,7 @@ class Trainer:
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs to equal an unbroken one."""
         return {
-            "weights": checkpoint.trained_state(self.module),
+            "weights": checkpoint.trained_state(self.model),
             "optimizer": self.descent.optimizer.state_dict(),
             "rates": self.descent.rates.state_dict(),
             "average": self.descent.average.mean,
@@ -152,7 +152,7 @@ class Trainer:
 
     def resume(self, state: dict[str, Any]) -> None:
         """Go on from what state() gave."""
-        checkpoint.restore(self.module, state["weights"])
+        checkpoint.restore(self.model, state["weights"])
         self.descent.optimizer.load_state_dict(state["optimizer"])
         self.descent.rates.load_state_dict(state["rates"])
         for name, mean in state["average"].items():
@@ -164,9 +164,9 @@ class Trainer:
         self.history = [EpochRecord(**record) for record in state["history"]]
 
 
-def validate(model: TrainableMatcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
+def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     """Retrieval over a split's frozen inputs; the model is left in evaluation mode."""
-    model.train(False)
+    model.eval()
     images = encoded(model.encode_images, pairs.images, device)
     sentences = encoded(model.encode_sentences, pairs.sentences, device)
     return retrieval(score_matrix(images, sentences, model.score, device), pairs.owners)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from models import registry
+from models.matcher import Config, Part
 from training.objectives import OBJECTIVES, Term
 from training.optimization import Optimizer, Schedule
 
@@ -33,8 +34,7 @@ class Preset:
     """One training, checked as far as it can be without data."""
 
     name: str
-    model: str
-    config: dict[str, Any]  # the model's options, without those that it learns
+    model: Config  # without what its text tower learns from sentences
     objectives: tuple[Term, ...]  # the loss is their weighted sum
     optimizer: Optimizer
     schedule: Schedule
@@ -81,26 +81,39 @@ def parsed(name: str, tables: dict[str, Any], file: Path = Path()) -> Preset:
     """A preset's tables, each option known to the part it is for; `file` is where they stand."""
     known = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
     refuse_unknown(tables, known, "the preset")
-    model, aims = dict(tables.get("model", {})), tables.get("objective", [])
-    if "name" not in model:
-        raise ValueError("[model] needs a name")
-    architecture = model.pop("name")
-    config = registry.find("matchers", architecture).Config
-    refuse_unknown(model, {one.name for one in fields(config)}, "[model]")
+    aims = tables.get("objective", [])
     objectives = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
     if any(one.name == "distillation" for one in objectives) != bool(taught):
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
         name=name,
-        model=architecture,
-        config={key: frozen(value) for key, value in model.items()},
+        model=model(tables.get("model", {})),
         objectives=objectives,
         optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
         teachers=taught,
     )
+
+
+def model(table: Mapping[str, Any]) -> Config:
+    """The [model] table: both towers by name with their options, and the score."""
+    refuse_unknown(table, {one.name for one in fields(Config)}, "[model]")
+    towers = {side: tower(side, table.get(side, {})) for side in ("image", "text")}
+    return Config(**{**table, **towers})
+
+
+def tower(side: str, table: Mapping[str, Any]) -> Part:
+    """A [model.image] or [model.text] table: the tower's name, and its options."""
+    where, kind = f"[model.{side}]", f"{side}_towers"
+    options = {key: frozen(value) for key, value in table.items()}
+    if "name" not in options:
+        raise ValueError(f"{where} needs a name, one of {', '.join(registry.names(kind))}")
+    name = options.pop("name")
+    known = {one.name for one in fields(registry.find(kind, name).Config)}
+    refuse_unknown(options, known, where)
+    return Part.of(kind, name, options)
 
 
 def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 import torch
 
@@ -16,7 +15,6 @@ from training.data.corpus import Corpus
 from training.folder import Place, RunFolder
 from training.frozen import Frozen
 from training.loop import EpochRecord, Trainer
-from training.matching import Prepared, TrainableMatcher
 from training.objectives import total
 from training.optimization import optimizer_of
 from training.preset import Preset
@@ -59,25 +57,25 @@ def train(
     if resume and folder.finished(preset.schedule.epochs):
         return folder.best
     resume = folder.resumable  # one that was broken off before its first epoch starts anew
-    matcher, taught = cast(TrainableMatcher, model), None
+    taught = None
     if preset.teachers:
         optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
         files = [trained(one, corpus, own, teller) for one, own in teachers(preset, place)]
         folder.learns_from([checkpoint.fingerprint(file) for file in files])
         teller.begins(folder.path.name)
         taught = lessons(files, examples, place, preset.schedule.precision, teller.progress)
-    frozen = Frozen(matcher, place, preset.schedule.precision, teller.progress)
+    frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
     pairs, validation = frozen.pairs(examples, "train"), frozen.pairs(corpus.split("val"), "val")
-    if isinstance(model, Prepared) and not (resume or place.start):
+    if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
-    trainer = Trainer(matcher, pairs, partial(total, preset.objectives), preset.optimizer,
+    trainer = Trainer(model, pairs, partial(total, preset.objectives), preset.optimizer,
                       preset.schedule, place.seed, place.device, taught)  # fmt: skip
     if resume:
         trainer.resume(folder.last())
         folder.write(trainer.history)  # last.pt may know an epoch more than run.json
     while not trainer.finished:
         record = trainer.epoch(validation, teller.progress)
-        folder.tell(trainer, preset.model)
+        folder.tell(trainer, preset.name)
         teller.report(record)
     return folder.best
 
@@ -85,12 +83,12 @@ def train(
 def teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
     """What a preset learns from and where each is trained: seeds from its own on.
 
-    They begin with the weights that it begins with, if they are of its model.
+    They begin with the weights that it begins with, if they are of its towers.
     """
     if not preset.teachers:
         return []
     one, seeds = preset.teachers.preset, range(place.seed, place.seed + preset.teachers.count)
-    start = place.start if one.model == preset.model else None
+    start = place.start if one.model.towers == preset.model.towers else None
     return [(one, replace(place, seed=seed, start=start)) for seed in seeds]
 
 

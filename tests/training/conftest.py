@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-import models.matchers
+import models.image_towers
+import models.text_towers
 from training.data import folders, synthetic
 from training.data.corpus import Corpus
 from training.folder import Place
@@ -13,9 +14,10 @@ EPOCHS = 8
 
 @pytest.fixture(autouse=True)
 def cells(monkeypatch):
-    """The folder is the registry: a second one puts the small matcher beside those that ship."""
-    here = str(Path(__file__).parent / "matchers")
-    monkeypatch.setattr(models.matchers, "__path__", [*models.matchers.__path__, here])
+    """The folder is the registry: a second one puts small towers beside those that ship."""
+    for towers in (models.image_towers, models.text_towers):
+        here = str(Path(__file__).parent / towers.__name__.removeprefix("models."))
+        monkeypatch.setattr(towers, "__path__", [*towers.__path__, here])
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +52,7 @@ def preset():
     return parsed(
         "cells",
         {
-            "model": {"name": "cells"},
+            "model": {"image": {"name": "cells"}, "text": {"name": "known_words"}},
             "objective": {"name": "contrastive"},
             "optimizer": {"learning_rate": 5e-3},
             "schedule": {"epochs": EPOCHS, "batch": 30, "average": 0.9},

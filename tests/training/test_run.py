@@ -91,7 +91,7 @@ def test_words_of_val_are_not_in_the_vocabulary(preset, corpus, cache, tmp_path)
     best = run.train(
         preset.with_epochs(1), Corpus("few", {"train": train, "val": val}), Place(tmp_path, cache)
     )
-    words = checkpoint.load(best).model.config.words
+    words = checkpoint.load(best).model.text.config.words
     assert "zebra" not in words
     assert "circle" in words
 

@@ -1,0 +1,99 @@
+"""Text tower of the matcher that ships: words of a tuned MiniLM whose sum has length one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from models.towers import LIKELIHOOD_SCALE, TextTower
+from models.types import PaddedBags, ParsedSentence
+from models.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Sizes; `frozen_layers` of MiniLM's six stay as they come, the others are tuned.
+
+    `frequencies` are the shares of frequent words among all words of train: a word of share p
+    starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
+    do not claim what "dog" and "snow" earn. `prior` is how much the likelihood of boxes counts,
+    for an image tower with `likelihood`.
+    """
+
+    frequencies: tuple[tuple[str, float], ...] = ()
+    rarity: float = 0.01
+    prior: float = 0.0
+    embedding: int = 256
+    frozen_layers: int = 3
+    word_dropout: float = 0.4
+    layer_dropout: float = 0.1
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The fields that train's sentences fill."""
+        return ("frequencies",)
+
+
+class Model(TextTower):
+    """s_t of words in context, weighted and scaled so that |Σ_t s_t| = 1.
+
+    With a prior λ every vector has one more number, ε λ / T for each of T words. So a word
+    prefers a likely box among boxes that look alike to it, and links still add up to the score.
+    """
+
+    stored_in_half = ("upper.", "project.")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config, config.embedding + (config.prior > 0))
+        self.lower = LowerMiniLM(config.frozen_layers)
+        self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
+        self.dropout = nn.Dropout(config.word_dropout)
+        self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)
+        self.shares = dict(config.frequencies)
+
+    def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
+        """MiniLM's states below the tuned layers and a last column of weights, (T + 2, H + 1)."""
+        states = self.lower(sentences)
+        return [
+            torch.cat([own, self.weights(sentence).to(own)], dim=1)
+            for own, sentence in zip(states, sentences, strict=True)
+        ]
+
+    def weights(self, sentence: ParsedSentence) -> Tensor:
+        """The weight of each word, (T + 2, 1); the marks at the ends weigh nothing."""
+        rarity = self.config.rarity
+        shares = [self.shares.get(word.text.lower(), 0.0) for word in sentence.words]
+        return torch.tensor([0.0, *(rarity / (rarity + share) for share in shares), 0.0])[:, None]
+
+    def key(self) -> str:
+        """The frozen layers, and what the weights are made of."""
+        config = self.config
+        return json.dumps(["minilm", config.frozen_layers, config.rarity, config.frequencies])
+
+    def forward(self, inputs: PaddedBags) -> PaddedBags:
+        """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""
+        given, mask = inputs.vectors, inputs.mask
+        tokens, weights = torch.split(given[mask], [MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
+        for layer in self.upper:
+            tokens = layer(tokens, mask)
+        placed = given.new_zeros(*mask.shape, self.config.embedding)
+        placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
+        s = placed[:, 1:-1]  # (L, T, D), and zero where nothing is
+        s = s / total_length(s)
+        words = mask[:, 2:]  # as many real places as words
+        if self.config.prior:
+            shares = words / words.sum(1, keepdim=True)  # (L, T)
+            shares = LIKELIHOOD_SCALE * self.config.prior * shares
+            s = torch.cat([s, shares.to(s)[..., None]], dim=-1)
+        return PaddedBags(s, words)
+
+
+def total_length(s: Tensor) -> Tensor:
+    """|Σ_t s_t| of each sentence, (L, 1, 1)."""
+    total = s.sum(1, keepdim=True)  # (L, 1, D)
+    length: Tensor = torch.linalg.vector_norm(total, dim=-1, keepdim=True)
+    return length.clamp(min=1e-6)
