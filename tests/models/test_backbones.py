@@ -1,9 +1,10 @@
 import pytest
+import skimage.data
 import torch
 import torch.nn.functional as F
 
 from models import backbones
-from models.backbones import Lite0, SameConv, fold, squash
+from models.backbones import Lite, SameConv, fold, squash
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def test_same_convolution_pads_as_tensorflow_does(kernel, stride, shape):
 
 def test_folding_batch_norms_changes_nothing():
     torch.manual_seed(0)
-    network = Lite0().eval()
+    network = Lite().eval()
     for name, value in network.named_buffers():  # as if trained
         if name.endswith(("mean", "var")):
             value.copy_(torch.rand_like(value) + (0.5 if name.endswith("var") else -0.5))
@@ -61,6 +62,23 @@ def test_packaged_weights_tell_photos_apart(lite0):
 def test_a_cell_of_the_map_is_32_pixels(lite0, size, cells):
     with torch.inference_mode():
         assert lite0(torch.zeros(1, 3, size, size)).shape == (1, 1280, cells, cells)
+
+
+@pytest.mark.parametrize("name", backbones.LITES)
+@pytest.mark.parametrize(
+    ("photo", "classes"),
+    [("chelsea", {281, 282, 285}), ("coffee", {504, 967, 968})],
+)
+def test_the_packaged_classifiers_recognise_everyday_photos(name, photo, classes):
+    pixels = torch.from_numpy(getattr(skimage.data, photo)()).permute(2, 0, 1)
+    with torch.inference_mode():
+        feature = backbones.load(name)(squash([pixels], 260)).mean((2, 3))
+        assert backbones.classifier(name)(feature).argmax().item() in classes
+
+
+def test_a_backbone_without_packaged_classifier_is_refused():
+    with pytest.raises(ValueError, match="lite0, lite2"):
+        backbones.classifier("resnet18")
 
 
 @pytest.mark.parametrize(("name", "channels"), [("resnet18", 512), ("mobilenet_v3_small", 576)])
