@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from models import registry
+from models.correlation import Correlated, Correlation, correlate
 from models.regions import BATCH
-from models.scoring import SCORES
+from models.scoring import LENGTHENED, SCORES, lengthened_images, lengthened_sentences
 from models.towers import ImageTower, TextTower
 from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
 
@@ -35,18 +36,23 @@ class Part:
 class Config:
     """Which towers, and the score (a name in models.scoring.SCORES) that compares their bags.
 
-    Plain values, as a checkpoint has them, are taken for parts too.
+    `euclidean` lengthens both towers' vectors so that products are negative squared distances.
+    With `correlation` both towers' directions are solved for. Plain values, as a checkpoint has
+    them, are taken for parts too.
     """
 
     image: Part
     text: Part
     score: str = "sum_of_max"
+    euclidean: bool = False
+    correlation: Correlation | None = None
 
     def __post_init__(self) -> None:
         for side in ("image", "text"):
-            part = getattr(self, side)
-            if isinstance(part, Mapping):
+            if isinstance(part := getattr(self, side), Mapping):
                 object.__setattr__(self, side, Part.of(f"{side}_towers", **part))
+        if isinstance(self.correlation, Mapping):
+            object.__setattr__(self, "correlation", Correlation(**self.correlation))
         if self.score not in SCORES:
             raise ValueError(f"no score {self.score!r}; there are: {', '.join(SCORES)}")
 
@@ -69,12 +75,14 @@ class Matcher(nn.Module):
         self.config, self.score = config, config.score
         self.image: ImageTower = built("image_towers", config.image)
         self.text: TextTower = built("text_towers", config.text)
+        if config.correlation and not all(isinstance(x, Correlated) for x in self.children()):
+            raise ValueError(f"towers {config.towers} have no views to correlate: use correlated")
         if self.image.dimension != self.text.dimension:
             raise ValueError(
                 f"image tower {config.image.name} makes vectors of {self.image.dimension} numbers, "
                 f"text tower {config.text.name} of {self.text.dimension}: give both the same size"
             )
-        self.dimension = self.image.dimension
+        self.dimension = self.image.dimension + (LENGTHENED if config.euclidean else 0)
 
     @property
     def tuned(self) -> bool:
@@ -97,11 +105,12 @@ class Matcher(nn.Module):
 
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
         """The frozen part (T, C) of each text: vectors, or whole numbers for words."""
-        return self.text.inputs(self.text.parse(texts))
+        inputs: list[Tensor] = self.text.reader(texts)[0]
+        return inputs
 
     def sentence_key(self) -> str:
         """Changes whenever sentence_inputs would."""
-        return self.text.key()
+        return self.text.reader.key()
 
     def prepare(
         self, images: Sequence[Tensor], sentences: Sequence[Tensor], owners: Sequence[int]
@@ -112,16 +121,19 @@ class Matcher(nn.Module):
         """
         self.image.prepare(images)
         self.text.prepare(sentences, owners)
+        if self.config.correlation:
+            image, text = cast(Correlated, self.image), cast(Correlated, self.text)
+            correlate(image, text, images, sentences, owners, self.config.correlation)
 
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
         """The trained part: fragments (K, R, D) of inputs (K, F, C)."""
         bags: PaddedBags = self.image(inputs.to(self.device))
-        return bags
+        return lengthened_images(bags) if self.config.euclidean else bags
 
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
         """The trained part: fragments (L, F, D) of inputs (L, T, C)."""
         bags: PaddedBags = self.text(inputs.to(self.device))
-        return bags
+        return lengthened_sentences(bags) if self.config.euclidean else bags
 
     @torch.inference_mode()
     def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
@@ -139,16 +151,15 @@ class Matcher(nn.Module):
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
         """Bags of sentences; ValueError for a text without words or with too many."""
-        sentences = self.text.parse(texts)
-        vectors: list[Tensor] = []
+        bags: list[FragmentBag] = []
         for at in range(0, len(texts), SENTENCES):
-            inputs = PaddedBags.of(self.text.inputs(sentences[at : at + SENTENCES]))
-            vectors += unpadded(self.encode_sentences(inputs))
-        places = [self.text.places(sentence) for sentence in sentences]
-        return [
-            FragmentBag(bag, tuple(span for _, span in own), tuple(label for label, _ in own))
-            for bag, own in zip(vectors, places, strict=True)
-        ]
+            inputs, places = self.text.reader(texts[at : at + SENTENCES])
+            vectors = unpadded(self.encode_sentences(PaddedBags.of(inputs)))
+            bags += [
+                FragmentBag(bag, tuple(span for _, span in own), tuple(label for label, _ in own))
+                for bag, own in zip(vectors, places, strict=True)
+            ]
+        return bags
 
 
 Model = Matcher  # the name that the registry builds

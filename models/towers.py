@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from torch import Tensor, nn
 
 from models.parsing import parse
-from models.types import WHOLE_SENTENCE, PaddedBags, ParsedSentence, Span
+from models.types import PaddedBags, ParsedSentence, Span
 
 LIKELIHOOD_SCALE = 0.2  # ε of a likelihood among vectors, and of its prior among words
 Place = tuple[str, Span]  # a fragment's label and where it is in the text
 
 
-class Sight(nn.Module, ABC):
-    """The frozen part of an image tower: computed once a photo, and cached in training.
+class Frozen(nn.Module, ABC):
+    """The part of a tower that is computed once an item, and cached in training."""
+
+    @abstractmethod
+    def key(self) -> str:
+        """Changes whenever the inputs would: backbone, sizes, regions; tokenizer, vocabulary."""
+
+    def train(self, mode: bool = True) -> Self:  # noqa: ARG002 - batch norms keep their means
+        """Stay in evaluation mode."""
+        return super().train(False)
+
+
+class Sight(Frozen):
+    """The frozen part of an image tower.
 
     With `tuned` it has parameters that train, so that nothing of it is kept.
     """
@@ -31,23 +43,33 @@ class Sight(nn.Module, ABC):
         tower makes R fragments of F inputs.
         """
 
-    @abstractmethod
-    def key(self) -> str:
-        """Changes whenever the inputs would: backbone, sizes, regions."""
 
-    def train(self, mode: bool = True) -> Sight:  # noqa: ARG002 - batch norms keep their means
-        """Stay in evaluation mode."""
-        super().train(False)
-        return self
+class Reader(Frozen):
+    """The frozen part of a text tower: by default of words, and with a fragment a word."""
+
+    def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[Place]]]:
+        """Inputs (T, C) of each text, and its fragments' places in the order of the tower.
+
+        ValueError for a text without words, or with too many.
+        """
+        sentences = self.parse(texts)
+        return self.inputs(sentences), [self.places(sentence) for sentence in sentences]
+
+    def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
+        """Texts as far as the fragments need it: words, or trees."""
+        return [parse(text) for text in texts]
+
+    @abstractmethod
+    def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
+        """Inputs (T, C) of each sentence: vectors, or whole numbers for words."""
+
+    def places(self, sentence: ParsedSentence) -> list[Place]:
+        """What a person reads for each fragment, and where it is."""
+        return [(word.text, word.span) for word in sentence.words]
 
 
 class ImageTower(nn.Module, ABC):
-    """Photos to bags of fragments of `dimension` numbers each.
-
-    `sight` is the frozen part, `forward` the trained one. A part that an installed package
-    brings, and weights to store in half precision, are declared where they are: see
-    models.checkpoint.
-    """
+    """Photos to bags of fragments of `dimension` numbers each; `forward` is the trained part."""
 
     def __init__(self, config: Any, sight: Sight, dimension: int) -> None:
         super().__init__()
@@ -62,31 +84,15 @@ class ImageTower(nn.Module, ABC):
 
 
 class TextTower(nn.Module, ABC):
-    """Sentences to bags of fragments of `dimension` numbers each; a fragment a word by default.
+    """Sentences to bags of fragments of `dimension` numbers each; `forward` is the trained part.
 
-    `inputs` is the frozen part, cached in training, `forward` the trained one. A Config may say
-    in `learned` which of its fields training fills from train's sentences: words, frequencies,
-    relations, parser.
+    A Config may say in `learned` which of its fields training fills from train's sentences:
+    words, frequencies, relations, parser.
     """
 
-    def __init__(self, config: Any, dimension: int) -> None:
+    def __init__(self, config: Any, reader: Reader, dimension: int) -> None:
         super().__init__()
-        self.config, self.dimension = config, dimension
-
-    def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
-        """Texts as far as the fragments need it: words, or trees.
-
-        ValueError for a text without words, or with too many.
-        """
-        return [parse(text) for text in texts]
-
-    @abstractmethod
-    def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
-        """The frozen part of each sentence, (T, C): vectors, or whole numbers for words."""
-
-    @abstractmethod
-    def key(self) -> str:
-        """Changes whenever the inputs would: tokenizer, vocabulary, frozen encoder."""
+        self.config, self.reader, self.dimension = config, reader, dimension
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:
         """Measure train's inputs, each (T, C), before the first step; owners are their photos."""
@@ -94,13 +100,3 @@ class TextTower(nn.Module, ABC):
     @abstractmethod
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """Fragments (L, F, D) of inputs (L, T, C)."""
-
-    def places(self, sentence: ParsedSentence) -> list[Place]:
-        """The label and the span of each fragment, in the order of `forward`."""
-        return [(word.text, word.span) for word in sentence.words]
-
-
-def whole(sentence: ParsedSentence) -> list[Place]:
-    """The place of a sentence's only fragment: from its first word to its last."""
-    words = sentence.words
-    return [(WHOLE_SENTENCE, Span(words[0].span.start, words[-1].span.end))]

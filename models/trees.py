@@ -13,6 +13,7 @@ from models.types import ParsedSentence
 
 ROOT = -1  # the head of a word that depends on none
 OTHER = 0  # the number of every relation and every position that has no number of its own
+TREES = ("relation", "position", "constituency")  # in the order of their columns, after heads
 NOISE = 0.01  # deviation of what is added to identity matrices at the start
 
 Activation = Callable[[Tensor], Tensor]
@@ -73,6 +74,13 @@ def merges(above: Sequence[int]) -> list[int]:
 
     finished(above.index(ROOT))
     return steps
+
+
+def columns(sentence: ParsedSentence, known: Sequence[str], reach: int) -> Tensor:
+    """A tree in numbers (T, 4): heads, then relations, positions and steps of a binary tree."""
+    above = heads(sentence)
+    kinds = relations(sentence, known), positions(above, reach), merges(above)
+    return torch.tensor([above, *kinds]).T
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,11 +129,6 @@ class LowerMiniLM(nn.Module):
         )
         self.requires_grad_(False)
 
-    def train(self, mode: bool = True) -> LowerMiniLM:  # noqa: ARG002 - it does not train
-        """Stay in evaluation mode: no dropout."""
-        super().train(False)
-        return self
-
     def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """States (T + 2, H) of each sentence.
 

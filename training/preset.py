@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from models import registry
+from models.correlation import Correlation
 from models.matcher import Config, Part
 from training.objectives import OBJECTIVES, Term
 from training.optimization import Optimizer, Schedule
@@ -100,8 +101,10 @@ def parsed(name: str, tables: dict[str, Any], file: Path = Path()) -> Preset:
 def model(table: Mapping[str, Any]) -> Config:
     """The [model] table: both towers by name with their options, and the score."""
     refuse_unknown(table, {one.name for one in fields(Config)}, "[model]")
-    towers = {side: tower(side, table.get(side, {})) for side in ("image", "text")}
-    return Config(**{**table, **towers})
+    parts: dict[str, Any] = {side: tower(side, table.get(side, {})) for side in ("image", "text")}
+    if "correlation" in table:
+        parts["correlation"] = made(Correlation, table["correlation"], "[model.correlation]")
+    return Config(**{**table, **parts})
 
 
 def tower(side: str, table: Mapping[str, Any]) -> Part:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from models.towers import LIKELIHOOD_SCALE, TextTower
+from models.towers import LIKELIHOOD_SCALE, Reader, TextTower
 from models.types import PaddedBags, ParsedSentence
 from models.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
 
@@ -38,25 +38,16 @@ class Config:
         return ("frequencies",)
 
 
-class Model(TextTower):
-    """s_t of words in context, weighted and scaled so that |Σ_t s_t| = 1.
-
-    With a prior λ every vector has one more number, ε λ / T for each of T words. So a word
-    prefers a likely box among boxes that look alike to it, and links still add up to the score.
-    """
-
-    stored_in_half = ("upper.", "project.")
+class WeightedWords(Reader):
+    """MiniLM's states below the tuned layers, and the weight of each word."""
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config, config.embedding + (config.prior > 0))
+        super().__init__()
         self.lower = LowerMiniLM(config.frozen_layers)
-        self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
-        self.dropout = nn.Dropout(config.word_dropout)
-        self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)
-        self.shares = dict(config.frequencies)
+        self.config, self.shares = config, dict(config.frequencies)
 
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
-        """MiniLM's states below the tuned layers and a last column of weights, (T + 2, H + 1)."""
+        """States and a last column of weights, (T + 2, H + 1), between two marks."""
         states = self.lower(sentences)
         return [
             torch.cat([own, self.weights(sentence).to(own)], dim=1)
@@ -73,6 +64,22 @@ class Model(TextTower):
         """The frozen layers, and what the weights are made of."""
         config = self.config
         return json.dumps(["minilm", config.frozen_layers, config.rarity, config.frequencies])
+
+
+class Model(TextTower):
+    """s_t of words in context, weighted and scaled so that |Σ_t s_t| = 1.
+
+    With a prior λ every vector has one more number, ε λ / T for each of T words. So a word
+    prefers a likely box among boxes that look alike to it, and links still add up to the score.
+    """
+
+    stored_in_half = ("upper.", "project.")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config, WeightedWords(config), config.embedding + (config.prior > 0))
+        self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
+        self.dropout = nn.Dropout(config.word_dropout)
+        self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""

@@ -1,0 +1,48 @@
+"""Image tower of CNN features of regions, mapped affinely into the joint space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from models.regions import RegionEncoder
+from models.sight import RegionSight
+from models.towers import ImageTower
+from models.types import PaddedBags
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Sizes. `proposals` names the boxes, see models.proposals: "frame" makes one vector a photo.
+
+    Lite0 features of windows stand for the papers' R-CNN detections; `tuned` trains the CNN as
+    well.
+    """
+
+    proposals: str = "windows"
+    backbone: str = "lite0"
+    sizes: tuple[int, ...] = (448,)
+    tuned: bool = False
+    embedding: int = 256
+    dropout: float = 0.5
+
+
+class Model(ImageTower):
+    """v_i = W_m CNN(I_b) + b_m of each region b   (Karpathy et al. 2014, eq. 2; 2015, eq. 1)."""
+
+    def __init__(self, config: Config) -> None:
+        sight = RegionSight(config.backbone, config.sizes, config.proposals, config.tuned)
+        super().__init__(config, sight, config.embedding)
+        self.regions = RegionEncoder(sight.channels, config.embedding, config.dropout)
+        # Scores start near zero, so that hinges start near their margin.
+        nn.init.normal_(self.regions.project.weight, std=0.1 * sight.channels**-0.5)
+
+    def prepare(self, inputs: Sequence[Tensor]) -> None:
+        """Measure train's regions."""
+        self.regions.fit(inputs)
+
+    def forward(self, inputs: PaddedBags) -> PaddedBags:
+        """v_i (K, R, D) of features (K, R, C)."""
+        return PaddedBags(self.regions(inputs.vectors), inputs.mask)

@@ -1,0 +1,77 @@
+"""Text tower of one vector a sentence: a branch of a two-branch network over its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from models.branches import Branch
+from models.fisher import FisherVectors
+from models.readers import NumberReader, WordReader
+from models.sentences import MeanVector, TfIdf
+from models.towers import TextTower
+from models.types import PaddedBags
+from models.words import MINILM_HIDDEN
+
+FEATURES = ("hglmm", "mean", "tfidf")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a sentence is before its branch, and sizes; no `hidden` makes the branch linear.
+
+    MiniLM's vectors of single words stand for the paper's word2vec. hglmm: `axes` numbers a word,
+    `components` of the mixture, `principal` numbers a sentence. tfidf: `words` are train's
+    frequent ones as they are written; the paper takes their lemmas.
+    """
+
+    features: str = "hglmm"
+    words: tuple[str, ...] = ()
+    axes: int = 64
+    components: int = 30
+    principal: int = 1000
+    hidden: int = 1024
+    embedding: int = 512
+    dropout: float = 0.2
+    input_dropout: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.features not in FEATURES:
+            raise ValueError(f"no features {self.features!r}; there are: {', '.join(FEATURES)}")
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The fields that train's sentences fill."""
+        return ("words",) if self.features == "tfidf" else ()
+
+
+class Model(TextTower):
+    """y of length one, by models.branches.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
+
+    def __init__(self, config: Config) -> None:
+        numbers = config.features == "tfidf"
+        reader = NumberReader(config.words) if numbers else WordReader(whole=True)
+        super().__init__(config, reader, config.embedding)
+        self.features = sentence_features(config)
+        sizes = self.features.features, config.hidden, config.embedding
+        self.branch = Branch(*sizes, config.dropout, config.input_dropout)
+
+    def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:  # noqa: ARG002 - of any photo
+        """Fit what makes a sentence one vector."""
+        self.features.fit(inputs)
+
+    def forward(self, inputs: PaddedBags) -> PaddedBags:
+        """Vectors y (L, 1, D) of word vectors (L, T, W) or numbers (L, T, 1)."""
+        y = self.branch(self.features(inputs.vectors, inputs.mask))  # (L, D)
+        return PaddedBags(y[:, None], inputs.mask[:, :1])
+
+
+def sentence_features(config: Config) -> FisherVectors | MeanVector | TfIdf:
+    """What makes a sentence's words one vector."""
+    if config.features == "tfidf":
+        return TfIdf(1 + len(config.words))
+    if config.features == "mean":
+        return MeanVector(MINILM_HIDDEN)
+    return FisherVectors(MINILM_HIDDEN, config.axes, config.components, config.principal)

@@ -1,0 +1,31 @@
+"""Text tower of words in the context of their sentence, by a bidirectional recurrent network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.readers import WordReader
+from models.towers import TextTower
+from models.types import PaddedBags
+from models.words import BRNN, MINILM_HIDDEN
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Sizes; MiniLM's vectors of single words stand for the paper's word2vec, fixed as they are."""
+
+    hidden: int = 400
+    embedding: int = 256
+    dropout: float = 0.3
+
+
+class Model(TextTower):
+    """s_t of models.words.BRNN   (Karpathy & Fei-Fei 2015, eq. 2-6)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config, WordReader(), config.embedding)
+        self.words = BRNN(MINILM_HIDDEN, config.hidden, config.embedding, config.dropout)
+
+    def forward(self, inputs: PaddedBags) -> PaddedBags:
+        """s_t (L, T, D) of word vectors (L, T, W)."""
+        return PaddedBags(self.words(inputs.vectors, inputs.mask), inputs.mask)

@@ -1,0 +1,49 @@
+"""Text tower of pairs of words: dependency relations, bigrams, or words alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.edges import EdgeEncoder
+from models.readers import PAIRS, PairReader
+from models.towers import TextTower
+from models.types import PaddedBags
+from models.words import MINILM_HIDDEN
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Sizes, and what the fragments are: pairs "dependencies", "bigrams" or "words".
+
+    MiniLM's vectors of single words stand for those of Huang et al., fixed. `relations` are
+    train's, those above 1 %, and `parser` is the key of the one that found them.
+    """
+
+    pairs: str = "dependencies"
+    relations: tuple[str, ...] = ()
+    parser: str = ""
+    embedding: int = 256
+    dropout: float = 0.3
+
+    def __post_init__(self) -> None:
+        if self.pairs not in PAIRS:
+            raise ValueError(f"no pairs {self.pairs!r}; there are: {', '.join(PAIRS)}")
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The fields that training fills, by train's sentences and their parser."""
+        return ("relations", "parser") if self.pairs == "dependencies" else ()
+
+
+class Model(TextTower):
+    """s_j of models.edges.EdgeEncoder   (Karpathy et al. 2014, eq. 1)."""
+
+    def __init__(self, config: Config) -> None:
+        reader = PairReader(config.pairs, config.relations, config.parser)
+        super().__init__(config, reader, config.embedding)
+        kinds = 1 + len(config.relations) if config.pairs == "dependencies" else 1
+        self.edges = EdgeEncoder(MINILM_HIDDEN, kinds, config.embedding, config.dropout)
+
+    def forward(self, inputs: PaddedBags) -> PaddedBags:
+        """s_j (L, F, D) of `joined` inputs (L, T, W + 2), for each pair whose relation is kept."""
+        return self.edges.bags(inputs.vectors, inputs.mask)
