@@ -29,7 +29,8 @@ class Part:
     @classmethod
     def of(cls, kind: str, name: str, options: Mapping[str, Any]) -> Part:
         """A tower's name and options; LookupError for no tower, TypeError for no option of it."""
-        return cls(name, registry.find(kind, name).Config(**options))
+        values = {key: frozen(value) for key, value in options.items()}
+        return cls(name, registry.find(kind, name).Config(**values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,11 @@ Model = Matcher  # the name that the registry builds
 def built(kind: str, part: Part) -> Any:
     """A tower of its name and options."""
     return registry.find(kind, part.name).Model(part.options)
+
+
+def frozen(value: Any) -> Any:
+    """The lists of TOML and JSON as tuples, which a frozen Config wants."""
+    return tuple(frozen(item) for item in value) if isinstance(value, list | tuple) else value
 
 
 def unpadded(bags: PaddedBags) -> list[Tensor]:

@@ -1,15 +1,17 @@
-"""A CNN that looks at boxes of photos: the frozen part of image towers."""
+"""CNNs that look at photos and boxes of them: the frozen parts of image towers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from models import backbones, proposals
+from models.backbones import squash
 from models.proposals import TorchvisionDetector, Windows
-from models.regions import RegionFeatures
+from models.regions import RegionFeatures, pool
 from models.towers import Sight
 
 
@@ -44,3 +46,54 @@ class RegionSight(Sight):
     def key(self) -> str:
         """The CNN, its sizes, and the boxes."""
         return json.dumps([self.backbone, list(self.features.sizes), self.proposer.key()])
+
+
+class ViewSight(Sight):
+    """The whole photo in several views, and its boxes in one of them.
+
+    A view is a backbone and a size, "lite2@260": networks and sizes that see different things.
+    The backbones give features of one length. `boxes` names the boxes, see models.proposals;
+    they are seen in the last view.
+    """
+
+    packaged = ("backbones.",)
+
+    def __init__(self, views: Sequence[str], boxes: str) -> None:
+        super().__init__()
+        self.views = tuple(parsed_view(view) for view in views)
+        self.names = tuple(views)
+        networks = {name: backbones.load(name) for name, _ in self.views}
+        self.backbones = nn.ModuleDict(networks).requires_grad_(False)
+        self.channels = next(iter(networks.values())).channels
+        if any(network.channels != self.channels for network in networks.values()):
+            raise ValueError(f"views {', '.join(views)}: their features differ in length")
+        self.proposer = proposals.load(boxes)
+        if isinstance(self.proposer, nn.Module):
+            self.proposer.requires_grad_(False)
+
+    def forward(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """Features of each uint8 photo (3, H, W), and its boxes (R, 4).
+
+        (V + R - 1, C): the whole photo in each of V views, then the boxes but the whole frame.
+        """
+        frames = []
+        for name, size in self.views:
+            network = self.backbones[name]
+            device = next(network.parameters()).device
+            maps = network.pyramid(squash(images, size).to(device))
+            frames.append(maps[-1].float().mean((2, 3)))  # (K, C)
+        boxes = self.proposer.propose(images, maps)  # (K, R, 4)
+        regions = pool(maps[-1].float(), boxes[:, 1:])  # (K, R - 1, C)
+        return list(torch.cat([torch.stack(frames, 1), regions], 1)), list(boxes)
+
+    def key(self) -> str:
+        """The views and the boxes."""
+        return json.dumps(["views", self.names, self.proposer.key()])
+
+
+def parsed_view(view: str) -> tuple[str, int]:
+    """The backbone and the size in pixels of a view; ValueError says how one is written."""
+    name, _, size = view.partition("@")
+    if not size.isdigit() or int(size) < 32:
+        raise ValueError(f"no view {view!r}: write a backbone and a size in pixels, lite0@224")
+    return name, int(size)

@@ -157,12 +157,8 @@ def png() -> Callable[..., bytes]:
 def small_matcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained matcher's checkpoint file, quick to load and to run."""
     torch.manual_seed(0)
-    image = {"sizes": (96,), "embedding": 8}
-    text = {"embedding": 8, "frozen_layers": 6}
-    config = Config(
-        image={"name": "regions_in_context", "options": image},
-        text={"name": "minilm", "options": text},
-    )
+    image = {"name": "regions", "options": {"sizes": (96,), "embedding": 8}}
+    text = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
     path = tmp_path_factory.mktemp("checkpoints") / "matcher.safetensors"
-    checkpoint.save(path, "matchers", "small", Matcher(config), {})
+    checkpoint.save(path, "matchers", "dvsa", Matcher(Config(image, text)), {})
     return path

@@ -110,10 +110,10 @@ def model(table: Mapping[str, Any]) -> Config:
 def tower(side: str, table: Mapping[str, Any]) -> Part:
     """A [model.image] or [model.text] table: the tower's name, and its options."""
     where, kind = f"[model.{side}]", f"{side}_towers"
-    options = {key: frozen(value) for key, value in table.items()}
-    if "name" not in options:
+    if "name" not in table:
         raise ValueError(f"{where} needs a name, one of {', '.join(registry.names(kind))}")
-    name = options.pop("name")
+    name = table["name"]
+    options = {key: value for key, value in table.items() if key != "name"}
     known = {one.name for one in fields(registry.find(kind, name).Config)}
     refuse_unknown(options, known, where)
     return Part.of(kind, name, options)
@@ -151,8 +151,3 @@ def refuse_unknown(options: Mapping[str, Any], known: set[str], where: str) -> N
     unknown = sorted(options.keys() - known)
     if unknown:
         raise ValueError(f"{where} does not know {unknown}; it knows {sorted(known)}")
-
-
-def frozen(value: Any) -> Any:
-    """TOML's lists as tuples, which a frozen Config wants."""
-    return tuple(frozen(one) for one in value) if isinstance(value, list) else value

@@ -10,27 +10,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.regions import RegionEncoder
-from models.sight import RegionSight
+from models import backbones, classes
+from models.regions import RegionEncoder, Standardize
+from models.sight import ViewSight
 from models.towers import LIKELIHOOD_SCALE, ImageTower
 from models.types import PaddedBags
+from models.words import MINILM_HIDDEN
 
 FRAME = -1.0  # the whole frame's prior: between the second box's and the third's
+FEATURES = 4.0  # the length from which features start, where the names of classes have `names`
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes. `proposals` names the boxes, see models.proposals; their order is their likelihood.
+    """Sizes. `views` are how the whole photo is seen, as "lite2@260"; boxes are in the last one.
 
-    `likelihood` gives every vector one more number, which a text tower with a prior weighs.
-    `temperature` is where the scale of scores starts. `tuned` trains the CNN as well.
+    `classifiers` are those of the views whose packaged classifiers say what is there; none
+    leaves names out. `names` and `region_names` are how much that counts at first, for the whole
+    photo and for what regions add. `proposals` names the boxes, see models.proposals; their order
+    is their likelihood. `likelihood` gives every vector one more number, which a text tower with
+    a prior weighs. `temperature` is where the scale of scores starts.
     """
 
+    views: tuple[str, ...] = ("lite0@224", "lite0@448")
+    classifiers: tuple[str, ...] = ()
+    names: float = 1.0
+    region_names: float = 0.0
     proposals: str = "windows"
     likelihood: bool = False
-    backbone: str = "lite0"
-    sizes: tuple[int, ...] = (224, 448)
-    tuned: bool = False
     embedding: int = 256
     photo_dropout: float = 0.4
     region_dropout: float = 0.4
@@ -45,19 +52,27 @@ class Model(ImageTower):
     s_t (l_0 = 0): the match of the whole with the whole, which its words share out, plus what
     regions add to single words. A word links to the whole photo when no region says more.
 
+    f is the unit vector along W x + N e, with x the features of all views and e the mean of the
+    vectors of ImageNet's class names, weighted by what classifiers make of the photo (ConSE,
+    Norouzi et al. 2014, eq. 1). N starts as the map that a text tower with `names` starts from,
+    so that before any training a photo matches what its classes are called.
+
     `likelihood` appends −log r / ε for the r-th best box and −1 / ε for the frame. ε keeps the
     number's counterpart small among words, which are compared with each other in text to text
     search.
     """
 
-    stored_in_half = ("photo.project.", "regions.project.")
+    stored_in_half = ("photo.", "regions.project.", "names.")
 
     def __init__(self, config: Config) -> None:
-        sight = RegionSight(config.backbone, config.sizes, config.proposals, config.tuned)
+        sight = ViewSight(config.views, config.proposals)
         super().__init__(config, sight, config.embedding + config.likelihood)
-        self.finest = sight.channels // len(config.sizes)  # regions use the largest size alone
-        self.photo = RegionEncoder(sight.channels, config.embedding, config.photo_dropout)
-        self.regions = RegionEncoder(self.finest, config.embedding, config.region_dropout)
+        C, D, V = sight.channels, config.embedding, len(config.views)
+        self.standardize = nn.ModuleList(Standardize(C) for _ in range(V))
+        self.photo_dropout = nn.Dropout(config.photo_dropout)
+        self.photo = nn.Linear(V * C, D)
+        self.names = ClassNames(config.views, config.classifiers, D) if config.classifiers else None
+        self.regions = RegionEncoder(C, D, config.region_dropout)
         # Regions start by adding nothing, so training starts from one vector a photo.
         nn.init.zeros_(self.regions.project.weight)
         nn.init.zeros_(self.regions.project.bias)
@@ -66,20 +81,76 @@ class Model(ImageTower):
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's photos and regions apart: means over more cells vary less."""
-        self.photo.fit(image[:1] for image in inputs)
-        self.regions.fit(image[1:, -self.finest :] for image in inputs)
+        V = len(self.config.views)
+        for view, standardize in enumerate(self.standardize):
+            standardize.fit(photo[view : view + 1] for photo in inputs)
+        self.regions.fit(photo[V:] for photo in inputs)
+        if self.names:
+            self.names.prepare()
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """v_i (K, R, D) of features (K, R, C)."""
-        x = inputs.vectors
-        f = F.normalize(self.photo(x[:, :1]).float(), dim=-1)  # (K, 1, D)
-        added = self.config.region_scale * self.regions(x[:, 1:, -self.finest :]).float()
-        vectors = self.log_scale.exp() * torch.cat([f, f + added], dim=1)
-        if self.config.likelihood:
+        """v_i (K, R, D) of features (K, V + R - 1, C)."""
+        V, config = len(self.config.views), self.config
+        frames, boxes = inputs.vectors.split([V, inputs.vectors.shape[1] - V], 1)
+        views = zip(self.standardize, frames.unbind(1), strict=True)
+        x = torch.cat([standardize(frame) for standardize, frame in views], 1)  # (K, V · C)
+        f = self.photo(self.photo_dropout(x)).float()
+        added = config.region_scale * self.regions(boxes).float()
+        if self.names:
+            f = FEATURES * f / x.shape[1] ** 0.5 + config.names * self.names.of_photos(frames)
+            if config.region_names:
+                added = added + config.region_names * self.names.of_regions(boxes)
+        f = F.normalize(f, dim=-1)[:, None]  # (K, 1, D)
+        vectors = self.log_scale.exp() * torch.cat([f, f + added], 1)
+        if config.likelihood:
             order = torch.arange(vectors.shape[1], device=vectors.device)
             likely = -order.clamp_min(1).float().log()  # (R,)
             likely[0] = FRAME
-            vectors = torch.cat(
-                [vectors, likely.expand(len(x), -1)[..., None] / LIKELIHOOD_SCALE], -1
-            )
-        return PaddedBags(vectors, inputs.mask)
+            likely = likely.expand(len(x), -1)[..., None] / LIKELIHOOD_SCALE
+            vectors = torch.cat([vectors, likely], -1)
+        return PaddedBags(vectors, inputs.mask[:, V - 1 :])
+
+
+class ClassNames(nn.Module):
+    """What the names of ImageNet's classes say of a photo: N Σ_c p(c | photo) names_c.
+
+    p is the softmax of the mean of the classifiers' logits (ConSE with all 1,000 classes).
+    Shapes: features (K, V, C) give (K, D).
+    """
+
+    vectors: Tensor
+    packaged = ("heads.",)
+
+    def __init__(self, views: Sequence[str], classifiers: Sequence[str], embedding: int) -> None:
+        super().__init__()
+        if unknown := sorted(set(classifiers) - set(views)):
+            raise ValueError(f"classifiers {unknown} are not among views {list(views)}")
+        self.views = [list(views).index(view) for view in classifiers]
+        self.heads = nn.ModuleList(backbones.classifier(view.split("@")[0]) for view in classifiers)
+        self.region_head = backbones.classifier(views[-1].split("@")[0])
+        self.register_buffer("vectors", torch.zeros(backbones.CLASSES, MINILM_HIDDEN))
+        self.project = nn.Linear(MINILM_HIDDEN, embedding, bias=False)
+        self.dropout = nn.Dropout(0.1)
+
+    def prepare(self) -> None:
+        """Take the names' vectors, and the directions along which they differ."""
+        with torch.no_grad():
+            self.vectors.copy_(classes.vectors())
+            self.project.weight.copy_(classes.directions(len(self.project.weight)).T)
+
+    def of_photos(self, frames: Tensor) -> Tensor:
+        """(K, D) of the whole photos' features in all views, (K, V, C)."""
+        logits = [
+            head(frames[:, view].float()) for head, view in zip(self.heads, self.views, strict=True)
+        ]
+        return self.named(torch.stack(logits).mean(0))
+
+    def of_regions(self, boxes: Tensor) -> Tensor:
+        """(K, R, D) of features of boxes (K, R, C)."""
+        return self.named(self.region_head(boxes.float()))
+
+    def named(self, logits: Tensor) -> Tensor:
+        """The projected mean name of what logits (…, 1000) say."""
+        mean = F.normalize(logits.softmax(-1) @ self.vectors, dim=-1)
+        embedded: Tensor = self.project(self.dropout(mean)).float()
+        return embedded

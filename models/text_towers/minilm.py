@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from models import classes
 from models.towers import LIKELIHOOD_SCALE, Reader, TextTower
 from models.types import PaddedBags, ParsedSentence
 from models.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
@@ -21,12 +22,15 @@ class Config:
     `frequencies` are the shares of frequent words among all words of train: a word of share p
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
     do not claim what "dog" and "snow" earn. `prior` is how much the likelihood of boxes counts,
-    for an image tower with `likelihood`.
+    for an image tower with `likelihood`. With `names` the map into the joint space starts as the
+    directions along which the names of ImageNet's classes differ, for an image tower that starts
+    from these names.
     """
 
     frequencies: tuple[tuple[str, float], ...] = ()
     rarity: float = 0.01
     prior: float = 0.0
+    names: bool = False
     embedding: int = 256
     frozen_layers: int = 3
     word_dropout: float = 0.4
@@ -80,6 +84,12 @@ class Model(TextTower):
         self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
         self.dropout = nn.Dropout(config.word_dropout)
         self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)
+
+    def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:  # noqa: ARG002 - words need no measuring
+        """Start from the names of classes, where the options say so."""
+        if self.config.names:
+            with torch.no_grad():
+                self.project.weight.copy_(classes.directions(self.config.embedding).T)
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""

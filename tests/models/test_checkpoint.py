@@ -7,7 +7,12 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from models import checkpoint
-from models.matchers import dvsa
+from models.matcher import Matcher
+
+IMAGE = {"name": "regions", "options": {"sizes": [96], "embedding": 8}}
+TEXT = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
+CONFIG = {"image": IMAGE, "text": TEXT}
+BIAS = "text.words.enter.bias"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +38,7 @@ def rewritten(small_matcher, tmp_path):
         path = tmp_path / "changed.safetensors"
         state = load_file(small_matcher)
         (change_state or (lambda _: None))(state)
-        config = {"sizes": [96], "embedding": 8, "hidden": 8}
-        described = {"kind": "matchers", "name": "dvsa", "config": config, "facts": {}} | changes
+        described = {"kind": "matchers", "name": "dvsa", "config": CONFIG, "facts": {}} | changes
         described = {key: value for key, value in described.items() if value is not None}
         save_file(state, path, metadata={"tessera": json.dumps(described)})
         return path
@@ -72,6 +76,7 @@ def test_tensors_of_another_program_are_refused(tmp_path):
     ("changes", "said"),
     [
         ({"config": {"width": 3}}, "another version of Tessera.*width"),
+        ({"config": CONFIG | {"text": TEXT | {"options": {"width": 3}}}}, "another version.*width"),
         ({"config": None}, "another version of Tessera.*config"),
         ({"facts": None}, "another version of Tessera.*facts"),
         ({"config": 7}, "another version of Tessera"),
@@ -83,7 +88,12 @@ def test_a_description_of_another_version_is_refused(rewritten, changes, said):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"), [({"name": "nope"}, "dvsa"), ({"kind": "poets"}, "matchers")]
+    ("changes", "said"),
+    [
+        ({"config": CONFIG | {"image": IMAGE | {"name": "nope"}}}, "frame, regions"),
+        ({"kind": "captioners", "name": "nope"}, "lstm"),
+        ({"kind": "poets"}, "image_towers"),
+    ],
 )
 def test_an_unknown_model_is_refused_with_the_ones_there_are(rewritten, changes, said):
     with pytest.raises(LookupError, match=f"there are: .*{said}"):
@@ -93,9 +103,9 @@ def test_an_unknown_model_is_refused_with_the_ones_there_are(rewritten, changes,
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda state: state.pop("words.enter.bias"), r"lacks \['words.enter.bias'\]"),
+        (lambda state: state.pop(BIAS), r"lacks \['text.words.enter.bias'\]"),
         (lambda state: state.update(more=torch.zeros(1)), r"has \['more'\]"),
-        (lambda state: state.update({"words.enter.bias": torch.zeros(3)}), r"\[3\].*wants \[8\]"),
+        (lambda state: state.update({BIAS: torch.zeros(3)}), r"\[3\].*wants \[8\]"),
     ],
 )
 def test_weights_that_do_not_fit_are_named(rewritten, change, said):
@@ -106,7 +116,7 @@ def test_weights_that_do_not_fit_are_named(rewritten, change, said):
 def test_an_unchanged_file_loads_ready_to_answer(rewritten):
     loaded = checkpoint.load(rewritten(facts={"seed": 7}))
     assert (loaded.kind, loaded.name, loaded.facts) == ("matchers", "dvsa", {"seed": 7})
-    assert isinstance(loaded.model, dvsa.Model)
+    assert isinstance(loaded.model, Matcher)
     assert not loaded.model.training
 
 
@@ -118,6 +128,13 @@ def test_trained_weights_alone_are_stored_and_half_where_asked(tmp_path):
     assert stored["big.weight"].dtype == torch.float16
     assert stored["fine.weight"].dtype == torch.float32
     assert [file.name for file in path.parent.iterdir()] == ["small.safetensors"]
+
+
+def test_a_part_declares_what_its_package_brings_and_what_is_stored_in_half():
+    model = nn.Sequential(Small(), nn.ModuleDict({"part": Small()}))
+    assert checkpoint.declared(model, "packaged") == ("0.frozen.", "1.part.frozen.")
+    assert checkpoint.declared(model, "stored_in_half") == ("0.big.", "1.part.big.")
+    assert {key.split(".")[-2] for key in checkpoint.trained_state(model)} == {"big", "fine"}
 
 
 def test_restored_weights_are_single_precision_and_packaged_ones_stay():

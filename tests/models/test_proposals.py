@@ -47,10 +47,11 @@ def test_a_photo_in_which_nothing_is_found_gets_windows():
 
 def test_windows_go_by_their_name():
     assert load("windows").key() == Windows().key()
+    assert load("frame").key() == [[0, 0, 1, 1]]
 
 
 def test_a_name_that_nothing_knows_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match=r"use windows, learned, or one of .*fasterrcnn"):
+    with pytest.raises(ValueError, match=r"use windows, frame, learned, or one of .*fasterrcnn"):
         load("selective-search")
 
 

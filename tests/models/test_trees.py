@@ -8,6 +8,7 @@ from models.trees import (
     ConstituencyEncoder,
     DependencyEncoder,
     Forest,
+    columns,
     merges,
     positions,
     relations,
@@ -16,6 +17,20 @@ from models.types import ParsedSentence, Span, Word
 
 STUDENTS = [1, ROOT, 1, 1, 3]  # "Students ride bikes at night", section 3.2 of the paper
 TREES = [STUDENTS, [ROOT], [2, 0, ROOT, 4, 2, 2, 5], [1, 2, ROOT], [ROOT, 0, 1, 2]]
+
+
+def test_a_tree_in_numbers():
+    kinds = ["nsubj", "root", "obj", "prep", "pobj"]
+    words = (
+        Word(f"{place}", Span(2 * place, 2 * place + 1), head=head, relation=kind)
+        for place, (head, kind) in enumerate(zip(STUDENTS, kinds, strict=True))
+    )
+    tree = columns(ParsedSentence("0 1 2 3 4", tuple(words)), ("nsubj", "obj"), reach=5)
+    heads, relations, positions, steps = tree.T.tolist()
+    assert heads == STUDENTS
+    assert relations == [1, 0, 2, 0, 0]
+    assert positions == [1, 0, 6, 7, 6]
+    assert steps == [3, 0, 1, 2, 1]
 
 
 def padded(rows, fill):

@@ -5,7 +5,13 @@ from typer.testing import CliRunner
 
 from training.cli import app, duration
 
-PRESET = '[model]\nname = "cells"\n[objective]\nname = "contrastive"\n[schedule]\nbatch = 20\n'
+PRESET = """
+model.image.name = "cells"
+model.text.name = "known_words"
+objective.name = "contrastive"
+[schedule]
+batch = 20
+"""
 
 
 def tessera(*arguments, code=0):

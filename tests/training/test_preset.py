@@ -1,21 +1,30 @@
 import pytest
 
+from models.matcher import Matcher
 from training import preset
 from training.objectives import Term
 from training.preset import parsed
 
 TABLES = {
-    "model": {"name": "cells", "dimension": 16},
+    "model": {
+        "score": "sum_of_max",
+        "image": {"name": "cells", "dimension": 16},
+        "text": {"name": "known_words", "dimension": 16},
+    },
     "objective": {"name": "ranking", "margin": 0.5},
     "optimizer": {"learning_rate": 0.01, "rates": {"words.": 0.1}},
     "schedule": {"epochs": 3},
     "splits": ["train", "restval"],
 }
 
+MODEL = 'model.image.name = "cells"\nmodel.text.name = "known_words"\n'
+
 
 def test_a_preset_says_what_each_part_is_made_with():
     made = parsed("mine", TABLES)
-    assert (made.model, made.config) == ("cells", {"dimension": 16})
+    assert made.model.towers == "cells + known_words"
+    assert (made.model.image.options.dimension, made.model.image.options.dropout) == (16, 0.1)
+    assert (made.model.score, made.model.euclidean) == ("sum_of_max", False)
     assert made.objectives == (Term("ranking", options={"margin": 0.5}),)
     assert (made.optimizer.rates, made.schedule.epochs) == ({"words.": 0.1}, 3)
     assert made.splits == ("train", "restval")
@@ -35,12 +44,30 @@ def test_several_objectives_are_weighed_and_take_turns():
 
 @pytest.mark.parametrize(
     ("table", "known"),
-    [("model", "dimension"), ("objective", "margin"), ("optimizer", "weight_decay"),
+    [("model", "score"), ("objective", "margin"), ("optimizer", "weight_decay"),
      ("schedule", "warmup")],
 )  # fmt: skip
 def test_an_unknown_option_names_the_known_ones(table, known):
     with pytest.raises(ValueError, match=rf"does not know \['speed'\]; it knows \[.*'{known}'"):
         parsed("mine", TABLES | {table: TABLES[table] | {"speed": 1}})
+
+
+@pytest.mark.parametrize(("side", "known"), [("image", "dropout"), ("text", "words")])
+def test_an_unknown_option_of_a_tower_names_the_known_ones(side, known):
+    towers = TABLES["model"] | {side: TABLES["model"][side] | {"speed": 1}}
+    wrong = rf"\[model.{side}\] does not know \['speed'\]; it knows \[.*'{known}'"
+    with pytest.raises(ValueError, match=wrong):
+        parsed("mine", TABLES | {"model": towers})
+
+
+def test_a_model_needs_two_towers_that_there_are():
+    image, text = TABLES["model"]["image"], TABLES["model"]["text"]
+    with pytest.raises(ValueError, match=r"\[model.text\] needs a name, one of .*brnn"):
+        parsed("mine", TABLES | {"model": {"image": image}})
+    with pytest.raises(LookupError, match="no model 'known_words' among image_towers"):
+        parsed("mine", TABLES | {"model": {"image": text, "text": text}})
+    with pytest.raises(ValueError, match=r"\[model.correlation\] does not know \['ridges'\]"):
+        parsed("mine", TABLES | {"model": TABLES["model"] | {"correlation": {"ridges": 1}}})
 
 
 def test_an_unknown_table_or_objective_is_refused():
@@ -73,8 +100,8 @@ def test_teachers_without_a_lesson_or_the_other_way_round_are_refused(tables, wr
 
 
 def test_a_teacher_s_path_starts_at_its_learner_s_folder(tmp_path):
-    alone = '[model]\nname = "cells"\n[objective]\nname = "contrastive"\n'
-    taught = '[model]\nname = "cells"\n[[objective]]\nname = "distillation"\n[teachers]\n'
+    alone = MODEL + '[objective]\nname = "contrastive"\n'
+    taught = MODEL + '[[objective]]\nname = "distillation"\n[teachers]\n'
     (tmp_path / "alone.toml").write_text(alone)
     (tmp_path / "mine.toml").write_text(taught + 'preset = "alone.toml"')
     mine = str(tmp_path / "mine.toml")
@@ -94,9 +121,9 @@ def test_a_teacher_s_path_starts_at_its_learner_s_folder(tmp_path):
 
 def test_a_file_of_ones_own_is_read_and_its_mistakes_carry_its_name(tmp_path):
     file = tmp_path / "mine.toml"
-    file.write_text('[model]\nname = "cells"\n[objective]\nname = "ranking"\n')
+    file.write_text(MODEL + '[objective]\nname = "ranking"\n')
     assert preset.read(str(file)).name == "mine"
-    file.write_text('[model]\nname = "cubes"\n[objective]\nname = "ranking"\n')
+    file.write_text(MODEL.replace("cells", "cubes") + '[objective]\nname = "ranking"\n')
     with pytest.raises(ValueError, match=r"mine\.toml: .*no model 'cubes'"):
         preset.read(str(file))
     file.write_text("[model")
@@ -112,3 +139,11 @@ def test_an_unknown_preset_names_the_ones_that_ship():
 def test_every_preset_that_ships_is_sound():
     for name in preset.names():
         assert preset.read(name).name == name
+
+
+def test_the_towers_of_every_preset_fit_together():
+    models = {repr(model): model for model in (preset.read(name).model for name in preset.names())}
+    for model in models.values():
+        matcher = Matcher(model)
+        assert matcher.dimension > 0
+        assert matcher.config == model

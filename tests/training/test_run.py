@@ -97,27 +97,43 @@ def test_words_of_val_are_not_in_the_vocabulary(preset, corpus, cache, tmp_path)
 
 
 def test_a_model_that_train_s_data_make_whole_needs_no_epoch(few, cache, tmp_path):
-    model = {"name": "cca", "sizes": [64], "embedding": 4}
+    model = {
+        "image": {"name": "correlated", "sizes": [64], "embedding": 4},
+        "text": {"name": "correlated", "embedding": 4},
+        "correlation": {"ridge": 0.7},
+    }
     solved = parsed("solved", {"model": model, "schedule": {"epochs": 0}})
     best = run.train(solved, few, Place(tmp_path, cache))
     (epoch,) = json.loads((best.parent / "run.json").read_text())["epochs"]
     assert (epoch["epoch"], epoch["loss"]) == (1, 0)
-    assert checkpoint.load(best).model.mean.mean.any()  # measured on train
+    assert checkpoint.load(best).model.text.mean.mean.any()  # measured on train
     assert run.train(solved, few, Place(tmp_path, cache), resume=True) == best
 
 
 def test_a_model_is_told_the_relations_of_train_unless_the_preset_names_them(few):
     train = few.split("train")
-    told = built(parsed("edges", {"model": {"name": "dvsa", "edges": True}}), train)
-    assert "det" in told.config.relations
-    assert told.config.parser == parser_key()
-    assert len(told.words.bias) == 1 + len(told.config.relations)
-    named = built(parsed("named", {"model": {"name": "dvsa", "relations": ["obj"]}}), train)
-    assert named.config.relations == ("obj",)
-    assert named.config.parser == ""  # a BRNN needs no trees
+
+    def text_tower(**options):
+        text = {"name": "pairs", **options}
+        preset = parsed("edges", {"model": {"image": {"name": "regions"}, "text": text}})
+        return built(preset, train).text
+
+    learned = text_tower()
+    assert "det" in learned.config.relations
+    assert learned.config.parser == parser_key()
+    assert len(learned.edges.bias) == 1 + len(learned.config.relations)
+    named = text_tower(relations=["obj"])
+    assert (named.config.relations, named.config.parser) == (("obj",), parser_key())
+    bigrams = text_tower(pairs="bigrams")
+    assert (bigrams.config.relations, bigrams.config.parser) == ((), "")  # they need no trees
 
 
-TUNED = {"name": "defrag", "sizes": [32], "embedding": 4, "fragments": "words"}
+def words_and_regions(image=(), text=()):
+    """A [model] table of small towers."""
+    return {
+        "image": {"name": "regions", "sizes": [32], "embedding": 4, **dict(image)},
+        "text": {"name": "pairs", "pairs": "words", "embedding": 4, **dict(text)},
+    }
 
 
 def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_checkpoint(
@@ -126,16 +142,17 @@ def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_chec
     place = Place(tmp_path, cache)
     schedule = {"epochs": 1, "batch": 4, "precision": "bfloat16"}
     objective = [{"name": "ranking", "margin": 0.1}]
-    rates = {"learning_rate": 1e-3, "rates": {"sight": 0.1}}
-    first = parsed("first", {"model": TUNED, "objective": objective, "schedule": schedule})
+    rates = {"learning_rate": 1e-3, "rates": {"image.sight": 0.1}}
+    model, tuned = words_and_regions(), words_and_regions({"tuned": True})
+    first = parsed("first", {"model": model, "objective": objective, "schedule": schedule})
     start = run.train(first, few, place)
     tables = {"objective": objective, "optimizer": rates, "schedule": schedule}
-    tuned = parsed("tuned", {"model": TUNED | {"tuned": True}, **tables})
+    tuned = parsed("tuned", {"model": tuned, **tables})
     best = run.train(tuned, few, replace(place, start=start))
     before, after = weights(start), weights(best)
     moved = {name for name in before if not torch.equal(before[name], after[name])}
-    assert "regions.project.weight" in moved
-    assert any(name.startswith("sight.backbone") for name in moved)
+    assert "image.regions.project.weight" in moved
+    assert any(name.startswith("image.sight.features.backbone") for name in moved)
     assert not any("standardize" in name for name in moved)
     told = json.loads((best.parent / "run.json").read_text())
     assert told["start"] == checkpoint.fingerprint(start)
@@ -146,9 +163,11 @@ def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_chec
 def test_a_checkpoint_that_does_not_fit_the_preset_is_no_start(preset, few, cache, tmp_path):
     start = run.train(preset.with_epochs(1), few, Place(tmp_path, cache))
     place = Place(tmp_path, cache, start=start)
-    with pytest.raises(ValueError, match="trains matchers/defrag and cannot start from"):
-        run.train(parsed("other", {"model": TUNED}), few, place)
-    wider = parsed("wider", {"model": {"name": preset.model, "dimension": 64}})
+    with pytest.raises(ValueError, match="and cannot start from towers cells"):
+        run.train(parsed("other", {"model": words_and_regions()}), few, place)
+    sides = {"image": "cells", "text": "known_words"}
+    model = {side: {"name": name, "dimension": 64} for side, name in sides.items()}
+    wider = parsed("wider", {"model": model})
     with pytest.raises(ValueError, match="do not fit the preset"):
         run.train(wider, few, place)
 
@@ -158,14 +177,15 @@ def test_a_start_that_saw_other_regions_or_fragments_or_by_another_cnn_is_refuse
 ):
     train = few.split("train")
     tables = {"objective": [{"name": "ranking", "margin": 0.1}], "schedule": {"epochs": 1}}
-    start = run.train(parsed("one", {"model": TUNED, **tables}), few, Place(tmp_path, cache))
-    loaded = checkpoint.load(start)
-    for other in ({"sizes": [64]}, {"full_frame": True}, {"fragments": "dependencies"}):
+    preset = parsed("one", {"model": words_and_regions(), **tables})
+    loaded = checkpoint.load(run.train(preset, few, Place(tmp_path, cache)))
+    others = [({"sizes": [64]}, {}), ({"proposals": "frame"}, {}), ({}, {"pairs": "dependencies"})]
+    for other in others:
         with pytest.raises(ValueError, match="the checkpoint to start from"):
-            built(parsed("other", {"model": TUNED | other}), train, loaded)
-    loaded.model.tuned = True
+            built(parsed("other", {"model": words_and_regions(*other)}), train, loaded)
+    loaded.model.image.sight.tuned = True
     with pytest.raises(ValueError, match="set tuned = true"):
-        built(parsed("other", {"model": TUNED}), train, loaded)
+        built(preset, train, loaded)
 
 
 def test_a_missing_start_leaves_no_folder(preset, few, cache, tmp_path):
@@ -175,7 +195,7 @@ def test_a_missing_start_leaves_no_folder(preset, few, cache, tmp_path):
 
 
 def test_learned_proposals_do_not_go_with_a_tuned_backbone(few):
-    model = TUNED | {"tuned": True, "proposals": "learned"}
+    model = words_and_regions({"tuned": True, "proposals": "learned"})
     with pytest.raises(ValueError, match="use proposals = 'windows'"):
         built(parsed("both", {"model": model}), few.split("train"))
 

@@ -11,7 +11,7 @@ from training import run
 from training.data.batches import batches
 from training.evaluation.measure import pixels
 from training.folder import RunFolder
-from training.preset import Teachers, parsed
+from training.preset import Teachers, parsed, read
 from training.reproduce import Publisher, plan, reproduce
 from training.run import Teller
 from training.teaching import lessons
@@ -22,7 +22,7 @@ def taught(preset):
     """Two epochs, from two teachers of two epochs."""
     preset = preset.with_epochs(2)
     aims = parsed("mine", {
-        "model": {"name": "cells"},
+        "model": {"image": {"name": "cells"}, "text": {"name": "known_words"}},
         "teachers": {"preset": "scenes"},
         "objective": [{"name": "contrastive"}, {"name": "distillation", "temperature": 3.0}],
     }).objectives  # fmt: skip
@@ -194,7 +194,7 @@ def test_teachers_begin_where_the_run_begins_if_they_are_of_its_model(taught, fe
     assert (one.start, one.seed) == (start, 0)
     run.train(taught, few, started)
     assert told(started.out / "cells-0")["start"] == checkpoint.fingerprint(start)
-    stranger = replace(taught.teachers.preset, model="dvsa")
+    stranger = replace(taught.teachers.preset, model=read("dvsa").model)
     (_, one), _ = run.teachers(replace(taught, teachers=Teachers(stranger)), started)
     assert one.start is None
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from models.towers import TextTower
+from models.towers import Reader, TextTower
 from models.types import PaddedBags
 from models.words import Vocabulary
 
@@ -19,17 +19,23 @@ class Config:
         return ("words",)
 
 
-class Model(TextTower):
-    def __init__(self, config: Config) -> None:
-        super().__init__(config, config.dimension)
-        self.vocabulary = Vocabulary(config.words)
-        self.words = nn.Embedding(len(self.vocabulary), config.dimension)
+class Numbers(Reader):
+    def __init__(self, words) -> None:
+        super().__init__()
+        self.words, self.vocabulary = words, Vocabulary(words)
 
     def inputs(self, sentences):
         return [self.vocabulary.encode(sentence)[:, None] for sentence in sentences]
 
     def key(self):
-        return f"words {self.config.words}"
+        return f"words {self.words}"
+
+
+class Model(TextTower):
+    def __init__(self, config: Config) -> None:
+        reader = Numbers(config.words)
+        super().__init__(config, reader, config.dimension)
+        self.words = nn.Embedding(len(reader.vocabulary), config.dimension)
 
     def forward(self, inputs):
         return PaddedBags(self.words(inputs.vectors[..., 0]), inputs.mask)
