@@ -49,7 +49,7 @@ def serve(
         Path | None, typer.Option(exists=True, help="Photos to index in the background.")
     ] = None,
     with_sample: Annotated[
-        bool, typer.Option("--sample/--no-sample", help="Six sample photos, if there are none.")
+        bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
     ] = True,
 ) -> None:
     """Serve search, its page and its API over HTTP.

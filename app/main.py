@@ -75,7 +75,7 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
     app.state.gate = Gate(settings.running, settings.waiting)
     app.state.registry = CollectorRegistry()
-    for module in (search, explain, items, bulk, system):
+    for module in (search, explain, items, bulk, system, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)

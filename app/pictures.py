@@ -10,8 +10,10 @@ from io import BytesIO
 from PIL import Image, ImageDraw
 from torch import Tensor
 
-from app.layout import DrawnLink, Rect, Shape, Text, lay_out
+from app.bars import DrawnLink
+from app.layout import lay_out
 from app.lettering import PAPER, font_of, printable, text_width
+from app.shapes import Rect, Shape, Text
 
 __all__ = ["DrawnLink", "draw_png", "draw_svg"]
 

@@ -292,6 +292,19 @@ class CollectionsOut(BaseModel):
     collections: list[CollectionOut]
 
 
+class ExampleOut(BaseModel):
+    """A query for the sample photos, and the id of the photo that it describes."""
+
+    text: str
+    id: ItemId
+
+
+class ExamplesOut(BaseModel):
+    """Queries that the page offers; none if the default collection does not hold the sample."""
+
+    queries: list[ExampleOut]
+
+
 class ModelOut(BaseModel):
     """A loaded checkpoint."""
 

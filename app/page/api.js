@@ -1,6 +1,7 @@
 // How the page talks to Tessera: one function a question, problems as errors.
 
 const PHOTOS_AT_ONCE = 24;
+const ITEMS_AT_ONCE = 60;
 const SENTENCES_AT_ONCE = 10;
 const PATIENCE = 30; // tries while the model is being loaded, or too many ask at once
 
@@ -79,7 +80,7 @@ export async function alignmentPicture(id, text) {
 
 /** Some of what is in the collection. */
 export async function items(signal) {
-  const query = new URLSearchParams({ collection: collection(), limit: PHOTOS_AT_ONCE });
+  const query = new URLSearchParams({ collection: collection(), limit: ITEMS_AT_ONCE });
   return (await send(`items?${query}`, { signal })).json();
 }
 
@@ -87,6 +88,12 @@ export async function items(signal) {
 export async function item(id, signal) {
   const query = new URLSearchParams({ collection: collection() });
   return (await send(`items/${encodeURIComponent(id)}?${query}`, { signal })).json();
+}
+
+/** Example queries of the default collection; none of another. */
+export async function examples(signal) {
+  if (collection() !== "default") return [];
+  return (await (await send("examples", { signal })).json()).queries;
 }
 
 /** The collections there are. */

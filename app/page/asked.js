@@ -2,11 +2,11 @@
 // where it shows what they name.
 
 import { caption, ground, item, searchSentences } from "./api.js";
-import { make, number } from "./dom.js";
-import {
-  askedWords, itemPhoto, keysOf, largest, photo, putBoxes, takeBoxes, words,
-} from "./gallery.js";
+import { make } from "./dom.js";
+import { creditOf, itemPhoto, mark, photo, titleOf, unmark } from "./gallery.js";
 import { darken } from "./light.js";
+import { likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
+import { keyed, largest, phraseChips, phraseRows, phrasesOf } from "./phrases.js";
 
 // A canvas needs no blob: address, which the content security policy forbids.
 async function upload(file) {
@@ -21,11 +21,20 @@ async function upload(file) {
   return photo(canvas, canvas.width, canvas.height);
 }
 
+/** A caption in large letters, or as a guess in small ones where the matcher does not believe it. */
+function described({ text, probability }, unsureBelow) {
+  if (!(probability < unsureBelow)) return [make("p", { className: "caption" }, text)];
+  return [
+    make("p", { className: "caption" }, "Not sure what this shows"),
+    make("p", { className: "note" }, `best guess: ${text}`),
+  ];
+}
+
 async function describe(place, asked, signal) {
   try {
-    const { captions, notes = [] } = await caption(asked, signal);
+    const { captions, unsure_below: unsureBelow, notes = [] } = await caption(asked, signal);
     place.replaceChildren(
-      make("p", { className: "caption" }, captions[0]?.text ?? "Nothing to say about this photo."),
+      ...described(captions[0] ?? { text: "Nothing to say about this photo." }, unsureBelow),
       ...notes.map((note) => make("p", { className: "note" }, note)),
     );
   } catch (error) {
@@ -35,20 +44,25 @@ async function describe(place, asked, signal) {
   place.removeAttribute("aria-busy");
 }
 
+/** A phrase with its likeliest box; absent where the photo does not show it. */
+function grounded({ text, span, boxes, present = true }) {
+  return keyed("point", { text, span, ...boxes[0], absent: !present || boxes.length === 0 });
+}
+
 /** Light on the photo what each phrase, between commas, means; the first at once. */
 async function pointOut(place, said, asked, stage, signal) {
   const tell = (text) => place.replaceChildren(make("p", { className: "note" }, text));
   const phrases = said.split(",").map((phrase) => phrase.trim()).filter(Boolean);
   darken();
-  takeBoxes(stage, "point");
+  unmark(stage, "point");
   if (phrases.length === 0) return tell("Name what to look for, with commas between.");
   tell("Looking…");
   try {
     const { text, phrases: found } = await ground(asked, phrases, signal);
-    const fragments = found.map(({ text: label, span, boxes }) => ({ label, span, ...boxes[0] }));
-    putBoxes(stage, fragments, fragments.map((_, position) => `point-${position}`), "point");
-    place.replaceChildren(askedWords(fragments, text, "point", "What the photo was asked to show"));
-    place.querySelector("button").click();
+    const parts = found.map(grounded);
+    mark(stage, parts.filter(({ absent }) => !absent), "point");
+    place.replaceChildren(phraseChips(parts, text, "What the photo was asked to show"));
+    place.querySelector("button")?.click();
   } catch (error) {
     if (error.name !== "AbortError") tell(error.message);
   }
@@ -72,47 +86,48 @@ function pointer(asked, stage, signal) {
   return make("form", { className: "point", onsubmit }, input, button, place);
 }
 
-function sentenceHit(hit, position, scale) {
+function sentenceHit(hit, found, scale, weakBelow) {
   return make(
     "li",
     { className: "sentence" },
-    make(
-      "p",
-      { className: "line" },
-      make("q", {}, hit.sentence),
-      make("span", { className: "score" }, number(hit.score)),
-    ),
-    words(hit.links, keysOf(`sentence-${position}`, hit.links), hit.sentence, scale),
-    make("p", { className: "note" }, `from ${hit.id}`),
+    make("q", {}, hit.sentence),
+    likelihood(hit, weakBelow),
+    phraseRows(found, hit.sentence, scale),
+    make("p", { className: "note" }, `from ${titleOf(hit)}`),
   );
 }
 
 /** Show a photo, its caption and a button in `query`; gives back its stage for boxes. */
 export async function showPhoto(query, asked, findSimilar, signal) {
-  const stage = asked.file ? await upload(asked.file) : itemPhoto(await item(asked.id, signal));
+  const stored = asked.file ? null : await item(asked.id, signal);
+  const stage = stored ? itemPhoto(stored) : await upload(asked.file);
   const said = make("div", { "aria-live": "polite", "aria-busy": "true" },
     make("p", { className: "caption waiting" }, "Looking…"));
   const button = findSimilar && make(
     "button", { type: "button", className: "go", onclick: findSimilar }, "Find similar photos",
   );
   query.className = "asked";
-  query.replaceChildren(stage, make("div", {}, said, pointer(asked, stage, signal), button));
+  const credit = stored && creditOf(stored);
+  query.replaceChildren(stage, make("div", {}, credit, said, pointer(asked, stage, signal), button));
   query.hidden = false;
   describe(said, asked, signal);
   return stage;
 }
 
-/** The list of matching sentences; their boxes go on `stage`. Null if there are none. */
+/** The matching sentences as elements; their boxes go on `stage`. None if there are none. */
 export async function matchingSentences(asked, stage, signal) {
-  const { hits } = await searchSentences(asked, signal);
-  if (hits.length === 0) return null;
-  const scale = largest(hits);
-  for (const [position, { links }] of hits.entries()) {
-    putBoxes(stage, links, keysOf(`sentence-${position}`, links));
-  }
-  return make(
+  const { hits, weak_below: weakBelow } = await searchSentences(asked, signal);
+  if (hits.length === 0) return [];
+  const found = new Map(
+    hits.map((hit, position) => [hit, phrasesOf(hit, `sentence-${position}`)]),
+  );
+  const scale = largest([...found.values()]);
+  for (const phrases of found.values()) mark(stage, phrases);
+  const card = (hit) => sentenceHit(hit, found.get(hit), scale, weakBelow);
+  const list = make(
     "ol",
     { className: "sentences", "aria-label": "Sentences that match" },
-    ...hits.map((hit, position) => sentenceHit(hit, position, scale)),
+    ...withWeakLine(hits, weakBelow, card),
   );
+  return [nothingLikeThat(hits, weakBelow), list].filter(Boolean);
 }

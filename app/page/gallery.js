@@ -1,63 +1,11 @@
-// What a hit looks like: its photo with boxes, and its words with what each gave to the score.
+// What an item and a hit look like: a photo with marked parts, its credit, and what was found in it.
 
-import { make, number } from "./dom.js";
+import { make } from "./dom.js";
 import { arrows } from "./light.js";
+import { likelihood } from "./likelihood.js";
+import { phraseRows } from "./phrases.js";
 
-/** The largest that one link gave, which fills its bar. */
-export function largest(hits) {
-  return Math.max(...hits.flatMap((hit) => hit.links.map((link) => Math.abs(link.similarity))), 0);
-}
-
-/** What lights up together: one name for each fragment on the side that is summed over. */
-export function keysOf(name, links) {
-  return links.map((link) => `${name}-${link.fragment}`);
-}
-
-/** Whether a fragment stands for all of a text, beside the words in it. */
-function isWhole({ span, label }, text) {
-  return span?.[0] === 0 && span[1] === text.length && label !== text;
-}
-
-/** A word that lights what it matched; `gave` are its bar and number. */
-function chip(fragment, key, text, ...gave) {
-  const whole = isWhole(fragment, text);
-  const name = whole ? "whole sentence" : fragment.label;
-  const button = make(
-    "button",
-    { type: "button", className: "word", "data-lights": key, "aria-pressed": "false" },
-    make("span", { className: "name" }, name),
-    ...gave,
-  );
-  button.classList.toggle("whole", whole);
-  return button;
-}
-
-/** The words of a question, which light what `${name}-0` and so on stand for. */
-export function askedWords(fragments, text, name, label) {
-  const list = make("ul", { className: "words", "aria-label": label });
-  for (const [position, fragment] of fragments.entries()) {
-    list.append(make("li", {}, chip(fragment, `${name}-${position}`, text)));
-  }
-  return arrows(list);
-}
-
-/** Links as chips with bars, in reading order; `keys` are what each of them lights. */
-export function words(links, keys, text, scale) {
-  const list = make("ul", { className: "words", "aria-label": "What each word gave to the score" });
-  for (const [position, link] of links.entries()) {
-    const bar = make("span", { className: "bar" });
-    bar.style.setProperty("--share", Math.min(Math.abs(link.similarity) / (scale || 1), 1));
-    const gave = number(link.similarity);
-    const button = chip(
-      link, keys[position], text, make("span", { className: "number" }, gave), bar,
-    );
-    button.classList.toggle("negative", gave.startsWith("−"));
-    list.append(make("li", {}, button));
-  }
-  return arrows(list);
-}
-
-/** A picture (an img or a canvas) that boxes can be put on. */
+/** A picture (an img or a canvas) that parts can be marked on. */
 export function photo(picture, width, height) {
   const label = picture.alt || "Your photo";
   const frame = make("div", { className: "photo", role: "group", "aria-label": label }, picture);
@@ -66,32 +14,47 @@ export function photo(picture, width, height) {
 }
 
 /**
- * One button on a photo for each different box; links of a group that chose the same box share it.
- * The box of the link that gave most is outlined before anybody points at anything.
+ * Mark what answers each part {key, text, box, similarity, added}: one button for each different
+ * box of a group, and one outline of the whole photo for the parts without a box. The box that
+ * added most is outlined before anybody points at anything.
  */
-export function putBoxes(stage, links, keys, group = "links") {
+export function mark(stage, parts, group = "links") {
   const frame = stage.firstChild;
-  const most = Math.max(...links.map((link) => link.similarity));
-  for (const [position, { box, label }] of links.entries()) {
-    const place = box.join();
-    const there = frame.querySelector(`[data-group="${group}"][data-place="${place}"]`);
-    const button = there ?? boxButton(box);
-    Object.assign(button.dataset, { group, place });
-    button.dataset.lights = `${button.dataset.lights ?? ""} ${keys[position]}`.trim();
-    button.ariaLabel = there ? `${there.ariaLabel}, ${label}` : `Part of the photo for ${label}`;
-    if (links[position].similarity === most) button.classList.add("best");
-    if (!there) frame.append(button);
+  const boxed = parts.filter(({ box }) => box);
+  const gain = ({ added, similarity }) => added ?? similarity ?? 0;
+  const most = Math.max(...boxed.map(gain));
+  for (const part of boxed) {
+    const button = boxButton(frame, part, group);
+    if (gain(part) === most) button.classList.add("best");
+  }
+  const others = parts.filter(({ box }) => !box).map(({ key }) => key);
+  if (others.length > 0) {
+    const outline = { className: "everything", "data-group": group, "data-lights": others.join(" ") };
+    const name = make("span", {}, "the whole photo");
+    frame.append(make("div", { ...outline, "aria-hidden": "true" }, name));
   }
   arrows(frame);
   return stage;
 }
 
-/** Take a group's boxes off a photo. */
-export function takeBoxes(stage, group) {
-  for (const box of stage.querySelectorAll(`[data-group="${group}"]`)) box.remove();
+/** The button of a part's box, which parts of a group with the same box share. */
+function boxButton(frame, { key, text, box }, group) {
+  const place = box.join();
+  const there = frame.querySelector(`[data-group="${group}"][data-place="${place}"]`);
+  const button = there ?? emptyBox(box);
+  Object.assign(button.dataset, { group, place });
+  button.dataset.lights = `${button.dataset.lights ?? ""} ${key}`.trim();
+  button.ariaLabel = there ? `${there.ariaLabel}, ${text}` : `Part of the photo for ${text}`;
+  if (!there) frame.append(button);
+  return button;
 }
 
-function boxButton([left, top, right, bottom]) {
+/** Take a group's marks off a photo. */
+export function unmark(stage, group) {
+  for (const element of stage.querySelectorAll(`[data-group="${group}"]`)) element.remove();
+}
+
+function emptyBox([left, top, right, bottom]) {
   const button = make("button", { type: "button", className: "box", "aria-pressed": "false" });
   const percent = (fraction) => `${100 * fraction}%`;
   button.style.left = percent(left);
@@ -102,40 +65,51 @@ function boxButton([left, top, right, bottom]) {
   return button;
 }
 
-/** An item's photo as an img; what it shows is its first sentence, if it has one. */
-function itemImage({ id, image, sentences }) {
-  return make("img", { src: image, alt: sentences[0] ?? `Photo ${id}`, loading: "lazy" });
+/** What people call an item: its title, or its id. */
+export function titleOf({ id, metadata }) {
+  return typeof metadata?.title === "string" ? metadata.title : id;
 }
 
-/** An item's photo, ready for boxes. */
+/** An item's photo as an img; what it shows is its first sentence or its title. */
+function itemImage(item) {
+  const alt = item.sentences[0] ?? item.metadata?.title ?? `Photo ${item.id}`;
+  return make("img", { src: item.image, alt, loading: "lazy" });
+}
+
+/** An item's photo, ready to be marked. */
 export function itemPhoto(item) {
   return photo(itemImage(item), item.width, item.height);
 }
 
-/** One photo of the answer. `actions` are [name, function of the hit] pairs. */
-export function photoHit(hit, text, scale, actions) {
-  const keys = keysOf("query", hit.links);
+/** Who made a photo and under which licence it is used; null where the item does not say. */
+export function creditOf({ metadata }) {
+  const said = [metadata?.credit, metadata?.license].filter((text) => typeof text === "string");
+  return said.length > 0 ? make("p", { className: "credit" }, `Photo: ${said.join(" · ")}`) : null;
+}
+
+/**
+ * One photo of the answer. `found` are the marked parts; `rows` their text and scale, null when a
+ * photo was asked with. `actions` are [name, function of the hit] pairs.
+ */
+export function photoHit(hit, { found, rows, weakBelow, actions }) {
   const buttons = actions.map(([name, act]) =>
     make("button", { type: "button", className: "quiet", onclick: () => act(hit) }, name),
   );
   return make(
     "li",
     { className: "hit" },
-    putBoxes(itemPhoto(hit), hit.links, keys),
-    make(
-      "p",
-      { className: "line" },
-      make("span", { className: "id", title: hit.id }, hit.id),
-      make("span", { className: "score", title: "The score: what the words gave, added up" },
-        number(hit.score)),
-    ),
-    text === null ? null : words(hit.links, keys, text, scale),
+    mark(itemPhoto(hit), found),
+    make("p", { className: "title", title: hit.id }, titleOf(hit)),
+    likelihood(hit, weakBelow),
+    rows && phraseRows(found, rows.text, rows.scale),
+    creditOf(hit),
     make("p", { className: "actions" }, ...buttons),
   );
 }
 
 /** An item of the collection that answers nothing yet. */
 export function plainItem(item, act) {
+  const named = item.metadata?.title ? make("p", { className: "title" }, titleOf(item)) : null;
   return make(
     "li",
     { className: "hit" },
@@ -144,6 +118,8 @@ export function plainItem(item, act) {
       { type: "button", className: "stage", title: item.id, onclick: () => act(item) },
       itemImage(item),
     ),
+    named,
+    creditOf(item),
   );
 }
 

@@ -3,10 +3,10 @@
 import * as api from "./api.js";
 import { matchingSentences, showPhoto } from "./asked.js";
 import { make } from "./dom.js";
-import {
-  askedWords, largest, photoHit, placeholders, plainItem, putBoxes,
-} from "./gallery.js";
+import { mark, photoHit, placeholders, plainItem } from "./gallery.js";
 import { darken, listen } from "./light.js";
+import { isWeak, nothingLikeThat, withWeakLine } from "./likelihood.js";
+import { askedPhrases, keyed, largest, phraseChips, phrasesOf } from "./phrases.js";
 import { listenForPhotos } from "./upload.js";
 
 const at = (id) => document.getElementById(id);
@@ -15,8 +15,8 @@ const [start, query, status, results, more] =
 let asking = new AbortController();
 let retry = () => {};
 
-function block(title, list) {
-  return make("section", {}, make("h2", {}, title), list);
+function block(title, ...content) {
+  return make("section", {}, make("h2", {}, title), ...content);
 }
 
 function gallery(...cards) {
@@ -98,46 +98,75 @@ async function save(hit, text) {
   }
 }
 
-/** A gallery that grows by `next(cursor, signal)`; `text` is null when a photo was asked with. */
-function grow(answer, text, next) {
-  const scale = largest(answer.hits);
-  const cards = (hits) => hits.map((hit) => photoHit(hit, text, scale, actions(text)));
-  const list = gallery(...cards(answer.hits));
+/**
+ * The hits of an answer, as elements: a gallery that grows by `next(cursor, signal)`, under a
+ * heading where every hit is weak. `text` is null when a photo was asked with.
+ */
+function ranked(answer, text, next) {
+  const { weak_below: weakBelow } = answer;
+  const found = (hit) => phrasesOf(hit, "query");
+  const scale = largest(answer.hits.map(found));
+  const rows = text === null ? null : { text, scale };
+  const card = (hit) => photoHit(hit, { found: found(hit), rows, weakBelow, actions: actions(text) });
+  const list = gallery(...withWeakLine(answer.hits, weakBelow, card));
+  const shown = [...answer.hits];
   let { cursor } = answer;
   more.hidden = !cursor;
   more.onclick = () =>
     attempt(async (signal) => {
       const page = await next(cursor, signal);
-      const added = cards(page.hits);
+      const added = withWeakLine(page.hits, weakBelow, card, shown);
+      shown.push(...page.hits);
       list.append(...added);
       ({ cursor } = page);
       more.hidden = !cursor;
-      added[0]?.querySelector("button").focus();
-      status.textContent = count(list.children.length, "photo");
+      added.at(-page.hits.length)?.querySelector("button").focus();
+      status.textContent = counted(shown, weakBelow);
     }, say);
-  return list;
+  return [nothingLikeThat(answer.hits, weakBelow), list].filter(Boolean);
+}
+
+/** What the strip says below the phrases; the tones of bars only where links are split. */
+function hint({ hits }) {
+  const split = hits.some(({ phrases }) => phrases?.some(({ whole }) => typeof whole === "number"));
+  const tone = (name) => make("span", { className: `key ${name}` });
+  return make(
+    "p",
+    { className: "hint" },
+    "Point at a phrase to see what it found.",
+    ...(split ? [" Bars: ", tone("by-whole"), " what the whole photo gave, "] : []),
+    ...(split ? [tone("by-part"), " what the marked part added."] : []),
+  );
+}
+
+/** How many hits there are, and how many of them are weak. */
+function counted(hits, weakBelow) {
+  const weak = hits.filter((hit) => isWeak(hit, weakBelow)).length;
+  if (weak === 0) return count(hits.length, "photo");
+  const weakOnes = weak === 1 ? "1 weak match" : `${weak} weak matches`;
+  return weak === hits.length ? weakOnes : `${count(hits.length - weak, "photo")}, ${weakOnes}`;
 }
 
 async function answerWords(text, signal) {
   const next = (cursor, later) => api.searchPhotos({ text }, cursor, later);
   const answer = await next(null, signal);
   if (answer.hits.length === 0) return nothing();
-  const { fragments, notes } = answer.query;
   query.className = "strip";
-  const hint = "Point at a word to light what it matched in every photo.";
-  const asked = askedWords(fragments, text, "query", "Words of your search");
-  query.replaceChildren(asked, make("p", { className: "hint" }, hint));
+  const asked = phraseChips(askedPhrases(answer), text, "Phrases of your search");
+  query.replaceChildren(asked, hint(answer));
   query.hidden = false;
-  results.replaceChildren(grow(answer, text, next));
-  status.textContent = [count(answer.hits.length, "photo"), ...notes].join(". ");
+  results.replaceChildren(...ranked(answer, text, next));
+  const notes = answer.query.notes.map((note) => make("p", { className: "remark" }, note));
+  status.replaceChildren(counted(answer.hits, answer.weak_below), ...notes);
 }
 
 async function answerSimilar(asked, stage, signal) {
   const next = (cursor, later) => api.searchPhotos(asked, cursor, later);
   const answer = await next(null, signal);
-  const { fragments } = answer.query;
-  putBoxes(stage, fragments, fragments.map((_, position) => `query-${position}`));
-  results.prepend(block("Similar photos", grow(answer, null, next)));
+  const parts = answer.query.fragments.map((part, position) =>
+    keyed("query", { ...part, text: part.label }, position));
+  mark(stage, parts);
+  results.prepend(block("Similar photos", ...ranked(answer, null, next)));
   status.textContent = count(answer.hits.length, "similar photo");
 }
 
@@ -152,9 +181,12 @@ async function answerPhoto(asked, signal) {
   const stage = await showPhoto(query, asked, asked.file ? findSimilar : null, signal);
   const sentences = await matchingSentences(asked, stage, signal);
   results.replaceChildren(
-    block("Sentences that match", sentences ?? make("p", {}, "This collection has no sentences.")),
+    sentences.length > 0
+      ? block("Sentences that match", ...sentences)
+      : block("Sentences that match", make("p", {}, "This collection has no sentences.")),
   );
-  status.textContent = sentences ? count(sentences.children.length, "matching sentence") : "";
+  const matches = results.querySelectorAll(".sentence").length;
+  status.textContent = matches > 0 ? count(matches, "matching sentence") : "";
   if (!asked.file) await answerSimilar(asked, stage, signal);
 }
 
@@ -173,7 +205,21 @@ async function showItems(signal) {
   const photos = items.filter((item) => item.image);
   if (photos.length === 0) return nothing();
   const cards = photos.map((item) => plainItem(item, ({ id }) => visit({ like: id })));
-  results.replaceChildren(block("Or start from one of these", gallery(...cards)));
+  const wall = gallery(...cards);
+  wall.classList.add("wall");
+  results.replaceChildren(block("Or start from one of these photos", wall));
+}
+
+/** Offer example queries, one click each, where the collection holds the sample. */
+async function offerExamples(signal) {
+  const queries = await api.examples(signal).catch(() => []);
+  const buttons = queries.map(({ text }) =>
+    make("button", { type: "button", className: "second", onclick: () => visit({ q: text }) }, text));
+  if (!signal.aborted) at("examples").replaceChildren(...buttons.map((each) => make("li", {}, each)));
+}
+
+async function showStart(signal) {
+  await Promise.all([offerExamples(signal), showItems(signal)]);
 }
 
 function useFile(file) {
@@ -190,7 +236,7 @@ function route() {
   if (text) return begin(text, (signal) => answerWords(text, signal));
   if (id) return begin(`Like ${id}`, (signal) => answerPhoto({ id }, signal));
   at("words").focus();
-  return begin(null, showItems);
+  return begin(null, showStart);
 }
 
 /** Offer the other collections, where there are any. */

@@ -25,7 +25,7 @@ from app.schemas import (
 from app.uploads import Upload, body_of, reads
 from models import images
 from models.images import Photo
-from models.types import Box, FragmentBag, Span
+from models.types import WHOLE_FRAME, Box, FragmentBag, Span
 
 router = APIRouter(tags=["explain"])
 
@@ -114,16 +114,23 @@ def draw(photo: Photo, text: str, found: Alignment, kind: str) -> Response:
         assert isinstance(span, Span)
         assert isinstance(box, Box)
         label = found.sentence.labels[link.fragment]
-        drawn.append(DrawnLink(span, label, box, link.similarity))
+        drawn.append(DrawnLink(span, label, drawn_box(box), link.similarity))
     return picture(photo, text, drawn, found.score, kind)
 
 
 def draw_grounding(photo: Photo, text: str, found: Sequence[Grounded], kind: str) -> Response:
-    """Phrases and the best box of each as a picture."""
+    """Phrases and the best box of each as a picture; one without a box is written only."""
     drawn = [
-        DrawnLink(one.span, text[one.span.start : one.span.end], *one.boxes[0]) for one in found
+        DrawnLink(one.span, text[one.span.start : one.span.end], drawn_box(box), similarity)
+        for one in found
+        for box, similarity in one.boxes[:1]
     ]
     return picture(photo, text, drawn, None, kind)
+
+
+def drawn_box(box: Box) -> Box | None:
+    """A box that is drawn: none around everything."""
+    return None if box == WHOLE_FRAME else box
 
 
 def picture(

@@ -1,17 +1,36 @@
-"""Where the page and the reference at /docs come from: files of this package, no other host."""
+"""The page, the reference at /docs and the page's example queries: no file from another host."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from app import sample
+from app.routes.dependencies import DEFAULT, EngineDep
+from app.schemas import ExampleOut, ExamplesOut
+
 PAGE = Path(__file__).parent.parent / "page"
+router = APIRouter(tags=["page"])
+
+
+@router.get("/examples")
+def examples(engine: EngineDep) -> ExamplesOut:
+    """Example queries whose sample photo is in the default collection."""
+    queries = sample.examples()
+    found = engine.catalog.get_many(engine.open(DEFAULT), [query.id for query in queries])
+    return ExamplesOut(
+        queries=[
+            ExampleOut(text=query.text, id=query.id)
+            for query in queries
+            if query.id in found and found[query.id].metadata.get("sample")
+        ]
+    )
 
 
 def serve(app: FastAPI) -> None:

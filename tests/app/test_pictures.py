@@ -8,19 +8,21 @@ import pytest
 import torch
 from PIL import Image
 
-from app.layout import HUES, Rect, Shape, Text, lay_out
+from app.bars import PALE, WHOLE
+from app.layout import HUES, lay_out
 from app.lettering import text_width
 from app.pictures import DrawnLink, draw_png, draw_svg
-from models.types import WHOLE_FRAME, Box, Span
+from app.shapes import Rect, Shape, Text
+from models.types import Box, Span
 
 SENTENCE = "a red dog on a log"
 DOG, LOG = Box(0.1, 0.1, 0.5, 0.9), Box(0.4, 0.6, 0.9, 0.95)
 LINKS = (
-    DrawnLink(Span(0, 1), "a", WHOLE_FRAME, 0.1),
+    DrawnLink(Span(0, 1), "a", None, 0.1),
     DrawnLink(Span(2, 5), "red", DOG, 1.5),
     DrawnLink(Span(6, 9), "dog", DOG, 2.0),
     DrawnLink(Span(15, 18), "log", LOG, -0.25),
-    DrawnLink(Span(0, 18), "whole sentence", WHOLE_FRAME, 0.65),
+    DrawnLink(Span(0, 18), "whole sentence", None, 0.65),
 )
 SCORE = 4.0
 
@@ -61,12 +63,36 @@ def test_a_box_is_painted_where_the_link_says():
     assert png.getpixel((left + 20, middle)) == (200, 200, 200)
 
 
-def test_the_whole_frame_goes_around_the_photo():
+def test_what_the_whole_photo_answers_is_listed_above_it_without_a_box():
     layout = lay_out((120, 90), SENTENCE, LINKS, SCORE)
-    frames = [s for s in layout.shapes if isinstance(s, Rect) and s.stroke and s.width > 480]
-    assert [(frame.left, frame.right) for frame in frames] == [
-        (layout.photo.left - 4, layout.photo.right + 4)
+    assert texts(layout.shapes)[0] == "the whole photo: a, whole sentence"
+    outlines = [s for s in layout.shapes if isinstance(s, Rect) and s.stroke and s.thickness > 2]
+    assert len(outlines) == 4  # a rim and a colour for each of the two boxes
+    assert max(outline.width for outline in outlines) < layout.photo.width
+
+
+def test_a_phrase_that_speaks_against_the_photo_is_not_listed_above_it():
+    links = (DrawnLink(Span(6, 9), "dog", None, 1.0), DrawnLink(Span(15, 18), "log", None, -1.0))
+    assert texts(lay_out((120, 90), SENTENCE, links, 0.0).shapes)[0] == "the whole photo: dog"
+    against = lay_out((120, 90), SENTENCE, links[1:], -1.0)
+    assert not any(text.startswith("the whole photo") for text in texts(against.shapes))
+
+
+def test_a_bar_shows_what_the_whole_photo_gave_below_what_the_box_added():
+    links = (
+        DrawnLink(Span(6, 9), "dog", DOG, 2.0, whole=1.5),
+        DrawnLink(Span(15, 18), "log", None, 1.0, whole=0.5),
+    )
+    layout = lay_out((120, 90), SENTENCE, links, 3.0)
+    bars = [s for s in layout.shapes if isinstance(s, Rect) and s.width == 22]
+    assert [(bar.fill, bar.height) for bar in bars] == [
+        (HUES[0], 11),
+        (WHOLE, 33),
+        (PALE, 11),
+        (WHOLE, 11),
     ]
+    assert bars[0].bottom == bars[1].top
+    assert texts(layout.shapes)[-1].endswith("dark grey: what the whole photo gave")
 
 
 def test_words_of_one_box_share_a_label_and_a_colour():
@@ -114,7 +140,7 @@ def test_labels_of_one_place_do_not_cover_each_other():
 def test_labels_stay_inside_the_picture(size: tuple[int, int]):
     edges = tuple(
         DrawnLink(Span(n, n + 1), "a very long label indeed " * 9, box, 1.0)
-        for n, box in enumerate([Box(0.95, 0.95, 1, 1), Box(0, 0, 0.05, 0.05), WHOLE_FRAME])
+        for n, box in enumerate([Box(0.95, 0.95, 1, 1), Box(0, 0, 0.05, 0.05), None])
     )
     layout = lay_out(size, SENTENCE, edges, 3.0)
     for shape in layout.shapes:

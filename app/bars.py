@@ -1,0 +1,166 @@
+"""The sentence of an alignment picture in lines, with a bar for what each phrase gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from app.lettering import INK, ink_on, printable, shortened, text_width
+from app.shapes import Rect, Shape, Text
+from models.types import Box, Span
+
+WHOLE, GREY, PALE = "#4a4a4a", "#6b6b6b", "#a6a6a6"
+GAP, PAD = 6, 7
+CHIP, NUMBER = 30, 18  # heights
+BAR, BAR_WIDTH, BAR_GAP = 44, 22, 3
+WORD_SIZE, NUMBER_SIZE = 18, 12
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnLink:
+    """What the phrase at `span` gave: `whole` by the photo as a whole, and `added` by its `box`.
+
+    `box` is None where the whole photo answers; `whole` is None where the two are not told apart.
+    """
+
+    span: Span
+    label: str
+    box: Box | None
+    similarity: float
+    whole: float | None = None
+
+    def overlaps(self, other: DrawnLink) -> bool:
+        """Whether the two fragments share a character."""
+        return self.span.start < other.span.end and other.span.start < self.span.end
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of the sentence; one that no link covers has no colour and gave nothing."""
+
+    text: str
+    colour: str | None = None
+    similarity: float = 0.0
+    whole: float | None = None
+
+    @classmethod
+    def of(cls, text: str, link: DrawnLink, colour: str) -> Piece:
+        """A link's piece."""
+        return cls(text, colour, link.similarity, link.whole)
+
+    @property
+    def whole_share(self) -> float:
+        """The fraction of a positive similarity that the whole photo gave, in 0 to 1."""
+        if self.whole is None or self.similarity <= 0:
+            return 0.0
+        return min(max(self.whole / self.similarity, 0.0), 1.0)
+
+    @property
+    def number(self) -> str:
+        """What a person reads of the similarity; never a negative zero."""
+        return f"{self.similarity:z.2f}"
+
+    @property
+    def width(self) -> float:
+        """The room it takes in a line."""
+        word = text_width(self.text, WORD_SIZE)
+        if self.colour is None:
+            return word
+        return max(word + 2 * PAD, text_width(self.number, NUMBER_SIZE) + 2)
+
+
+def reading_order(links: Sequence[DrawnLink]) -> tuple[list[DrawnLink], list[DrawnLink]]:
+    """The links that can be read in the sentence, and those that overlap shorter ones."""
+    inline: list[DrawnLink] = []
+    after: list[DrawnLink] = []
+    for link in sorted(links, key=lambda link: link.span.end - link.span.start):
+        (after if any(link.overlaps(other) for other in inline) else inline).append(link)
+    inline.sort(key=lambda link: link.span.start)
+    after.sort(key=lambda link: link.span.start)
+    return inline, after
+
+
+def pieces(
+    sentence: str,
+    inline: Sequence[DrawnLink],
+    after: Sequence[DrawnLink],
+    colours: Mapping[Box | None, str],
+) -> Iterator[Piece]:
+    """The sentence as it reads, then the fragments that overlap shorter ones."""
+    position = 0
+    for link in inline:
+        yield from map(Piece, sentence[position : link.span.start].split())
+        text = sentence[link.span.start : link.span.end]
+        yield Piece.of(text, link, colours[link.box])
+        position = link.span.end
+    yield from map(Piece, sentence[position:].split())
+    for link in after:
+        yield Piece.of(printable(link.label), link, colours[link.box])
+
+
+def write(
+    words: Iterable[Piece], corner: tuple[float, float], room: float
+) -> tuple[list[Shape], float]:
+    """The sentence in lines with a bar on each word; also where another line would start.
+
+    `corner` is its left and top.
+    """
+    top = corner[1]
+    lines = list(_lines(words, room))
+    gave = [piece.similarity for line in lines for piece in line]
+    scale = BAR / (max(map(abs, gave), default=0.0) or 1.0)
+    shapes: list[Shape] = []
+    for line in lines:
+        lowest = min(piece.similarity for piece in line)
+        top += round(max(0.0, *(piece.similarity for piece in line)) * scale) + NUMBER
+        left = corner[0]
+        for piece in line:
+            shapes += _word(piece, left, top, scale)
+            left += piece.width + GAP
+        top += CHIP + 2 * GAP + (round(-lowest * scale) + NUMBER if lowest < 0 else 0)
+    return shapes, top
+
+
+def _lines(words: Iterable[Piece], room: float) -> Iterator[list[Piece]]:
+    """Break the sentence where the next piece would not fit; shorten what fits no line."""
+    line: list[Piece] = []
+    left = room
+    for piece in words:
+        text = shortened(piece.text, WORD_SIZE, room - 2 * PAD)
+        piece = replace(piece, text=text)
+        if line and piece.width > left:
+            yield line
+            line, left = [], room
+        line.append(piece)
+        left -= piece.width + GAP
+    if line:
+        yield line
+
+
+def _word(piece: Piece, left: float, top: float, scale: float) -> Iterator[Shape]:
+    """A word on its colour; what it gave stands on it, the whole photo's share in grey.
+
+    A negative similarity hangs hollow below it.
+    """
+    baseline = top + CHIP - 9
+    if piece.colour is None:
+        yield Text(left, baseline, piece.text, WORD_SIZE, GREY)
+        return
+    middle = left + piece.width / 2
+    word = middle - text_width(piece.text, WORD_SIZE) / 2
+    number = middle - text_width(piece.number, NUMBER_SIZE) / 2
+    bar = round(middle - BAR_WIDTH / 2)
+    height = round(abs(piece.similarity) * scale)
+    yield Rect(left, top, piece.width, CHIP, piece.colour)
+    yield Text(word, baseline, piece.text, WORD_SIZE, ink_on(piece.colour))
+    if piece.similarity < 0:
+        below = top + CHIP + BAR_GAP
+        yield Rect(bar, below, BAR_WIDTH, height, None, piece.colour, 2)
+        yield Text(number, below + height + 12, piece.number, NUMBER_SIZE, INK)
+    else:
+        whole, foot = round(height * piece.whole_share), top - BAR_GAP
+        added = PALE if piece.colour == WHOLE and piece.whole is not None else piece.colour
+        yield Rect(bar, foot - height, BAR_WIDTH, height - whole, added)
+        if whole:
+            yield Rect(bar, foot - whole, BAR_WIDTH, whole, WHOLE)
+        yield Text(number, top - BAR_GAP - height - 4, piece.number, NUMBER_SIZE, INK)

@@ -1,0 +1,121 @@
+// The phrases of a text: which part of a photo answers each, and what it gave.
+
+import { make, number } from "./dom.js";
+import { arrows } from "./light.js";
+
+const isFrame = (box) => box.join() === "0,0,1,1";
+
+/** The links of each fragment as one phrase, which its strongest link places. */
+function ungrouped(links) {
+  const fragments = [...new Set(links.map(({ fragment }) => fragment))];
+  return fragments.map((wanted) => {
+    const own = links.filter(({ fragment }) => fragment === wanted);
+    const strongest = own.reduce((best, link) => (link.similarity > best.similarity ? link : best));
+    const add = (name) => own.reduce((sum, link) => sum + (link[name] ?? 0), 0);
+    const split = own.every((link) => typeof link.whole === "number");
+    return {
+      ...strongest,
+      text: strongest.label,
+      similarity: add("similarity"),
+      whole: split ? add("whole") : null,
+      added: split ? add("added") : null,
+    };
+  });
+}
+
+/** A part of a question with a name for all that lights up with it, and no box around everything. */
+export function keyed(name, part, fragment = part.fragment) {
+  const key = `${name}-${part.span ? part.span.join("-") : fragment}`;
+  return { ...part, key, box: part.box && !isFrame(part.box) ? part.box : null };
+}
+
+/** A hit's phrases, or its links where it has none, each with its key. */
+export function phrasesOf({ phrases, links }, name) {
+  return (phrases ?? ungrouped(links)).map((phrase) => keyed(name, phrase));
+}
+
+/** The phrases of the question that hits answer. */
+export function askedPhrases({ query, hits }) {
+  const phrases = hits[0].phrases ?? query.fragments.map((part) => ({ ...part, text: part.label }));
+  return phrases.map((phrase) => keyed("query", phrase));
+}
+
+/** The largest that one phrase gave, which fills its bar. */
+export function largest(lists) {
+  return Math.max(...lists.flat().map(({ similarity }) => Math.abs(similarity)), 0);
+}
+
+/** A phrase as people read it; one that stands for all of a text is not repeated. */
+function nameOf({ text: name, span, negated }, text) {
+  const whole = span[0] === 0 && span[1] === text.length && name !== text;
+  return make(negated ? "s" : "span", { className: whole ? "name all" : "name" },
+    whole ? "whole sentence" : name);
+}
+
+/** The shares of a bar that the whole photo gave and that the part added, 0 to 1 of `scale`. */
+function shares({ similarity, whole }, scale) {
+  const all = Math.min(Math.abs(similarity) / (scale || 1), 1);
+  if (typeof whole !== "number" || similarity <= 0) return [0, all];
+  const part = Math.min(Math.max(whole / similarity, 0), 1); // a negative term is in the number only
+  return [all * part, all * (1 - part)];
+}
+
+function bar(phrase, scale) {
+  const [whole, added] = shares(phrase, scale);
+  const drawn = make("span", { className: "gave", "aria-hidden": "true" },
+    make("span", { className: "by-whole" }), make("span", { className: "by-part" }));
+  drawn.style.setProperty("--whole-share", whole);
+  drawn.style.setProperty("--part-share", added);
+  return drawn;
+}
+
+function explained({ similarity, whole, added, negated }) {
+  const what = negated ? `${number(similarity)}, because it should not be there` : number(similarity);
+  if (typeof whole !== "number" || typeof added !== "number") return what;
+  return `${what}: the whole photo ${number(whole)}, this part ${number(added)}`;
+}
+
+function row(phrase, text, scale) {
+  const button = make(
+    "button",
+    {
+      type: "button", className: "phrase", "data-lights": phrase.key, "aria-pressed": "false",
+      title: explained(phrase),
+    },
+    nameOf(phrase, text),
+    make("span", { className: "measure" },
+      bar(phrase, scale),
+      make("span", { className: "where" }, phrase.box ? "" : "the whole photo")),
+    make("span", { className: "number" }, number(phrase.similarity)),
+  );
+  button.classList.toggle("boxed", phrase.box !== null);
+  button.classList.toggle("negative", phrase.similarity < 0);
+  button.classList.toggle("negated", phrase.negated ?? false);
+  return make("li", {}, button);
+}
+
+/** Phrases with the bars of what they gave, in reading order. */
+export function phraseRows(phrases, text, scale) {
+  const rows = phrases.map((phrase) => row(phrase, text, scale));
+  const label = "What each phrase gave: the whole photo, and the part that is marked";
+  return arrows(make("ul", { className: "phrases", "aria-label": label }, ...rows));
+}
+
+function chip(phrase, text) {
+  if (phrase.absent) {
+    const reason = make("span", { className: "absent" }, "not in this photo");
+    return make("li", {}, make("span", { className: "word" }, nameOf(phrase, text), reason));
+  }
+  const properties = {
+    type: "button", className: "word", "data-lights": phrase.key, "aria-pressed": "false",
+  };
+  const button = make("button", properties, nameOf(phrase, text));
+  button.classList.toggle("negated", phrase.negated ?? false);
+  return make("li", {}, button);
+}
+
+/** The phrases of a question, which light what answers them; absent ones say so. */
+export function phraseChips(phrases, text, label) {
+  const chips = phrases.map((phrase) => chip(phrase, text));
+  return arrows(make("ul", { className: "words", "aria-label": label }, ...chips));
+}

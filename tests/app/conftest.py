@@ -1,0 +1,218 @@
+"""A browser, a site that is filled with photos, and what tests do on its page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import uvicorn
+from PIL import Image
+
+from app import sample
+from app.engine import Draft, Engine
+from app.main import create_app
+from app.settings import Settings
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+SAMPLE = {source.id: source for source in sample.photos()}
+CAT = SAMPLE["chelsea"].photo
+MARKUP = "a cat <img src=x onerror=alert(1)> on a log"
+
+# Phrases as /search/image gives them: one that a part of the photo answers, and one without a box.
+CUP = {
+    "text": "a cup",
+    "span": [0, 5],
+    "similarity": 4.0,
+    "whole": 3.0,
+    "added": 1.0,
+    "box": [0.25, 0.25, 0.75, 0.75],
+    "negated": False,
+}
+NIGHT = CUP | {
+    "text": "at night",
+    "span": [6, 14],
+    "similarity": 2.0,
+    "whole": 2.0,
+    "added": 0.0,
+    "box": None,
+}
+
+
+def jpeg(path: Path, shift: int = 0) -> bytes:
+    file = BytesIO()
+    image = Image.open(path).convert("RGB")
+    image.crop((shift, 0, image.width, image.height)).save(file, "JPEG")
+    return file.getvalue()
+
+
+def filled(engine: Engine) -> Engine:
+    """Five sample photos by default, thirty in `many`, and one collection that was emptied."""
+    names = ["astronaut", "chelsea", "coffee", "rocket", "motorcycle_left"]
+    sentences = {"chelsea": ("a ginger cat", MARKUP)}
+    drafts = [
+        Draft(name, SAMPLE[name].metadata, sentences=sentences.get(name, ())).with_photo(
+            jpeg(SAMPLE[name].photo)
+        )
+        for name in names
+    ]
+    engine.put("default", drafts)
+    many = [Draft(f"cat {shift}").with_photo(jpeg(CAT, shift)) for shift in range(30)]
+    engine.put("many", many)
+    engine.put("empty", drafts[:1])
+    engine.catalog.delete(engine.open("empty"), "astronaut")
+    return engine
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -> Iterator[str]:
+    """One service for all tests, since none of them changes it."""
+    settings = Settings(data=tmp_path_factory.mktemp("site"), matcher=small_matcher)
+    engine = filled(Engine.load(matcher=small_matcher, captioner=None, data=settings.data))
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started and thread.is_alive():
+        thread.join(0.05)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+    engine.catalog.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[SimpleNamespace]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="browser tests need Playwright")
+    if not CHROMIUM.exists():
+        pytest.skip(f"no browser at {CHROMIUM}")
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser, site) -> Iterator[SimpleNamespace]:
+    with watched(browser, site) as opened:
+        yield opened
+
+
+@pytest.fixture
+def asked(browser, address, png) -> Iterator[SimpleNamespace]:
+    """A page of a service with a captioner and a grounder, asked with a photo."""
+    with watched(browser, address) as opened:
+        opened.goto("/")
+        photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
+        opened.set_input_files("#file", photo)
+        yield opened
+
+
+@contextmanager
+def watched(browser, site) -> Iterator[SimpleNamespace]:
+    """A page that asks no other host and reports no error."""
+    context = browser.new_context(base_url=site, viewport={"width": 1100, "height": 800})
+    opened = context.new_page()
+    asked: list[str] = []
+    wrong: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+    yield opened
+    context.close()
+    assert asked
+    assert [url for url in asked if not url.startswith((site, f"blob:{site}"))] == []
+    # A refused request is logged by the browser itself; the page's own mistakes are not excused.
+    assert [line for line in wrong if "Failed to load resource" not in line] == []
+
+
+@pytest.fixture
+def markup() -> str:
+    """A sentence of the site that holds markup."""
+    return MARKUP
+
+
+@pytest.fixture
+def search() -> Callable[..., None]:
+    """Types a text into the search box and waits for the hits."""
+
+    def do(page: Any, text: str) -> None:
+        page.goto("/")
+        page.get_by_role("searchbox").fill(text)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".hit .phrase")
+
+    return do
+
+
+@pytest.fixture
+def ask_with_photo() -> Callable[..., None]:
+    """Chooses the cat's photo and waits for the sentences."""
+
+    def do(page: Any) -> None:
+        page.goto("/")
+        page.set_input_files("#file", CAT)
+        page.wait_for_selector(".sentence")
+
+    return do
+
+
+@pytest.fixture
+def changed() -> Callable[..., None]:
+    """Lets a function edit the service's answers at a path, as another matcher might give them."""
+
+    def do(page: Any, path: str, change: Callable[[Any], object]) -> None:
+        def answer(route: Any) -> None:
+            response = route.fetch()
+            body = response.json()
+            change(body)
+            route.fulfill(response=response, json=body)
+
+        page.route(f"**/{path}", answer)
+
+    return do
+
+
+@pytest.fixture
+def with_probabilities(changed) -> Callable[..., None]:
+    """Gives the hits of an answer these probabilities, in order."""
+
+    def do(page: Any, *probabilities: float, weak_below: float) -> None:
+        def change(body: Any) -> None:
+            body["weak_below"] = weak_below
+            for hit, probability in zip(body["hits"], probabilities, strict=True):
+                hit["probability"] = probability
+
+        changed(page, "search/image", change)
+
+    return do
+
+
+@pytest.fixture
+def with_phrases(changed) -> Callable[..., None]:
+    """Gives every hit these phrases; what is left out of one is as in "a cup"."""
+
+    def do(page: Any, *phrases: dict[str, Any]) -> None:
+        def change(body: Any) -> None:
+            for hit in body["hits"]:
+                hit["phrases"] = [CUP | phrase for phrase in phrases]
+
+        changed(page, "search/image", change)
+
+    return do
+
+
+@pytest.fixture
+def cup_at_night(page, with_phrases) -> None:
+    """Every hit answers "a cup" by its middle and "at night" by the whole photo."""
+    with_phrases(page, CUP, NIGHT)

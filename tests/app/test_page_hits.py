@@ -1,0 +1,146 @@
+"""What the page says of hits: phrases, likelihood, weak matches and credits, in a real browser."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_query_shows_every_photo_best_first_and_what_each_phrase_gave(page, search):
+    search(page, "cat log")
+    assert page.get_by_role("status").inner_text() == "5 photos"
+    sums = [
+        sum(
+            float(number.replace("−", "-"))
+            for number in hit.locator(".phrase .number").all_inner_texts()
+        )
+        for hit in page.locator(".hit").all()
+    ]
+    assert len(sums) == 5
+    assert all(sums[at] >= sums[at + 1] - 0.04 for at in range(4))  # they are rounded
+
+
+def test_a_phrase_without_a_box_is_answered_by_the_whole_photo(page, cup_at_night, search):
+    search(page, "a cup at night")
+    hit = page.locator(".hit").first
+    row = hit.locator(".phrase", has_text="at night")
+    assert row.locator(".where").evaluate("where => getComputedStyle(where).opacity") == "0"
+    row.hover()
+    assert row.locator(".where").inner_text() == "the whole photo"
+    assert row.locator(".where").evaluate("where => getComputedStyle(where).opacity") == "1"
+    assert hit.locator(".everything.lit").count() == 1
+    assert page.locator(".box.lit").count() == 0
+
+
+def test_a_bar_tells_what_the_whole_photo_gave_from_what_the_part_added(page, cup_at_night, search):
+    search(page, "a cup at night")
+
+    def widths(row) -> list[float]:
+        return [row.locator(f".{tone}").bounding_box()["width"] for tone in ("by-whole", "by-part")]
+
+    cup, night = page.locator(".hit").first.locator(".phrase").all()
+    full = cup.locator(".gave").bounding_box()["width"]
+    assert widths(cup) == pytest.approx([0.75 * full, 0.25 * full], abs=0.5)
+    assert widths(night) == pytest.approx([0.5 * full, 0], abs=0.5)
+    assert cup.get_attribute("title") == "4.00: the whole photo 3.00, this part 1.00"
+    assert "marked part added" in page.locator("#query").inner_text()
+
+
+def test_a_negated_phrase_is_struck_out_and_its_bar_negative(page, search, with_phrases):
+    people = {"text": "without people", "span": [6, 20], "negated": True, "box": None}
+    with_phrases(page, {}, people | {"similarity": -1.0, "whole": -1.0})
+    search(page, "a cup without people")
+    assert page.locator("#query s.name").all_inner_texts() == ["without people"]
+    row = page.locator(".hit").first.locator(".phrase.negative.negated")
+    assert row.locator(".number").inner_text() == "−1.00"
+
+
+def test_weak_matches_stand_below_a_line(page, search, with_probabilities):
+    with_probabilities(page, 0.95, 0.62, 0.4, 0.2, 0.004, weak_below=0.5)
+    search(page, "cat log")
+    cards = page.locator(".gallery > li")
+    assert cards.nth(2).inner_text() == "Weak matches below"
+    assert page.locator(".weak-line").count() == 1
+    assert page.locator(".hit.weak").count() == 3
+    assert page.get_by_role("status").inner_text() == "2 photos, 3 weak matches"
+    said = [text.split("\n") for text in page.locator(".likelihood").all_inner_texts()]
+    assert [words for words, _ in said] == ["Very likely", "Likely", "Weak", "Weak", "Weak"]
+    assert [percent for _, percent in said] == ["95 %", "62 %", "40 %", "20 %", "under 1 %"]
+    assert page.get_by_text("Nothing here looks like that").count() == 0
+
+
+def test_a_query_that_nothing_answers_says_so(page, search, with_probabilities):
+    with_probabilities(page, 0.3, 0.2, 0.1, 0.1, 0.0, weak_below=0.5)
+    search(page, "cat log")
+    assert page.get_by_role("heading", name="Nothing here looks like that").is_visible()
+    assert page.locator(".weak-line").count() == 0
+    assert page.locator(".hit.weak").count() == 5
+
+
+def test_the_line_is_drawn_once_when_more_photos_follow(page, changed):
+    probabilities = iter([0.9] * 20 + [0.1] * 10)
+
+    def change(body) -> None:
+        body["weak_below"] = 0.5
+        for hit in body["hits"]:
+            hit["probability"] = next(probabilities)
+
+    changed(page, "search/image", change)
+    page.goto("/?collection=many&q=cat")
+    page.get_by_role("button", name="Show more").click()
+    page.locator(".hit").nth(29).wait_for()
+    assert page.locator(".weak-line").count() == 1
+    assert page.locator(".weak-line ~ .hit").count() == 10
+
+
+def test_without_probabilities_no_hit_is_called_weak(page, search):
+    search(page, "cat log")
+    assert page.locator(".likelihood, .weak, .weak-line, .nothing").count() == 0
+
+
+def test_notes_on_the_query_stand_above_the_hits(page, search, changed):
+    note = '"asdfgh" is not a word that the model knows: it is left out.'
+    changed(page, "search/image", lambda body: body["query"].update(notes=[note]))
+    search(page, "cat asdfgh")
+    assert page.get_by_role("status").locator(".remark").all_inner_texts() == [note]
+
+
+def test_every_photo_names_its_author_and_licence(page, search):
+    page.goto("/")
+    page.wait_for_selector(".hit img")
+    assert page.locator(".hit .credit").count() == 5
+    search(page, "cat log")
+    assert page.locator(".hit .credit").count() == 5
+    page.goto("/?like=chelsea")
+    credit = page.locator("#query .credit")
+    credit.wait_for()
+    assert credit.inner_text() == "Photo: Stéfan van der Walt · CC0"
+
+
+def test_an_unlikely_caption_is_a_guess_and_no_headline(asked, png, changed):
+    def change(body) -> None:
+        body["unsure_below"] = 0.3
+        body["captions"][0]["probability"] = 0.1
+
+    changed(asked, "caption", change)
+    photo = {"name": "blue.png", "mimeType": "image/png", "buffer": png("blue")}
+    asked.set_input_files("#file", photo)
+    asked.wait_for_selector(".caption:has-text('Not sure what this shows')")
+    assert asked.locator("#query .note").first.inner_text() == "best guess: 40 by 30"
+
+
+def test_a_phrase_that_is_not_in_the_photo_says_so(asked, changed):
+    def change(body) -> None:
+        body["phrases"][0].update(present=False, boxes=[])
+
+    changed(asked, "ground", change)
+    ask = asked.get_by_label("What to point out in this photo")
+    ask.fill("a dog, the right")
+    ask.press("Enter")
+    asked.wait_for_selector(".point .word.lit:has-text('the right')")
+    absent = asked.locator(".point .word").first
+    assert absent.inner_text().split("\n") == ["a dog", "not in this photo"]
+    assert asked.locator("[data-group=point]").count() == 1
+    ask.fill("a dog")
+    ask.press("Enter")
+    asked.wait_for_selector(".point li:only-child .word:has-text('not in this photo')")
+    assert asked.locator("[data-group=point], .lit").count() == 0

@@ -1,0 +1,102 @@
+"""The sample names its authors, is small, and its example queries find their photos."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from app import sample
+from app.engine import DEFAULT_COLLECTION
+from app.folder import bring_in
+from app.main import create_app, load_engine
+from app.settings import Settings
+from models import images
+
+# What a person may try beside the examples, and the id of the photo that they mean.
+WORDS = {
+    "cup": "coffee",
+    "cat": "chelsea",
+    "rocket": "rocket",
+    "galaxy": "hubble_deep_field",
+    "motorcycle": "motorcycle_left",
+    "astronaut": "astronaut",
+    "feline": "chelsea",
+    "spaceship": "rocket",
+    "panda": "panda",
+    "bee": "honey-bee",
+    "bridge": "bridge",
+    "windmill": "windmill",
+    "screwdriver": "screwdriver",
+    "bananas": "bananas",
+    "pineapple": "pineapples",
+}
+QUERIES = {example.text: example.id for example in sample.examples()} | WORDS
+
+
+def test_every_photo_has_a_title_a_credit_and_a_licence() -> None:
+    sources = sample.photos()
+    assert 30 <= len({source.id for source in sources}) == len(sources) <= 60
+    for source in sources:
+        assert source.photo is not None
+        assert source.photo.is_file()
+        assert source.metadata.keys() == {"title", "credit", "license", "sample"}
+        assert all(source.metadata.values())
+
+
+def test_copied_photos_are_few_small_and_named_in_the_notice() -> None:
+    copies = set(sample.SAMPLE.glob("*.jpg"))
+    assert copies == {one.photo for one in sample.photos()} & copies
+    assert sum(photo.stat().st_size for photo in copies) <= 3_000_000
+    assert max(max(images.decode(photo.read_bytes()).pixels.shape) for photo in copies) <= 640
+    notice = (sample.SAMPLE / "NOTICE.md").read_text("utf-8")
+    assert "Copyright (c) 2018 Marcus Klasson" in notice
+    others = {one.photo.name for one in sample.photos() if one.metadata["license"] != "MIT"}
+    assert [name for name in others & {copy.name for copy in copies} if name not in notice] == []
+
+
+def test_examples_are_natural_queries_for_photos_of_the_sample() -> None:
+    ids = [example.id for example in sample.examples()]
+    assert 12 <= len(set(ids)) == len(ids) <= 20
+    assert set(QUERIES.values()) <= {source.id for source in sample.photos()}
+
+
+def test_examples_are_offered_for_sample_photos_and_for_no_namesake(
+    client: TestClient, png: Callable[..., bytes]
+) -> None:
+    assert client.get("/examples").json() == {"queries": []}
+    photo = {"image": png("red")}
+    client.put("/items/rocket", files=photo)
+    client.put("/items/coffee", files=photo, data={"metadata": json.dumps({"sample": True})})
+    offered = client.get("/examples").json()["queries"]
+    assert offered == [{"text": "a cup of coffee on a table", "id": "coffee"}]
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A service with the shipped matcher that holds the sample."""
+    settings = Settings(data=tmp_path_factory.mktemp("sampled"))
+    engine = load_engine(settings)
+    outcomes = bring_in(
+        engine, DEFAULT_COLLECTION, sample.photos(), batch=16, limits=settings.photo_limits
+    )
+    assert {outcome.status for outcome in outcomes} == {"stored"}
+    with TestClient(create_app(settings, engine)) as client:
+        yield client
+    engine.catalog.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("text", QUERIES)
+def test_the_first_hit_of_a_query_is_its_photo(sampled: TestClient, text: str) -> None:
+    answer = sampled.post("/search/image", json={"text": text, "limit": 1}).json()
+    assert [hit["id"] for hit in answer["hits"]] == [QUERIES[text]]
+
+
+def test_the_page_names_something_of_the_sample_in_its_search_box() -> None:
+    page = (Path(sample.__file__).parent / "page" / "index.html").read_text("utf-8")
+    assert f'placeholder="{sample.examples()[0].text}"' in page
