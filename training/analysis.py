@@ -26,9 +26,9 @@ from training.evaluation.measure import Boxes, measure
 from training.evaluation.open_world import open_world
 from training.evaluation.queries import Query
 from training.evaluation.regions import Region
+from training.markdown import slashed
 from training.options import FEATURES, Cache, Data, Device, Images, Parser, TrueBoxes, plain_errors
 from training.progress import Progress
-from training.report import slashed
 
 app = typer.Typer()
 

@@ -14,8 +14,8 @@ from models.parsing import PRETRAINED
 from training import captioning, grounding, parser, progress, proposals
 from training.data import entities, folders
 from training.evaluation.measure import Boxes
+from training.markdown import slashed
 from training.options import FEATURES, Cache, Data, Device, Images, TrueBoxes, plain_errors
-from training.report import slashed
 
 app = typer.Typer()
 

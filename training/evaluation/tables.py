@@ -16,6 +16,7 @@ from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
 from training.evaluation.queries import QuerySearch
 from training.evaluation.regions import Region
+from training.markdown import coefficient
 
 EXTREMES = 20  # words at either end
 MISSES = 40  # queries whose photo is not the first
@@ -70,11 +71,6 @@ def occluded(measured: Occlusion) -> str:
         f"{coefficient(measured.greyed_correlation)}; with a box elsewhere grey "
         f"{measured.elsewhere:.3f}"
     )
-
-
-def coefficient(value: float | None) -> str:
-    """A correlation, or a dash where it is not defined."""
-    return "–" if value is None else f"{value:.2f}"
 
 
 def searches(measured: OpenWorld) -> Group:
