@@ -45,7 +45,7 @@ Fields = Annotated[
 ]
 Queries = Annotated[
     Path | None,
-    typer.Option(exists=True, dir_okay=False, help="Search for each {text, id} of a .json, .toml."),
+    typer.Option(exists=True, dir_okay=False, help="Search for each {text, id} of a .json file."),
 ]
 Occluded = Annotated[
     int, typer.Option(min=0, help="Photos to embed anew with a linked region greyed out.")

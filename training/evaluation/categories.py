@@ -45,7 +45,7 @@ def category_search(
     >>> import numpy as np
     >>> scores = np.array([[3.0, 0.0], [2.0, 1.0], [1.0, 2.0]], dtype=np.float32)
     >>> search = category_search("kind", scores, [[0, 2], [2]])
-    >>> round(search.mean_precision, 1), search.precision_1, search.precision_5
+    >>> round(search.mean_precision, 1), search.precision_1, round(search.precision_5, 1)
     (91.7, 100.0, 30.0)
     """
     columns = torch.from_numpy(scores).T  # (L, K)

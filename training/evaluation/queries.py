@@ -75,18 +75,28 @@ def query_search(scores: Floats, photos: Sequence[str], queries: Sequence[Query]
 
 
 def read(file: Path | None) -> tuple[Query, ...]:
-    """Read a .json or .toml file of queries: a list of {text, id}, or an object with `queries`.
+    """Read queries of {text, id}: a .json list, .jsonl lines, or `queries` of a .json or .toml.
 
     Without a file there are none. ValueError says what is wrong with one.
     """
     if file is None:
         return ()
-    text = file.read_text(encoding="utf-8")
-    content: Any = tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
-    rows = content.get("queries") if isinstance(content, dict) else content
+    rows = content(file)
+    if isinstance(rows, dict):
+        rows = rows.get("queries")
     if not isinstance(rows, list) or not rows:
         raise ValueError(f"{file} must hold a list of queries, each with a text and an id")
     return tuple(query_of(file, number, row) for number, row in enumerate(rows, start=1))
+
+
+def content(file: Path) -> Any:
+    """What a .toml, .jsonl or .json file holds; ValueError if it is not well formed."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".toml":
+        return tomllib.loads(text)
+    if file.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return json.loads(text)
 
 
 def query_of(file: Path, number: int, row: Any) -> Query:

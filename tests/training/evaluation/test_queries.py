@@ -51,10 +51,11 @@ TOML = '[[queries]]\ntext = "a cup"\nid = "cup"\n[[queries]]\ntext = "a cat"\nid
     [
         ("queries.json", json.dumps(ROWS)),
         ("queries.json", json.dumps({"queries": ROWS})),
+        ("queries.jsonl", "\n".join(map(json.dumps, ROWS)) + "\n"),
         ("queries.toml", TOML),
     ],
 )
-def test_queries_are_read_from_json_and_toml(tmp_path, name, content):
+def test_queries_are_read_from_each_format(tmp_path, name, content):
     (tmp_path / name).write_text(content)
     assert queries.read(tmp_path / name) == (Query("a cup", "cup"), Query("a cat", "cat"))
 
