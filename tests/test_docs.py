@@ -1,7 +1,9 @@
-"""Do the documents name what there is, and do their links lead somewhere?"""
+"""The documents name all that there is, their links lead somewhere, their examples hold."""
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import re
 from pathlib import Path
 
@@ -16,13 +18,26 @@ from training import preset
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+TRAINING = (ROOT / "docs" / "training.md").read_text("utf-8")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
+EXAMPLES = [
+    ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    for room in ("app", "index", "models", "training")
+    for file in sorted((ROOT / room).rglob("*.py"))
+    if ">>> " in file.read_text("utf-8")
+]
+
+
+def commands(room: typer.Typer) -> set[str]:
+    return set(typer.main.get_group(room).commands)
+
+
+# The README has the commands of search, docs/training.md those that train and measure.
 COMMANDS = {
-    name
-    for commands in (app.cli.app, training.cli.app)
-    for name in typer.main.get_group(commands).commands
+    README: commands(app.cli.app),
+    TRAINING: commands(training.cli.app),
 }
 
 
@@ -36,26 +51,32 @@ def test_readme_names_no_setting_that_is_not_there():
     assert named == {name.upper() for name in Settings.model_fields}
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_readme_names_every_command(name: str):
-    assert re.search(rf"^\| `tessera {name}[ `]", README, re.MULTILINE)
-
-
-def test_readme_names_no_command_that_is_not_there():
-    assert set(re.findall(r"^\| `tessera ([a-z-]+)", README, re.MULTILINE)) == COMMANDS
+@pytest.mark.parametrize(("document", "names"), COMMANDS.items(), ids=["README", "training"])
+def test_each_document_has_a_row_for_every_command_of_its_room_and_no_other(
+    document: str, names: set[str]
+):
+    assert set(re.findall(r"^\| `tessera ([a-z-]+)", document, re.MULTILINE)) == names
 
 
 @pytest.mark.parametrize(
     ("kind", "name"), [(kind, name) for kind in registry.KINDS for name in registry.names(kind)]
 )
-def test_readme_names_every_model(kind: str, name: str):
-    assert f"| {kind.removesuffix('s')} `{name}` |" in README
+def test_every_model_has_a_row(kind: str, name: str):
+    assert f"| {kind.removesuffix('s').replace('_', ' ')} `{name}` |" in TRAINING
 
 
 @pytest.mark.parametrize("name", preset.names())
-def test_readme_names_every_preset(name: str):
-    rows = [line for line in README.splitlines() if line.startswith("| matcher ")]
-    assert any(f"`{name}`" in row.split("|")[2] for row in rows)
+def test_every_preset_is_in_the_table_of_presets(name: str):
+    table = TRAINING.partition("## Presets")[2].partition("\n## ")[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert any(f"`{name}`" in cell for cell in first_cells)
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_examples_in_docstrings_hold(module: str):
+    results = doctest.testmod(importlib.import_module(module))
+    assert results.attempted > 0
+    assert results.failed == 0
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))

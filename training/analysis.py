@@ -1,4 +1,4 @@
-"""The commands that measure a checkpoint and look inside: evaluate, magnitudes, regions."""
+"""Commands that measure a checkpoint and look inside it: evaluate, magnitudes, regions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any
 
 import typer
@@ -15,15 +16,19 @@ from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.types import FragmentBag
 from training import captioning, contact_sheet, grounding, progress, proposals
-from training.data import entities, folders
+from training.data import catalogue, entities, folders
 from training.data.corpus import Example
+from training.evaluation import queries as natural
 from training.evaluation import regions, tables
+from training.evaluation.embedding import embedded, photos, pixels
 from training.evaluation.magnitudes import LEAST_COUNT, magnitudes
-from training.evaluation.measure import Boxes, embedded, measure, photos, pixels
+from training.evaluation.measure import Boxes, measure
+from training.evaluation.open_world import open_world
+from training.evaluation.queries import Query
 from training.evaluation.regions import Region
+from training.markdown import slashed
 from training.options import FEATURES, Cache, Data, Device, Images, Parser, TrueBoxes, plain_errors
 from training.progress import Progress
-from training.report import slashed
 
 app = typer.Typer()
 
@@ -31,17 +36,37 @@ File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors
 Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.")]
 Sheet = Annotated[Path, typer.Option("--out", help="The .png of regions to write.")]
 Count = Annotated[int, typer.Option(min=1, help="Regions on the sheet, one a photo.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Photos, drawn at random. [default: the whole split]")
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option(help="Search for each value of this field; may be given more than once."),
+]
+Queries = Annotated[
+    Path | None,
+    typer.Option(exists=True, dir_okay=False, help="Search for each {text, id} of a .json file."),
+]
+Occluded = Annotated[
+    int, typer.Option(min=0, help="Photos to embed anew with a linked region greyed out.")
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """What a checkpoint is measured on, and by which means."""
+    """The examples that a checkpoint is measured on, what is asked, and where it is computed.
+
+    fields and queries: searches over the photos. occluded: photos that lose a region.
+    """
 
     examples: Sequence[Example]
     truth: Boxes
     cache: Path
     progress: Progress
     device: str
+    fields: Sequence[str] = ()
+    queries: Sequence[Query] = ()
+    occluded: int = 0
 
 
 @app.command()
@@ -50,6 +75,10 @@ def evaluate(
     data: Data,
     images: Images = None,
     split: str = "val",
+    limit: Limit = None,
+    field: Fields = None,
+    queries: Queries = None,
+    occlude: Occluded = 0,
     boxes: TrueBoxes = None,
     json_file: Numbers = None,
     cache: Cache = FEATURES,
@@ -58,55 +87,106 @@ def evaluate(
 ) -> None:
     """Measure a checkpoint on a split: retrieval and links, captions, phrases' boxes or proposals.
 
-    Example: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
+    With --field or --queries, measure a matcher's search over photos that need no sentences.
+
+    Examples: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
+
+    tessera evaluate models/pretrained/matcher.safetensors --data groceries.jsonl --field kind
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
         loaded = checkpoint.load(file, device)
-        corpus = folders.read(data, images)
-        found = boxes or entities.find(data if data.is_dir() else data.parent)
-        truth = entities.read(found) if found else {}
-        exam = Exam(corpus.split(split), truth, cache, progress.on(console), device)
-        shown, numbers = EXAMS[loaded.kind](loaded, exam)
-        Console().print(f"{loaded.name} {loaded.fingerprint}, {corpus.name} {split}")
-        Console().print(shown)
-        told = {"checkpoint": loaded.fingerprint, "name": loaded.name, "data": corpus.name}
-        store(json_file, told | {"split": split, "seed": loaded.facts.get("seed")} | numbers)
+        searches = bool(field or queries)
+        corpus = catalogue.read(data, images) if searches else folders.read(data, images)
+        examples, part = sample(corpus.split(split), split, limit)
+        exam = Exam(
+            examples, true_boxes(boxes, data), cache, progress.on(console), device,
+            fields=field or (), queries=natural.read(queries), occluded=occlude,
+        )  # fmt: skip
+        shown, numbers = (of_search if searches else EXAMS[loaded.kind])(loaded, exam)
+        Console().print(
+            f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}", shown, sep="\n"
+        )
+        store(json_file, about(loaded) | {"data": corpus.name, "split": part} | numbers)
+
+
+def true_boxes(file: Path | None, data: Path) -> Boxes:
+    """The true boxes of a file, or of one beside the data; none if there is no file."""
+    file = file or entities.find(data if data.is_dir() else data.parent)
+    return entities.read(file) if file else {}
+
+
+def sample(
+    examples: Sequence[Example], split: str, limit: int | None
+) -> tuple[Sequence[Example], str]:
+    """At most `limit` examples, the same ones every time, in their order; and a name for them.
+
+    The name tells a part of a split from the whole split.
+    """
+    if limit is None or limit >= len(examples):
+        return examples, split
+    drawn = Random(0).sample(range(len(examples)), limit)  # noqa: S311 - no secret
+    chosen = [examples[position] for position in sorted(drawn)]
+    return chosen, f"{split}, {limit:,} of {len(examples):,} photos"
+
+
+def about(loaded: Checkpoint) -> dict[str, Any]:
+    """The facts by which a measurement names its checkpoint."""
+    facts = loaded.facts
+    return {
+        "checkpoint": loaded.fingerprint,
+        "name": loaded.name,
+        "preset": facts.get("preset", {}).get("name", loaded.name),
+        "trained_on": facts.get("data", {}).get("name"),
+        "seed": facts.get("seed"),
+    }
 
 
 Outcome = tuple[RenderableType, dict[str, Any]]
 
 
 def of_matcher(loaded: Checkpoint, exam: Exam) -> Outcome:
-    """Retrieval both ways, and what links are worth."""
-    found = measure(loaded.model, exam.examples, exam.truth, exam.progress, exam.device)
-    preset = loaded.facts.get("preset", {}).get("name", loaded.name)
-    return tables.metrics(found), {"preset": preset} | asdict(found)
+    """Retrieval both ways, and the faithfulness of links."""
+    measured = measure(
+        loaded.model, exam.examples, exam.truth, exam.progress, exam.device, exam.occluded
+    )
+    return tables.metrics(measured), asdict(measured)
+
+
+def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
+    """Search by the values of fields and by natural queries."""
+    if loaded.kind != "matchers":
+        raise ValueError(f"--field and --queries need a matcher; this is one of the {loaded.kind}")
+    measured = open_world(
+        loaded.model, exam.examples, exam.fields, exam.queries, exam.progress, exam.device
+    )
+    return tables.searches(measured), asdict(measured)
 
 
 def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     """BLEU."""
-    found = captioning.evaluate(loaded.model, exam.examples, progress=exam.progress)
-    return f"BLEU-1 to 4: {slashed(found.scores)}", {"bleu": found.scores}
+    measured = captioning.evaluate(loaded.model, exam.examples, progress=exam.progress)
+    return f"BLEU-1 to 4: {slashed(measured.scores)}", {"bleu": measured.scores}
 
 
 def of_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Recall of phrases' boxes."""
-    found = proposals.evaluate(
+    recalls = proposals.evaluate(
         loaded.model, exam.examples, exam.truth, exam.cache, exam.progress, exam.device
     )
-    counts = " / ".join(map(str, found))
-    return f"boxes found in the first {counts}: {slashed(found.values())}", {"recalls": found}
+    counts = " / ".join(map(str, recalls))
+    return f"boxes found in the first {counts}: {slashed(recalls.values())}", {"recalls": recalls}
 
 
 def of_grounder(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Localisation of phrases."""
-    lessons = grounding.learned_from(
+    phrases = grounding.learned_from(
         loaded.model, exam.examples, exam.truth, exam.cache, exam.progress
     )
-    found = grounding.measured(loaded.model, lessons, exam.device)
-    told = "told boxes" if loaded.facts.get("recipe", {}).get("boxes") else "not told boxes"
-    return tables.boxes(found), {"preset": f"{loaded.name}, {told}", "grounding": asdict(found)}
+    measured = grounding.measured(loaded.model, phrases, exam.device)
+    supervised = loaded.facts.get("recipe", {}).get("boxes")
+    preset = f"{loaded.name}, {'supervised' if supervised else 'weakly supervised'}"
+    return tables.boxes(measured), {"preset": preset, "grounding": asdict(measured)}
 
 
 EXAMS: Mapping[str, Callable[[Checkpoint, Exam], Outcome]] = {
@@ -141,13 +221,13 @@ def show_magnitudes(
         loaded = matcher(file, device)
         examples, watch = folders.read(data, images).split(split), progress.on(console)
         texts = [text for example in examples for text in example.sentences]
-        spoken = embedded(loaded.model.embed_sentences, texts, watch, "sentences")
-        words = magnitudes(spoken, least_count)
+        bags = embedded(loaded.model.embed_sentences, texts, watch, "sentences")
+        words = magnitudes(bags, least_count)
         Console().print(tables.extremes(words))
-        found = regions.longest(photos(loaded.model, examples, watch), count)
-        draw(out, found, examples, "|v|")
+        longest = regions.longest(photos(loaded.model, examples, watch), count)
+        draw(out, longest, examples, "|v|")
         numbers = {"checkpoint": loaded.fingerprint, "words": [asdict(word) for word in words]}
-        store(json_file, numbers | {"regions": listed(found, examples)})
+        store(json_file, numbers | {"regions": listed(longest, examples)})
 
 
 @app.command(name="regions")
@@ -172,11 +252,11 @@ def show_regions(
         loaded = matcher(file, device)
         examples, watch = folders.read(data, images).split(split), progress.on(console)
         bag: FragmentBag = loaded.model.embed_sentences([snippet])[0]
-        seen = photos(loaded.model, examples, watch)
-        found = regions.answering(seen, bag, loaded.model.score, count)
-        draw(out, found, examples, "score")
+        photo_bags = photos(loaded.model, examples, watch)
+        best = regions.answering(photo_bags, bag, loaded.model.score, count)
+        draw(out, best, examples, "score")
         numbers = {"checkpoint": loaded.fingerprint, "text": snippet}
-        store(json_file, numbers | {"regions": listed(found, examples)})
+        store(json_file, numbers | {"regions": listed(best, examples)})
 
 
 def matcher(file: Path, device: str) -> Checkpoint:
@@ -187,17 +267,19 @@ def matcher(file: Path, device: str) -> Checkpoint:
     return loaded
 
 
-def draw(out: Path, found: Sequence[Region], examples: Sequence[Example], value: str) -> None:
+def draw(out: Path, chosen: Sequence[Region], examples: Sequence[Example], value: str) -> None:
     """Draw regions as a sheet, and list them."""
-    crops = [contact_sheet.crop(pixels(examples[one.photo].image), one.box) for one in found]
+    crops = [
+        contact_sheet.crop(pixels(examples[region.photo].image), region.box) for region in chosen
+    ]
     contact_sheet.write(out, crops)
-    Console().print(tables.ranked(found, [examples[one.photo].id for one in found], value))
+    Console().print(tables.ranked(chosen, [examples[r.photo].id for r in chosen], value))
     typer.echo(out)
 
 
-def listed(found: Sequence[Region], examples: Sequence[Example]) -> list[dict[str, Any]]:
+def listed(chosen: Sequence[Region], examples: Sequence[Example]) -> list[dict[str, Any]]:
     """Regions with their photos' ids."""
-    return [asdict(one) | {"photo": examples[one.photo].id} for one in found]
+    return [asdict(region) | {"photo": examples[region.photo].id} for region in chosen]
 
 
 def store(file: Path | None, numbers: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from training.cache import Inputs, cached, file_digest
 from training.data.captions import caption_words, vocabulary
 from training.data.corpus import Corpus, Example
 from training.evaluation.captioning import Bleu, bleu
-from training.evaluation.measure import pixels
+from training.evaluation.embedding import pixels
 from training.optimization import Descent, Optimizer, Schedule, mean_loss
 from training.progress import Progress, silent
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from models.matcher import Matcher
 from training.cache import Computed, cached, digest, file_digest
 from training.data.corpus import Example
-from training.evaluation.measure import pixels
+from training.evaluation.embedding import pixels
 from training.folder import Place
 from training.loop import Pairs, half_precision
 from training.progress import Progress, silent

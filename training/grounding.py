@@ -19,8 +19,8 @@ from models.grounders import two_branch
 from training.cache import cached, digest, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundedSentence
+from training.evaluation.embedding import pixels
 from training.evaluation.localisation import Localisation, Localised, localisation
-from training.evaluation.measure import pixels
 from training.loop import half_precision
 from training.optimization import Descent, Optimizer, Schedule, mean_loss
 from training.progress import Progress, silent

@@ -1,4 +1,4 @@
-"""The commands that train and measure a part: captioner, parser, proposals, grounder."""
+"""Commands that train and measure a part: captioner, parser, proposals, grounder."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from models.parsing import PRETRAINED
 from training import captioning, grounding, parser, progress, proposals
 from training.data import entities, folders
 from training.evaluation.measure import Boxes
+from training.markdown import slashed
 from training.options import FEATURES, Cache, Data, Device, Images, TrueBoxes, plain_errors
-from training.report import slashed
 
 app = typer.Typer()
 
@@ -105,8 +105,8 @@ def train_proposals(
             progress=progress.on(console),
             report=console.print,
         )
-        told = ", ".join(f"{found:.1f} in {count}" for count, found in recalls.items())
-        typer.echo(f"{out}: recall of phrases on val {told}")
+        shown = ", ".join(f"{recall:.1f} in {count}" for count, recall in recalls.items())
+        typer.echo(f"{out}: recall of phrases on val {shown}")
 
 
 @app.command()
@@ -116,7 +116,7 @@ def train_grounder(
     images: Images = None,
     boxes: TrueBoxes = None,
     weak: Annotated[
-        bool, typer.Option("--weak", help="Do not tell which box a phrase means.")
+        bool, typer.Option("--weak", help="Learn without the boxes of phrases.")
     ] = False,
     cache: Cache = FEATURES,
     seed: int = 0,
@@ -128,7 +128,7 @@ def train_grounder(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        found = grounding.train(
+        localisation = grounding.train(
             folders.read(data, images),
             true_boxes(data, boxes),
             out,
@@ -139,7 +139,7 @@ def train_grounder(
             progress=progress.on(console),
             report=console.print,
         )
-        typer.echo(f"{out}: {json.dumps(asdict(found))}")
+        typer.echo(f"{out}: {json.dumps(asdict(localisation))}")
 
 
 def true_boxes(data: Path, boxes: Path | None) -> Boxes:

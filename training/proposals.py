@@ -19,8 +19,8 @@ from models.types import Box
 from training.cache import Inputs, cached, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundedSentence
+from training.evaluation.embedding import pixels
 from training.evaluation.grounding import around
-from training.evaluation.measure import pixels
 from training.evaluation.proposals import recalls
 from training.loop import half_precision
 from training.optimization import Descent, Optimizer, Schedule, mean_loss

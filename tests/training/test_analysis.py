@@ -51,6 +51,46 @@ def test_a_matcher_is_measured_in_every_way(matcher, scenes, tmp_path):
     assert told["faithfulness"]["gap"] < 1e-4
 
 
+def test_a_part_of_a_split_is_named_as_one_and_regions_are_greyed_where_asked(
+    matcher, scenes, tmp_path
+):
+    numbers = tmp_path / "numbers.json"
+    tessera("evaluate", matcher, "--data", scenes, "--limit", 9, "--occlude", 3, "--json", numbers)
+    described = json.loads(numbers.read_text())
+    assert (described["images"], described["split"]) == (9, "val, 9 of 60 photos")
+    assert described["trained_on"] == described["data"] == "scenes"
+    assert described["occlusion"] is None  # its bags have no whole photo
+
+
+def test_a_matcher_is_measured_as_a_search_over_photos_without_sentences(matcher, scenes, tmp_path):
+    photos = sorted((scenes / "images").glob("*.jpg"))[:10]
+    rows = [
+        {"id": photo.stem, "image": str(photo), "colour": "Red" if number < 6 else "Blue"}
+        for number, photo in enumerate(photos)
+    ]
+    catalogue, numbers = tmp_path / "shop" / "items.jsonl", tmp_path / "numbers.json"
+    catalogue.parent.mkdir()
+    catalogue.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    queries = tmp_path / "queries.json"
+    queries.write_text(json.dumps([{"text": "a red circle", "id": photos[0].stem}]))
+    asked = ("--field", "colour", "--queries", queries)
+    printed = tessera("evaluate", matcher, "--data", catalogue, *asked, "--json", numbers)
+    assert "1 queries over 10 photos" in printed
+    described = json.loads(numbers.read_text())
+    (colour,) = described["categories"]
+    assert (described["data"], colour["field"], colour["photos"]) == ("shop", "colour", 10)
+    assert (colour["categories"], colour["rare"]) == (1, 1)  # four blue photos are too few
+    assert described["queries"]["answers"][0]["id"] == photos[0].stem
+
+
+def test_only_a_matcher_is_measured_as_a_search(few, tmp_path):
+    file = tmp_path / "captioner.safetensors"
+    small = lstm.Config(words=("a",), size=64, embedding=8, hidden=8, attention=8)
+    checkpoint.save(file, "captioners", "lstm", lstm.Model(small), {})
+    printed = tessera("evaluate", file, "--data", few, "--field", "image", code=1)
+    assert "need a matcher; this is one of the captioners" in printed
+
+
 def test_a_grounder_is_measured_by_the_boxes_of_phrases(few, tmp_path):
     torch.manual_seed(0)
     config = two_branch.Config(sizes=(64,), proposals="windows", hidden=8, embedding=4)

@@ -9,7 +9,7 @@ from models.scoring import SCORES
 from models.types import PaddedBags
 from training import run
 from training.data.batches import batches
-from training.evaluation.measure import pixels
+from training.evaluation.embedding import pixels
 from training.folder import RunFolder
 from training.preset import Teachers, parsed, read
 from training.reproduce import Publisher, plan, reproduce

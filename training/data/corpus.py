@@ -1,4 +1,4 @@
-"""What a corpus is: photos, their sentences, and which split each belongs to."""
+"""Corpora: photos, their sentences, and the split that each photo belongs to."""
 
 from __future__ import annotations
 

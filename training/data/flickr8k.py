@@ -1,4 +1,4 @@
-"""How captions.json is read: a list of {filename, split, captions} with photos in images/."""
+"""Reader of captions.json: a list of {filename, split, captions} with photos in images/."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from pathlib import Path
 
 from training.data.corpus import Corpus, Example, sentences_of, split_of, text_of
 
+KNOWN = {"filename", "split", "captions"}
+
 
 def read(file: Path, images: Path | None = None) -> Corpus:
-    """Read a captions.json; ValueError says which row is wrong and why."""
+    """Read a captions.json; ValueError says which row is wrong and why.
+
+    The other keys of a row, such as `category`, are the photo's metadata.
+    """
     try:
         rows = json.loads(file.read_text(encoding="utf-8"))
     except json.JSONDecodeError as broken:
@@ -28,6 +33,8 @@ def examples(file: Path, rows: list[object], folder: Path) -> Iterator[tuple[str
             if not isinstance(row, dict):
                 raise ValueError(f"expected an object, got {row!r:.60}")
             name = text_of(row, "filename")
-            yield split_of(row), Example(name, folder / name, sentences_of(row, "captions"))
+            metadata = {key: row[key] for key in row.keys() - KNOWN}
+            sentences = sentences_of(row, "captions")
+            yield split_of(row), Example(name, folder / name, sentences, metadata)
         except ValueError as wrong:
             raise ValueError(f"{file}, photo {position}: {wrong}") from wrong

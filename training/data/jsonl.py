@@ -1,9 +1,9 @@
-"""How a plain .jsonl is read: one {image, sentences, metadata?, split?, id?} a line."""
+"""Reader of plain .jsonl corpora: one {image, sentences, metadata?, split?, id?} a line."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,38 +11,51 @@ from training.data.corpus import Corpus, Example, sentences_of, split_of, text_o
 
 KNOWN = {"id", "image", "sentences", "metadata", "split"}
 
+Parse = Callable[[dict[str, Any], Path], tuple[str, Example]]
+
 
 def read(file: Path, images: Path | None = None) -> Corpus:
     """Read a .jsonl; a line without a split is for training, without an id is named by its image.
 
     Raises ValueError with the file, the line's number and what was wrong with it.
     """
-    return Corpus.of(file.stem, examples(file, images or file.parent))
+    return Corpus.of(file.stem, examples(file, images or file.parent, parse))
 
 
-def examples(file: Path, folder: Path) -> Iterator[tuple[str, Example]]:
-    """Each line's split and example; empty lines are passed over."""
+def examples(file: Path, folder: Path, parse_row: Parse) -> Iterator[tuple[str, Example]]:
+    """Each line's split and example, as `parse_row` makes them; empty lines are passed over."""
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
-                yield parse(json.loads(line), folder)
+                yield parse_row(object_of(line), folder)
             except ValueError as wrong:  # JSON's own error is one of these
                 raise ValueError(f"{file}, line {number}: {wrong}") from wrong
 
 
-def parse(row: Any, folder: Path) -> tuple[str, Example]:
+def parse(row: dict[str, Any], folder: Path) -> tuple[str, Example]:
     """One line's split and example; ValueError says what is wrong with it."""
-    if not isinstance(row, dict):
-        raise ValueError(f"expected an object, got {row!r:.60}")
     unknown = row.keys() - KNOWN
     if unknown:
         raise ValueError(f"unknown keys {sorted(unknown)}; known are {sorted(KNOWN)}")
     image = text_of(row, "image")
+    name = text_of({"id": row.get("id", image)}, "id")
+    example = Example(name, folder / image, sentences_of(row, "sentences"), metadata_of(row))
+    return split_of(row, "train"), example
+
+
+def object_of(line: str) -> dict[str, Any]:
+    """The JSON object of a line; ValueError for any other value."""
+    row = json.loads(line)
+    if not isinstance(row, dict):
+        raise ValueError(f"expected an object, got {row!r:.60}")
+    return row
+
+
+def metadata_of(row: dict[str, Any]) -> dict[str, Any]:
+    """The `metadata` object of a row, empty if there is none; ValueError for another type."""
     metadata = row.get("metadata", {})
     if not isinstance(metadata, dict):
         raise ValueError(f"'metadata' must be an object, got {metadata!r:.60}")
-    name = text_of({"id": row.get("id", image)}, "id")
-    example = Example(name, folder / image, sentences_of(row, "sentences"), metadata)
-    return split_of(row, "train"), example
+    return metadata

@@ -1,10 +1,11 @@
-"""Do links tell the truth? What a score loses without the region that most of it is linked to."""
+"""Faithfulness of links: what a score loses without the region with the most links."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import mean
 
 import torch
 from torch import Tensor
@@ -20,11 +21,12 @@ class Faithfulness:
 
     linked: the sum of that region's links. lost: how far the score falls when the photo is scored
     again without the region. share: lost / linked in percent. gap: the largest difference, of any
-    pair, between the new score and the one that the links foretell; rounding, where links are true.
+    pair, between the new score and the one that the links predict; rounding, where links are true.
 
     A link says how much of a score rests on a region, not that no other could carry it. With
     sum_of_max a fragment turns to its second-best region, so lost equals linked where that gives
-    nothing, is less where it says nearly the same, and more where it disagrees.
+    nothing, is less where it gives nearly the same, and more where it disagrees. What a region adds
+    to the whole photo, and what is lost with its pixels, measures `training.evaluation.occlusion`.
     """
 
     linked: float
@@ -36,12 +38,12 @@ class Faithfulness:
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A pair's score before and after one region was taken away, its links, and the forecast."""
+    """A pair's score with and without one region, the region's links, and the predicted score."""
 
     before: float
     after: float
     linked: float
-    foretold: float
+    predicted: float
 
 
 def faithfulness(
@@ -52,17 +54,17 @@ def faithfulness(
     Pairs without links, and photos of one region, are left out. LookupError for a score that
     models.scoring lacks.
     """
-    seen = [
+    masked_pairs = [
         masked(image, sentence, given, score)
         for image, sentence in pairs
         if len(image) > 1 and (given := links(image, sentence, score))
     ]
-    if not seen:
+    if not masked_pairs:
         return None
-    linked = sum(one.linked for one in seen) / len(seen)
-    lost = sum(one.before - one.after for one in seen) / len(seen)
-    gap = max(abs(one.after - one.foretold) for one in seen)
-    return Faithfulness(linked, lost, 100 * lost / linked, gap, len(seen))
+    linked = mean(pair.linked for pair in masked_pairs)
+    lost = mean(pair.before - pair.after for pair in masked_pairs)
+    gap = max(abs(pair.after - pair.predicted) for pair in masked_pairs)
+    return Faithfulness(linked, lost, 100 * lost / linked, gap, len(masked_pairs))
 
 
 def masked(image: FragmentBag, sentence: FragmentBag, given: Sequence[Link], score: str) -> Masked:
@@ -70,17 +72,17 @@ def masked(image: FragmentBag, sentence: FragmentBag, given: Sequence[Link], sco
     shares: dict[int, float] = defaultdict(float)
     for link in given:
         shares[link.region] += link.similarity
-    region = max(shares, key=lambda one: shares[one])
+    region = max(shares, key=lambda region: shares[region])
     others = torch.cat([image.vectors[:region], image.vectors[region + 1 :]])  # (R - 1, D)
     return Masked(
         before=exact(image.vectors, sentence.vectors, score),
         after=exact(others, sentence.vectors, score),
         linked=shares[region],
-        foretold=foretold(others, sentence.vectors, given, region, score),
+        predicted=predicted(others, sentence.vectors, given, region, score),
     )
 
 
-def foretold(
+def predicted(
     others: Tensor, fragments: Tensor, given: Sequence[Link], region: int, score: str
 ) -> float:
     """The score without a region, by the links alone; others (R - 1, D), fragments (T, D).
@@ -88,11 +90,11 @@ def foretold(
     sum_of_max: S' = S − Σ links + Σ second-best, over the fragments that are linked to the region.
     mean_of_positive: S' = (S − Σ links) · R / (R − 1), as the mean is over one region less.
     """
-    kept = sum(link.similarity for link in given if link.region != region)
+    staying = sum(link.similarity for link in given if link.region != region)
     if score == "mean_of_positive":
-        return kept * (len(others) + 1) / len(others)
-    turned = [link.fragment for link in given if link.region == region]
-    return kept + float((fragments[turned] @ others.T).amax(dim=1).sum())
+        return staying * (len(others) + 1) / len(others)
+    switching = [link.fragment for link in given if link.region == region]
+    return staying + float((fragments[switching] @ others.T).amax(dim=1).sum())
 
 
 def exact(regions: Tensor, fragments: Tensor, score: str) -> float:

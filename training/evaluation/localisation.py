@@ -1,4 +1,4 @@
-"""How well phrases are localised: recall at K, pointing, upper bound, mean average precision."""
+"""Localisation of phrases: recall at K, pointing, upper bound, mean average precision."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torchvision.ops import box_iou
 from models.types import Box, FragmentBag
 from training.data.entities import TruePhrase
 from training.evaluation.grounding import IOU, around, fragments_in, holds_centre
+from training.evaluation.precision import average_precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +120,3 @@ def first_of_each(scores: Tensor, right: Tensor) -> Tensor:
     if right.any():
         found[scores.masked_fill(~right, float("-inf")).argmax()] = True
     return found
-
-
-def average_precision(scores: Tensor, right: Tensor, positives: int) -> float:
-    """Σ precision at each right box / positives; what was never found counts with 0."""
-    ordered = right[scores.argsort(descending=True)].double()
-    precision = ordered.cumsum(0) / torch.arange(1, len(ordered) + 1)
-    return float((precision * ordered).sum() / positives)

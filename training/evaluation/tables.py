@@ -1,23 +1,29 @@
-"""How measurements look on a terminal."""
+"""Measurements as tables for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple
 
-from rich.console import Group
+from rich.console import Group, RenderableType
+from rich.markup import escape
 from rich.table import Table
 
 from training.evaluation.localisation import Localisation
 from training.evaluation.magnitudes import Magnitude
 from training.evaluation.measure import Measured
+from training.evaluation.occlusion import Occlusion
+from training.evaluation.open_world import OpenWorld
+from training.evaluation.queries import QuerySearch
 from training.evaluation.regions import Region
+from training.markdown import coefficient
 
 EXTREMES = 20  # words at either end
+MISSES = 40  # queries whose photo is not the first
 
 
 def metrics(measured: Measured) -> Group:
-    """A matcher's ranks and recalls in percent, and below what its links are worth."""
+    """A matcher's ranks and recalls in percent, and below them the faithfulness of its links."""
     shown = Table()
     for heading in ("", "R@1", "R@5", "R@10", "median", "mean rank"):
         shown.add_column(heading, justify="left" if not heading else "right")
@@ -28,37 +34,76 @@ def metrics(measured: Measured) -> Group:
         ("text → image (*)", measured.starred.search),
         ("text → text", measured.similarity),
     )
-    for name, one in rows:
-        if one:
-            recalls = (one.recall_1, one.recall_5, one.recall_10)
-            ranks = (f"{one.median_rank:.0f}", f"{one.mean_rank:.1f}")
+    for name, direction in rows:
+        if direction:
+            recalls = (direction.recall_1, direction.recall_5, direction.recall_10)
+            ranks = (f"{direction.median_rank:.0f}", f"{direction.mean_rank:.1f}")
             shown.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
     return Group(shown, *notes(measured))
 
 
 def notes(measured: Measured) -> list[str]:
-    """What a matcher was measured on, and its links against true boxes and without a region."""
-    told = [
+    """The number of photos, and links against true boxes and without their regions."""
+    lines = [
         f"{measured.images:,} photos, {measured.sentences:,} sentences; "
         "(*) with the first sentence of each photo alone"
     ]
     if measured.grounding:
-        told.append(boxes(measured.grounding))
+        lines.append(boxes(measured.grounding))
     if links := measured.faithfulness:
-        told.append(
+        lines.append(
             f"without its most linked region a pair loses {links.lost:.3f} of its score, "
-            f"{links.share:.0f} % of those links; {links.gap:.0e} from what links foretell at most"
+            f"{links.share:.0f} % of those links; at most {links.gap:.0e} from their prediction"
         )
-    return [*told, f"{measured.seconds:.0f} s"]
+    if measured.occlusion:
+        lines.append(occluded(measured.occlusion))
+    return [*lines, f"{measured.seconds:.0f} s"]
 
 
-def boxes(found: Localisation) -> str:
-    """How well phrases are localised, in two lines."""
+def occluded(measured: Occlusion) -> str:
+    """What regions claim and what their words lose without them, in three lines."""
     return (
-        f"{found.phrases:,} phrases: R@1 / 5 / 10 at IoU ≥ 0.5 "
-        f"{found.recall_1:.1f} / {found.recall_5:.1f} / {found.recall_10:.1f} "
-        f"(at most {found.bound:.1f})\n"
-        f"{found.pointed:.1f} % pointed at, mAP {found.mean_precision:.1f}"
+        f"{measured.regions:,} regions, one a photo: links of {measured.linked:.3f}, of which the "
+        f"region adds {measured.added:.3f}\n"
+        f"without the region's vector they lose {measured.removed:.3f}, "
+        f"correlation with what it adds {coefficient(measured.removed_correlation)}\n"
+        f"with its pixels grey {measured.greyed:.3f}, correlation "
+        f"{coefficient(measured.greyed_correlation)}; with a box elsewhere grey "
+        f"{measured.elsewhere:.3f}"
+    )
+
+
+def searches(measured: OpenWorld) -> Group:
+    """Searches by categories and by natural queries, in percent."""
+    shown = Table("field", "photos", "categories", "mAP", "P@1", "P@5", "by chance")
+    for search in measured.categories:
+        percents = (search.mean_precision, search.precision_1, search.precision_5, search.chance)
+        counts = (f"{search.photos:,}", f"{search.categories} (and {search.rare} rare)")
+        shown.add_row(search.field, *counts, *(f"{percent:.1f}" for percent in percents))
+    parts = [shown] if measured.categories else []
+    return Group(*parts, *(missed(measured.queries) if measured.queries else ()))
+
+
+def missed(measured: QuerySearch) -> list[RenderableType]:
+    """How many natural queries are right, and those that are not."""
+    wrong = [answer for answer in measured.answers if answer.rank > 1]
+    shown = Table("query", "photo", "rank", "came first")
+    for answer in wrong[:MISSES]:
+        shown.add_row(escape(answer.text), answer.id, str(answer.rank), answer.first)
+    right = (
+        f"{len(measured.answers):,} queries over {measured.photos:,} photos: "
+        f"right at 1 {measured.right_1:.1f} %, at 5 {measured.right_5:.1f} %"
+    )
+    return [right, shown] if wrong else [right]
+
+
+def boxes(measured: Localisation) -> str:
+    """Localisation of phrases, in two lines."""
+    return (
+        f"{measured.phrases:,} phrases: R@1 / 5 / 10 at IoU ≥ 0.5 "
+        f"{measured.recall_1:.1f} / {measured.recall_5:.1f} / {measured.recall_10:.1f} "
+        f"(at most {measured.bound:.1f})\n"
+        f"{measured.pointed:.1f} % pointed at, mAP {measured.mean_precision:.1f}"
     )
 
 
@@ -68,19 +113,19 @@ def extremes(words: Sequence[Magnitude]) -> Table:
     for heading in ("largest", "|s|", "times", "smallest", "|s|", "times"):
         shown.add_column(heading, justify="left" if heading.endswith("est") else "right")
     for both in zip(words[:EXTREMES], words[::-1][:EXTREMES], strict=True):
-        shown.add_row(*(cell for one in both for cell in cells(one)))
+        shown.add_row(*(cell for word in both for cell in cells(word)))
     return shown
 
 
-def ranked(found: Sequence[Region], photos: Sequence[str], value: str) -> Table:
-    """Regions, best first, with their photos' ids and what they are ranked by."""
+def ranked(chosen: Sequence[Region], photos: Sequence[str], value: str) -> Table:
+    """Regions, best first, with their photos' ids and the value that orders them."""
     shown = Table("", "photo", "left, top, right, bottom", value)
-    for place, (one, photo) in enumerate(zip(found, photos, strict=True), start=1):
-        box = ", ".join(f"{edge:.2f}" for edge in astuple(one.box))
-        shown.add_row(str(place), photo, box, f"{one.value:.3f}")
+    for place, (region, photo) in enumerate(zip(chosen, photos, strict=True), start=1):
+        box = ", ".join(f"{edge:.2f}" for edge in astuple(region.box))
+        shown.add_row(str(place), photo, box, f"{region.value:.3f}")
     return shown
 
 
-def cells(one: Magnitude) -> tuple[str, str, str]:
+def cells(word: Magnitude) -> tuple[str, str, str]:
     """A word's part of a row."""
-    return one.word, f"{one.mean:.3f}", f"{one.count:,}"
+    return word.word, f"{word.mean:.3f}", f"{word.count:,}"

@@ -2,7 +2,7 @@ import torch
 
 from training.data import entities, folders, synthetic
 from training.data.synthetic import COLOURS, Scene, Shape, covered, draw, relations, scene
-from training.evaluation.measure import pixels
+from training.evaluation.embedding import pixels
 
 
 def test_a_seed_makes_one_scene():

@@ -3,7 +3,7 @@ import torch
 
 from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
 from training.data.entities import TruePhrase
-from training.evaluation.localisation import Localised, average_precision, localisation, located
+from training.evaluation.localisation import Localised, localisation, located
 
 LEFT, RIGHT = Box(0.0, 0.0, 0.5, 1.0), Box(0.5, 0.0, 1.0, 1.0)
 BOXES = torch.tensor([[0.0, 0.0, 0.4, 1.0], [0.5, 0.0, 1.0, 1.0]])
@@ -24,20 +24,6 @@ def test_several_true_boxes_are_one_around_them_but_pointing_wants_one():
     top, bottom = Box(0.5, 0.0, 1.0, 0.3), Box(0.5, 0.7, 1.0, 1.0)
     seen = localisation([dog(1.0, 2.0, true=(top, bottom))])
     assert (seen.recall_1, seen.pointed) == (100, 0)
-
-
-@pytest.mark.parametrize(
-    ("right", "positives", "expected"),
-    [
-        ([True, False, False], 1, 1),
-        ([False, True, False], 1, 1 / 2),
-        ([True, False, True], 2, (1 + 2 / 3) / 2),
-        ([True, False, False], 2, 1 / 2),  # the second was never found
-    ],
-)
-def test_average_precision_worked_by_hand(right, positives, expected):
-    scores = torch.tensor([3.0, 2.0, 1.0])
-    assert average_precision(scores, torch.tensor(right), positives) == pytest.approx(expected)
 
 
 def test_precision_ranks_the_boxes_of_all_photos_with_a_phrase_and_phrases_count_alike():

@@ -1,0 +1,49 @@
+"""Bags of many photos and sentences, embedded a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from torch import Tensor
+
+from models.images import decode
+from models.registry import Matcher
+from models.types import FragmentBag
+from training.data.corpus import Example
+from training.progress import Progress
+
+Item = TypeVar("Item")
+BATCH = 32
+
+
+def photos(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[FragmentBag]:
+    """The bag of every example's photo."""
+    return embedded(
+        lambda part: matcher.embed_images([pixels(path) for path in part]),
+        [example.image for example in examples],
+        progress,
+        "photos",
+    )
+
+
+def embedded(
+    embed: Callable[[Sequence[Item]], list[FragmentBag]],
+    items: Sequence[Item],
+    progress: Progress,
+    what: str,
+) -> list[FragmentBag]:
+    """The bag of every item, a batch at a time."""
+    starts = range(0, len(items), BATCH)
+    return [
+        bag for at in progress(starts, len(starts), what) for bag in embed(items[at : at + BATCH])
+    ]
+
+
+def pixels(path: Path) -> Tensor:
+    """A photo's pixels, uint8 (3, height, width); ValueError names the file that is broken."""
+    try:
+        return decode(path.read_bytes()).pixels
+    except ValueError as broken:
+        raise ValueError(f"{path}: {broken}") from broken

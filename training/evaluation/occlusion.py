@@ -1,0 +1,191 @@
+"""Occlusion: what words lose when their region is removed, against what the region claims.
+
+A link of sum_of_max is what the whole photo gives to a word plus what its region adds. If that is
+true, a word loses what was added when the region is taken away: its vector from the bag, or its
+pixels from the photo.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from torch import Tensor
+
+from models.registry import Matcher
+from models.types import WHOLE_FRAME, Box, FragmentBag
+from training.evaluation.embedding import embedded, pixels
+from training.progress import Progress, silent
+
+GREY = 127  # the middle of the range of a pixel's values
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A region of a photo and the words (fragments of a sentence) that link to it.
+
+    linked: the sum of the links. added: the part of it that the region adds to the whole photo's.
+    removed: how far the links fall when the region's vector is taken out of the bag.
+    """
+
+    box: Box
+    words: tuple[int, ...]
+    linked: float
+    added: float
+    removed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Occlusion:
+    """Regions with links, one a photo, and how far their links fall without them.
+
+    linked, added, removed: means of `Claim`. greyed: the mean fall when the box's pixels are grey
+    and the photo is embedded anew; elsewhere: the same for a box of this size in the farthest
+    corner, which is what greying costs wherever it happens. Correlations are Pearson's, over
+    regions, between `added` and the fall; None where all values are alike.
+    """
+
+    regions: int
+    linked: float
+    added: float
+    removed: float
+    removed_correlation: float | None
+    greyed: float
+    greyed_correlation: float | None
+    elsewhere: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A photo, its bag, and the bag of a sentence about it."""
+
+    photo: Path
+    image: FragmentBag
+    sentence: FragmentBag
+
+
+def occlusion(
+    matcher: Matcher, pairs: Sequence[Pair], count: int, seed: int = 0, progress: Progress = silent
+) -> Occlusion | None:
+    """Remove one region of each of `count` photos, drawn by the seed; all photos if fewer.
+
+    None where no region claims anything: for another score than sum_of_max, and for photos
+    without regions or without a fragment of the whole photo.
+    """
+    if matcher.score != "sum_of_max":
+        return None
+    random = Random(seed)  # noqa: S311 - a sample, not a secret
+    known = [(pair, regions) for pair in pairs if (regions := claims(pair.image, pair.sentence))]
+    sample = random.sample(known, min(count, len(known)))
+    if not sample:
+        return None
+    tried = [(pair, random.choice(regions)) for pair, regions in sample]
+    added = [claim.added for _, claim in tried]
+    removed = [claim.removed for _, claim in tried]
+    greyed = falls(matcher, tried, lambda claim: claim.box, progress)
+    elsewhere = falls(matcher, tried, lambda claim: far_corner(claim.box), progress)
+    return Occlusion(
+        regions=len(tried),
+        linked=statistics.mean(claim.linked for _, claim in tried),
+        added=statistics.mean(added),
+        removed=statistics.mean(removed),
+        removed_correlation=correlation(added, removed),
+        greyed=statistics.mean(greyed),
+        greyed_correlation=correlation(added, greyed),
+        elsewhere=statistics.mean(elsewhere),
+    )
+
+
+def claims(image: FragmentBag, sentence: FragmentBag) -> list[Claim]:
+    """The regions that words link to; none for a bag without the whole photo."""
+    if WHOLE_FRAME not in image.places:
+        return []
+    similarity = sentence.vectors @ image.vectors.T  # (T, R)
+    frame = image.places.index(WHOLE_FRAME)
+    linked = similarity.argmax(dim=1)  # (T,)
+    return [
+        claim_of(image, similarity, (linked == region).nonzero()[:, 0], region, frame)
+        for region in sorted(set(linked.tolist()) - {frame})
+    ]
+
+
+def claim_of(
+    image: FragmentBag, similarity: Tensor, words: Tensor, region: int, frame: int
+) -> Claim:
+    """The claim of one region to its words (W,); similarity is (T, R)."""
+    own = similarity[words]  # (W, R)
+    given = own[:, region].sum()
+    others = own.clone()
+    others[:, region] = float("-inf")
+    box = image.places[region]
+    assert isinstance(box, Box)
+    return Claim(
+        box=box,
+        words=tuple(words.tolist()),
+        linked=float(given),
+        added=float(given - own[:, frame].sum()),
+        removed=float(given - others.amax(dim=1).sum()),
+    )
+
+
+def falls(
+    matcher: Matcher,
+    tried: Sequence[tuple[Pair, Claim]],
+    box_of: Callable[[Claim], Box],
+    progress: Progress,
+) -> list[float]:
+    """How far the links of each claim fall when a box of its photo is grey."""
+    bags = embedded(
+        lambda part: matcher.embed_images(
+            [grey(pixels(pair.photo), box_of(claim)) for pair, claim in part]
+        ),
+        tried,
+        progress,
+        "greyed photos",
+    )
+    return [
+        claim.linked - best(bag, pair.sentence.vectors[list(claim.words)])
+        for bag, (pair, claim) in zip(bags, tried, strict=True)
+    ]
+
+
+def best(image: FragmentBag, words: Tensor) -> float:
+    """Σ_t max_i v_iᵀ s_t of words (W, D)."""
+    return float((words @ image.vectors.T).amax(dim=1).sum())
+
+
+def grey(photo: Tensor, box: Box) -> Tensor:
+    """A copy of a photo, uint8 (3, H, W), whose pixels inside a box are grey."""
+    _, H, W = photo.shape
+    covered = photo.clone()
+    rows = slice(int(box.top * H), max(round(box.bottom * H), int(box.top * H) + 1))
+    columns = slice(int(box.left * W), max(round(box.right * W), int(box.left * W) + 1))
+    covered[:, rows, columns] = GREY
+    return covered
+
+
+def far_corner(box: Box) -> Box:
+    """The box of the same size in the corner of the photo that is farthest from a box.
+
+    >>> far_corner(Box(0.0, 0.5, 0.25, 1.0))
+    Box(left=0.75, top=0.0, right=1.0, bottom=0.5)
+    """
+    width, height = box.right - box.left, box.bottom - box.top
+    left = 0.0 if box.left + box.right > 1 else 1 - width
+    top = 0.0 if box.top + box.bottom > 1 else 1 - height
+    return Box(left, top, left + width, top + height)
+
+
+def correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Pearson's r; None where it is not defined: for fewer than two values, or values alike.
+
+    >>> correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), correlation([1.0, 1.0], [2.0, 4.0])
+    (1.0, None)
+    """
+    try:
+        return statistics.correlation(first, second)
+    except statistics.StatisticsError:
+        return None

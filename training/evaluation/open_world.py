@@ -1,0 +1,74 @@
+"""Search over photos without sentences: categories and natural queries as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from torch import Tensor
+
+from models.registry import Matcher
+from training.data.corpus import Example
+from training.evaluation.categories import CategorySearch, category_search, frequent, members_of
+from training.evaluation.embedding import embedded, photos
+from training.evaluation.queries import Query, QuerySearch, query_search
+from training.evaluation.retrieval import Floats
+from training.evaluation.scores import score_matrix
+from training.progress import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWorld:
+    """A search by categories for each field, and a search by natural queries if there are any."""
+
+    categories: tuple[CategorySearch, ...]
+    queries: QuerySearch | None
+
+
+def open_world(
+    matcher: Matcher,
+    examples: Sequence[Example],
+    fields: Sequence[str] = (),
+    queries: Sequence[Query] = (),
+    progress: Progress = silent,
+    device: str = "cpu",
+) -> OpenWorld:
+    """Embed the photos once, and rank all of them for each value of the fields and each query.
+
+    LookupError for a field or a photo that is not there, ValueError for a text that the matcher
+    cannot take.
+    """
+    values = {field: members_of(examples, field) for field in fields}
+    common = {field: frequent(members) for field, members in values.items()}
+    bags = photos(matcher, examples, progress)
+    scored = partial(scores, matcher, [bag.vectors for bag in bags], progress, device)
+    return OpenWorld(
+        categories=tuple(
+            category_search(
+                field,
+                scored(list(members)),
+                list(members.values()),
+                rare=len(values[field]) - len(members),
+            )
+            for field, members in common.items()
+        ),
+        queries=query_search(
+            scored([query.text for query in queries]), [example.id for example in examples], queries
+        )
+        if queries
+        else None,
+    )
+
+
+def scores(
+    matcher: Matcher,
+    photo_vectors: Sequence[Tensor],
+    progress: Progress,
+    device: str,
+    texts: Sequence[str],
+) -> Floats:
+    """The scores (K, L) of K photos, (R_k, D) each, and L texts."""
+    bags = embedded(matcher.embed_sentences, texts, progress, "queries")
+    vectors = [bag.vectors for bag in bags]
+    return score_matrix(photo_vectors, vectors, matcher.score, device, progress)

@@ -1,0 +1,108 @@
+"""Natural queries: a list of texts, each with the photo that should come first."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from training.evaluation.retrieval import Floats, ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A text, and the id of the photo that it describes."""
+
+    text: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rank of a query's photo, from 1, and the id of the photo that came first."""
+
+    text: str
+    id: str
+    rank: int
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySearch:
+    """The share of queries, in percent, whose photo is the first, or among the first five."""
+
+    photos: int
+    right_1: float
+    right_5: float
+    answers: tuple[Answer, ...]
+
+
+def query_search(scores: Floats, photos: Sequence[str], queries: Sequence[Query]) -> QuerySearch:
+    """Rank all photos for each query; ties count against us.
+
+    Shapes: scores (K, L) for K ids of photos and L queries. LookupError for a query whose photo
+    is not there, ValueError for a NaN score.
+
+    >>> scores = np.array([[2.0, 3.0], [1.0, 4.0]], dtype=np.float32)
+    >>> search = query_search(scores, ["dog", "cat"], [Query("a dog", "dog"), Query("pet", "dog")])
+    >>> search.right_1, search.right_5, [answer.rank for answer in search.answers]
+    (50.0, 100.0, [1, 2])
+    """
+    if np.isnan(scores).any():
+        raise ValueError(f"{int(np.isnan(scores).sum()):,} of the scores are NaN")
+    positions = {photo: position for position, photo in enumerate(photos)}
+    absent = [query.id for query in queries if query.id not in positions]
+    if absent:
+        raise LookupError(f"{len(absent)} queries ask for absent photos, the first is {absent[0]}")
+    true = np.zeros(scores.T.shape, dtype=bool)  # (L, K)
+    true[np.arange(len(queries)), [positions[query.id] for query in queries]] = True
+    places = ranks(scores.T, true)  # (L,)
+    firsts = scores.argmax(axis=0)  # (L,)
+    return QuerySearch(
+        photos=len(photos),
+        right_1=100 * float((places <= 1).mean()),
+        right_5=100 * float((places <= 5).mean()),
+        answers=tuple(
+            Answer(query.text, query.id, int(place), photos[first])
+            for query, place, first in zip(queries, places, firsts, strict=True)
+        ),
+    )
+
+
+def read(file: Path | None) -> tuple[Query, ...]:
+    """Read queries of {text, id}: a .json list, .jsonl lines, or `queries` of a .json or .toml.
+
+    Without a file there are none. ValueError says what is wrong with one.
+    """
+    if file is None:
+        return ()
+    rows = content(file)
+    if isinstance(rows, dict):
+        rows = rows.get("queries")
+    if not isinstance(rows, list) or not rows:
+        raise ValueError(f"{file} must hold a list of queries, each with a text and an id")
+    return tuple(query_of(file, number, row) for number, row in enumerate(rows, start=1))
+
+
+def content(file: Path) -> Any:
+    """What a .toml, .jsonl or .json file holds; ValueError if it is not well formed."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".toml":
+        return tomllib.loads(text)
+    if file.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return json.loads(text)
+
+
+def query_of(file: Path, number: int, row: Any) -> Query:
+    """One query; ValueError unless the row has a text and an id."""
+    if not isinstance(row, dict) or not all(
+        isinstance(row.get(key), str) and row[key] for key in ("text", "id")
+    ):
+        raise ValueError(f"{file}, query {number}: expected a text and an id, got {row!r:.60}")
+    return Query(row["text"], row["id"])

@@ -1,0 +1,49 @@
+"""Sections and tables in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def section(title: str, says: str, head: Sequence[str], rows: Iterable[str]) -> list[str]:
+    """A heading, what the table means, and the table; nothing without rows."""
+    body = list(rows)
+    ruler = "|" + "---|" * len(head)
+    return [f"## {title}", "", says, "", line(head), ruler, *body, ""] if body else []
+
+
+def line(cells: Iterable[object]) -> str:
+    """A row of a Markdown table.
+
+    >>> line(["tessera", 3])
+    '| tessera | 3 |'
+    """
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def slashed(values: Iterable[float]) -> str:
+    """Numbers with one decimal, between slashes.
+
+    >>> slashed([36.84, 68.5, 79.1])
+    '36.8 / 68.5 / 79.1'
+    """
+    return " / ".join(f"{value:.1f}" for value in values)
+
+
+def spread(values: Iterable[float]) -> str:
+    """The range of a few numbers.
+
+    >>> spread([337.5, 339.0, 336.3])
+    '336.3–339.0'
+    """
+    numbers = list(values)
+    return f"{min(numbers):.1f}–{max(numbers):.1f}"
+
+
+def coefficient(value: float | None) -> str:
+    """A correlation with two decimals, or a dash where it is not defined.
+
+    >>> coefficient(0.876), coefficient(None)
+    ('0.88', '–')
+    """
+    return "–" if value is None else f"{value:.2f}"
