@@ -26,11 +26,11 @@ from app.folder import Outcome, Source
 from app.main import create_app, load_engine
 from app.routes.explain import PNG, SVG, draw, draw_grounding
 from app.settings import Settings
-from models import checkpoint, images, registry
+from models import alignment, checkpoint, images, registry
 from models.alignment import BETA
 from models.checkpoint import PRETRAINED
 from models.images import Photo
-from models.types import Box
+from models.types import Box, Span
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 
@@ -120,7 +120,7 @@ def search(
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
 ) -> None:
-    """Find photos, with what each word gave to the score.
+    """Find photos, with what each phrase gave to the score.
 
     Example: `tessera search "a black dog jumping over a log"`
     """
@@ -130,8 +130,9 @@ def search(
         hits = engine.search_images(collection, query, limit=limit, offset=0, where=None)
     table = Table("score", "photo", "why")
     for hit in hits:
-        why = sorted(hit.links, key=lambda link: -link.similarity)
-        said = "  ".join(f"{query.labels[link.fragment]} {link.similarity:+.2f}" for link in why)
+        phrases = alignment.phrases(hit.bag, query, hit.links)
+        why = sorted(phrases, key=lambda phrase: -phrase.similarity)
+        said = "  ".join(f"{_words(text, phrase.span)} {phrase.similarity:+.2f}" for phrase in why)
         table.add_row(f"{hit.score:.2f}", escape(hit.item), escape(said))
     Console().print(table if hits else "Nothing is indexed yet: tessera index FOLDER")
 
@@ -176,10 +177,9 @@ def align(
             out.write_bytes(bytes(draw(photo, text, found, kind).body))
     table = Table("words", "gave", "left, top, right, bottom")
     for phrase in found.phrases:
-        box = found.image.places[phrase.region]
-        words = escape(text[phrase.span.start : phrase.span.end])
-        assert isinstance(box, Box)
-        table.add_row(words, f"{phrase.similarity:+.2f}", _edges(box))
+        box = None if phrase.region is None else found.image.places[phrase.region]
+        where = _edges(box) if isinstance(box, Box) else "the whole photo"
+        table.add_row(escape(_words(text, phrase.span)), f"{phrase.similarity:+.2f}", where)
     Console().print(table, f"score {found.score:.2f}")
 
 
@@ -209,8 +209,7 @@ def ground(
     table = Table("phrase", "similarity", "left, top, right, bottom")
     for one in found:
         for box, similarity in one.boxes:
-            words = escape(text[one.span.start : one.span.end])
-            table.add_row(words, f"{similarity:+.2f}", _edges(box))
+            table.add_row(escape(_words(text, one.span)), f"{similarity:+.2f}", _edges(box))
     Console().print(table)
 
 
@@ -266,6 +265,11 @@ def _kind(out: Path | None) -> str | None:
     if kind := {".png": PNG, ".svg": SVG}.get(out.suffix.lower()):
         return kind
     raise typer.BadParameter("the picture's name ends in .png or .svg", param_hint="--out")
+
+
+def _words(text: str, span: Span) -> str:
+    """The part of a text at a span."""
+    return text[span.start : span.end]
 
 
 def _edges(box: Box) -> str:

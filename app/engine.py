@@ -192,8 +192,8 @@ class Engine:
 
     def align(self, image: FragmentBag, sentence: FragmentBag, *, beta: float) -> Alignment:
         """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""
-        phrases = alignment.decode_phrases(image, sentence, beta)
         links = alignment.links(image, sentence, self.matcher.score)
+        phrases = alignment.phrases(image, sentence, links, beta)
         return Alignment(image, sentence, links, phrases)
 
     def describe(self, photo: Photo, *, beam: int, count: int) -> list[Caption]:

@@ -130,6 +130,19 @@ class LinkOut(BaseModel):
     fragment: int
     region: int
     similarity: float
+    whole: float | None = Field(None, description="What the whole photo gave to the similarity.")
+    added: float | None = Field(None, description="What the region added to that.")
+
+
+class PhraseOut(BaseModel):
+    """Words that belong together, and what they gave; the box is null unless a region earned it."""
+
+    text: str
+    span: tuple[int, int]
+    similarity: float
+    whole: float | None
+    added: float | None
+    box: tuple[float, float, float, float] | None
 
 
 class QueryOut(BaseModel):
@@ -141,7 +154,7 @@ class QueryOut(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """A photo and why it was found; the links add up to the score."""
+    """A photo and why it was found; the links add up to the score, and so do the phrases."""
 
     id: str
     score: float
@@ -151,10 +164,11 @@ class ImageHit(BaseModel):
     metadata: dict[str, Any]
     sentences: list[str]
     links: list[LinkOut]
+    phrases: list[PhraseOut]
 
 
 class SentenceHit(BaseModel):
-    """A sentence and why it was found; the links add up to the score."""
+    """A sentence and why it was found; the links add up to the score, and so do the phrases."""
 
     id: str
     position: int
@@ -163,6 +177,7 @@ class SentenceHit(BaseModel):
     image: str | None
     metadata: dict[str, Any]
     links: list[LinkOut]
+    phrases: list[PhraseOut]
 
 
 class Hits(BaseModel):
@@ -184,15 +199,6 @@ class SentenceHits(Hits):
     """Sentences, best first."""
 
     hits: list[SentenceHit]
-
-
-class PhraseOut(BaseModel):
-    """Neighbouring words that one region explains."""
-
-    text: str
-    span: tuple[int, int]
-    box: tuple[float, float, float, float]
-    similarity: float
 
 
 class AlignmentOut(BaseModel):

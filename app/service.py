@@ -30,6 +30,8 @@ from app.schemas import (
 )
 from index.items import Item
 from index.search import SearchHit
+from models import alignment
+from models.alignment import Phrase
 from models.images import Photo
 from models.types import Box, FragmentBag, Link, Span
 
@@ -130,7 +132,7 @@ class About(TypedDict):
     notes: list[str]
 
 
-def alignment(found: Alignment, about: About) -> AlignmentOut:
+def explanation(found: Alignment, about: About) -> AlignmentOut:
     """An alignment as JSON."""
     text = about["text"]
     boxes = [corners(box) for box in found.image.places]
@@ -141,15 +143,7 @@ def alignment(found: Alignment, about: About) -> AlignmentOut:
         fragments=fragments(found.sentence),
         boxes=[box for box in boxes if box],
         links=links(found.links, found.sentence, found.image),
-        phrases=[
-            PhraseOut(
-                text=text[phrase.span.start : phrase.span.end],
-                span=(phrase.span.start, phrase.span.end),
-                box=corners(found.image.places[phrase.region]) or (0, 0, 1, 1),
-                similarity=phrase.similarity,
-            )
-            for phrase in found.phrases
-        ],
+        phrases=phrases(found.phrases, text, found.image),
     )
 
 
@@ -208,8 +202,25 @@ def links(found: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> l
             fragment=link.fragment,
             region=link.region,
             similarity=link.similarity,
+            whole=link.whole,
+            added=link.added,
         )
         for link in found
+    ]
+
+
+def phrases(found: Sequence[Phrase], text: str, image: FragmentBag) -> list[PhraseOut]:
+    """Phrases of a text with their boxes in a photo."""
+    return [
+        PhraseOut(
+            text=text[phrase.span.start : phrase.span.end],
+            span=(phrase.span.start, phrase.span.end),
+            similarity=phrase.similarity,
+            whole=phrase.whole,
+            added=phrase.added,
+            box=None if phrase.region is None else corners(image.places[phrase.region]),
+        )
+        for phrase in found
     ]
 
 
@@ -252,20 +263,34 @@ def _image_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> I
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
+        phrases=_phrases(query.text, hit.bag, query.bag, hit),
     )
 
 
 def _sentence_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> SentenceHit:
     assert hit.position is not None
+    sentence = stored.sentences[hit.position] if hit.position < len(stored.sentences) else ""
     return SentenceHit(
         id=hit.item,
         position=hit.position,
-        sentence=stored.sentences[hit.position] if hit.position < len(stored.sentences) else "",
+        sentence=sentence,
         score=hit.score,
         image=_photo_address(collection, stored),
         metadata=stored.metadata,
         links=links(hit.links, hit.bag, query.bag) if query.text is None else _words(hit),
+        phrases=_phrases(sentence, query.bag, hit.bag, hit)
+        if query.text is None
+        else _phrases(query.text, hit.bag, query.bag, hit),
     )
+
+
+def _phrases(
+    text: str | None, image: FragmentBag, sentence: FragmentBag, hit: SearchHit
+) -> list[PhraseOut]:
+    """A hit's links by the phrases of the text on the sentence's side; none for a photo there."""
+    if text is None:
+        return []
+    return phrases(alignment.phrases(image, sentence, hit.links), text, image)
 
 
 def _words(hit: SearchHit) -> list[LinkOut]:

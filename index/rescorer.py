@@ -1,10 +1,9 @@
-"""How well stored bags answer a query, exactly, and through which fragments."""
+"""Exact scores of stored bags for a query."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -141,34 +140,7 @@ def coded_scores(
             out[i] = total_of_maxima(products, len(row), over_query)
 
 
-Links = tuple[Numbers, Numbers, Floats]  # sentence fragments, image fragments, and their shares
-
-
-def links_of_maxima(products: Floats) -> Links:
-    """The region that each sentence fragment picks, and what it gives; products are (T, R)."""
-    fragments, best = np.arange(len(products)), products.argmax(axis=1)
-    return fragments, best, products[fragments, best]
-
-
-def links_of_positives(products: Floats) -> Links:
-    """Every pair that agrees, and its share of the mean; products are (T, R)."""
-    fragments, regions = np.nonzero(products > 0)
-    pairs = (products.shape[0] + SMOOTHING) * products.shape[1]
-    return fragments, regions, products[fragments, regions] / np.float32(pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """One score of models.scoring over stored rows: which total of products, and its links."""
-
-    positive: bool  # the mean of positives, and not the sum of maxima
-    links: Callable[[Floats], Links]
-
-
-KERNELS = {
-    "sum_of_max": Kernel(positive=False, links=links_of_maxima),
-    "mean_of_positive": Kernel(positive=True, links=links_of_positives),
-}
+POSITIVE = {"sum_of_max": False, "mean_of_positive": True}  # the kernels of each score
 
 
 class Rescorer:
@@ -178,9 +150,9 @@ class Rescorer:
     """
 
     def __init__(self, score: str, threads: int | None = None) -> None:
-        if score not in KERNELS:
-            raise LookupError(f"no kernel for score {score!r}; there are: {', '.join(KERNELS)}")
-        self._kernel = KERNELS[score]
+        if score not in POSITIVE:
+            raise LookupError(f"no kernel for score {score!r}; there are: {', '.join(POSITIVE)}")
+        self._positive = POSITIVE[score]
         self._threads = threads or get_num_threads()
         self._pool = ThreadPoolExecutor(self._threads, "rescorer")
 
@@ -209,7 +181,7 @@ class Rescorer:
         role: Role,
     ) -> Floats:
         out = np.empty(len(rows), np.float32)
-        options = role is Role.QUERY_IS_SENTENCE, self._kernel.positive
+        options = role is Role.QUERY_IS_SENTENCE, self._positive
         shares = min(self._threads, 1 + len(rows) // SHARE)
         if shares == 1 and len(rows):
             kernel(values, offsets, rows, query, *options, out)
@@ -222,10 +194,3 @@ class Rescorer:
             for done in work:
                 done.result()
         return out
-
-    def links(self, row: Floats, query: Floats, role: Role) -> Links:
-        """Which sentence fragments meet which image fragments; the shares add up to the score."""
-        products = np.empty((len(row), len(query)), np.float32)  # (F, T)
-        similarities(row, query, products)
-        turned = products.T if role is Role.QUERY_IS_SENTENCE else products
-        return self._kernel.links(turned)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from index.items import Collection
 from index.rescorer import Floats, Rescorer, Role
 from index.rows import Rows
 from index.segments import Segment, Segments, Sizes, Snapshot
+from models import alignment
 from models.types import FragmentBag, Link
 
 Side = Literal["images", "sentences"]
@@ -130,7 +131,8 @@ class Index:
         offset: int,
         where: Mapping[str, Any] | None,
     ) -> list[SearchHit]:
-        vectors = self._checked(query)
+        query = self._checked(query)
+        vectors = _floats(query)
         if limit < 1 or offset < 0:
             raise ValueError(f"limit starts at 1 and offset at 0, got {limit} and {offset}")
         snapshot, allowed = self._current(where)
@@ -142,10 +144,10 @@ class Index:
             for part in parts
         ]
         best = _best(parts, scores, offset + limit)[offset:]
-        return [self._hit(rows, row, vectors, role, score) for score, rows, row in best]
+        return [self._hit(rows, row, query, role, score) for score, rows, row in best]
 
-    def _checked(self, query: FragmentBag) -> Floats:
-        vectors: Floats = query.vectors.detach().cpu().float().contiguous().numpy()
+    def _checked(self, query: FragmentBag) -> FragmentBag:
+        vectors = query.vectors.detach().cpu().float().contiguous()
         if not len(vectors):
             raise ValueError("the query has no fragments; give one with at least a word or region")
         if vectors.shape[1] != self._collection.dimension:
@@ -153,25 +155,27 @@ class Index:
                 f"the query's vectors have {vectors.shape[1]} numbers, collection "
                 f"{self._collection.name!r} holds vectors of {self._collection.dimension}"
             )
-        if not np.isfinite(vectors).all():
+        if not bool(vectors.isfinite().all()):
             raise ValueError("the query has a fragment vector that is not finite")
-        vectors = vectors.view()
-        vectors.flags.writeable = False  # as the rows are: one compiled kernel serves all
-        return vectors
+        return replace(query, vectors=vectors)
 
-    def _hit(self, rows: Rows, row: int, query: Floats, role: Role, score: float) -> SearchHit:
-        links = self._rescorer.links(rows.fragments(row), query, role)
-        position = int(rows.positions[row])
+    def _hit(self, rows: Rows, row: int, query: FragmentBag, role: Role, score: float) -> SearchHit:
+        bag, position = rows.bag(row), int(rows.positions[row])
+        image, sentence = (bag, query) if role is Role.QUERY_IS_SENTENCE else (query, bag)
         return SearchHit(
             item=rows.item(row),
             position=None if position == IMAGE else position,
             score=score,
-            links=tuple(
-                Link(int(fragment), int(region), float(share))
-                for fragment, region, share in zip(*links, strict=True)
-            ),
-            bag=rows.bag(row),
+            links=alignment.links(image, sentence, self._collection.score),
+            bag=bag,
         )
+
+
+def _floats(query: FragmentBag) -> Floats:
+    """The vectors as the rows are, not to be written to: one compiled kernel serves all."""
+    vectors: Floats = query.vectors.numpy().view()
+    vectors.flags.writeable = False
+    return vectors
 
 
 def _side(segment: Segment, side: Side) -> Rows:

@@ -1,26 +1,55 @@
-"""Which region answers each word, and which phrases share a region."""
+"""Links of a photo and a sentence, and the phrases that people read them by."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from models.lexicon import is_enclitic, is_function_word
 from models.scoring import SMOOTHING
-from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
+from models.types import WHOLE_PHOTO, WHOLE_SENTENCE, FragmentBag, Link, Span
 
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
 BETA = 0.05
 
+# The share of a phrase's similarity that a region must add to what the whole photo gives. Of the
+# phrases of Flickr8k's val, boxes that add 5 to 15 % are right (IoU ≥ 0.5) for 34 %, those that add
+# less for 21 %, those that add more for 40 %.
+EARNED = 0.15
+
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Neighbouring words that one region explains; similarity is the sum over its words."""
+    """Neighbouring words; `similarity` is the sum of their links, so phrases add up to a score.
+
+    `whole` is what the whole photo gave of it, None where that is not known. `region` is the
+    region that earned a box, None where the photo as a whole answers.
+    """
 
     span: Span
-    region: int
     similarity: float
+    whole: float | None = None
+    region: int | None = None
+
+    @property
+    def added(self) -> float | None:
+        """What regions added to the whole photo."""
+        return None if self.whole is None else self.similarity - self.whole
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Fragments of one phrase, and its content words among them."""
+
+    fragments: tuple[int, ...]
+    heads: tuple[int, ...]
+
+    def joined(self, other: Group) -> Group:
+        """Both groups as one."""
+        return Group(self.fragments + other.fragments, self.heads + other.heads)
 
 
 def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") -> tuple[Link, ...]:
@@ -31,17 +60,27 @@ def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") 
     """
     similarity = sentence.vectors @ image.vectors.T  # (T, R)
     if score == "sum_of_max":
-        shares, regions = similarity.max(dim=1)  # (T,)
+        regions = similarity.argmax(dim=1)  # (T,) the first of equals: the whole photo
+        shares = similarity.gather(1, regions[:, None])[:, 0]
         pairs = torch.stack([torch.arange(len(regions)), regions], dim=1)
+        wholes = similarity[:, 0].tolist() if has_whole(image) else [None] * len(pairs)
     elif score == "mean_of_positive":
         pairs = (similarity > 0).nonzero()  # (N, 2)
         shares = similarity[similarity > 0] / (len(image) * (len(sentence) + SMOOTHING))
+        wholes = [None] * len(pairs)
     else:
         raise LookupError(f"no links for score {score!r}")
     return tuple(
-        Link(fragment, region, share)
-        for (fragment, region), share in zip(pairs.tolist(), shares.tolist(), strict=True)
+        Link(fragment, region, share, whole)
+        for (fragment, region), share, whole in zip(
+            pairs.tolist(), shares.tolist(), wholes, strict=True
+        )
     )
+
+
+def has_whole(image: FragmentBag) -> bool:
+    """Whether the first fragment stands for the whole photo."""
+    return image.labels[0] == WHOLE_PHOTO
 
 
 def decode_chain(similarity: Tensor, beta: float) -> list[int]:
@@ -67,20 +106,105 @@ def decode_chain(similarity: Tensor, beta: float) -> list[int]:
     return regions[::-1]
 
 
-def decode_phrases(image: FragmentBag, sentence: FragmentBag, beta: float) -> tuple[Phrase, ...]:
-    """The contiguous phrases of a sentence and the region of each, by chain decoding.
+def phrases(
+    image: FragmentBag, sentence: FragmentBag, found: Sequence[Link], beta: float | None = None
+) -> tuple[Phrase, ...]:
+    """The links of a pair by phrases: each content word with its function words.
 
-    A fragment that stands for the whole sentence is no link of the chain, unless it is alone.
+    With `beta`, chain decoding over the phrases joins neighbours that share a region.
     """
-    words = [i for i, label in enumerate(sentence.labels) if label != WHOLE_SENTENCE] or [0]
-    similarity = sentence.vectors[words] @ image.vectors.T  # (T, R)
-    regions = decode_chain(similarity, beta)
-    phrases: list[Phrase] = []
-    for t, region in enumerate(regions):
-        span, value = sentence.places[words[t]], float(similarity[t, region])
+    groups = word_groups(sentence)
+    similarity = sentence.vectors @ image.vectors.T  # (T, R)
+    heads = torch.stack([similarity[list(group.heads)].sum(0) for group in groups])  # (G, R)
+    if beta is None:
+        regions: list[int] = heads.argmax(dim=1).tolist()
+    else:
+        groups, regions = joined(sentence, groups, decode_chain(heads, beta))
+    return tuple(
+        phrase(image, sentence, group, region, similarity, found)
+        for group, region in zip(groups, regions, strict=True)
+    )
+
+
+def word_groups(sentence: FragmentBag) -> list[Group]:
+    """The fragments of each phrase, in the order of the text.
+
+    Function words go with the next content word, those at the end and enclitics with the one
+    before. Where there are no content words, all words are one phrase.
+    """
+    groups: list[Group] = []
+    waiting: tuple[int, ...] = ()
+    for fragment in in_order(sentence):
+        label = sentence.labels[fragment]
+        if not is_function_word(label):
+            groups.append(Group((*waiting, fragment), (fragment,)))
+            waiting = ()
+        elif groups and not waiting and is_enclitic(label):
+            groups[-1] = groups[-1].joined(Group((fragment,), ()))
+        else:
+            waiting += (fragment,)
+    if waiting and groups:
+        groups[-1] = groups[-1].joined(Group(waiting, ()))
+    elif waiting:
+        groups = [Group(waiting, waiting)]
+    return groups
+
+
+def in_order(sentence: FragmentBag) -> list[int]:
+    """Fragments as they are read; one that stands for the whole sentence comes last."""
+
+    def place(fragment: int) -> tuple[bool, int]:
+        span = sentence.places[fragment]
         assert isinstance(span, Span)
-        if phrases and phrases[-1].region == region:
-            last = phrases.pop()
-            span, value = Span(last.span.start, span.end), last.similarity + value
-        phrases.append(Phrase(span, region, value))
-    return tuple(phrases)
+        return sentence.labels[fragment] == WHOLE_SENTENCE, span.start
+
+    return sorted(range(len(sentence)), key=place)
+
+
+def joined(
+    sentence: FragmentBag, groups: Sequence[Group], regions: Sequence[int]
+) -> tuple[list[Group], list[int]]:
+    """Neighbouring groups of one region as one; the whole sentence stays apart."""
+    long: list[Group] = []
+    theirs: list[int] = []
+    for group, region in zip(groups, regions, strict=True):
+        apart = sentence.labels[group.heads[0]] == WHOLE_SENTENCE
+        if theirs and theirs[-1] == region and not apart:
+            long[-1] = long[-1].joined(group)
+        else:
+            long.append(group)
+            theirs.append(region)
+    return long, theirs
+
+
+def phrase(
+    image: FragmentBag,
+    sentence: FragmentBag,
+    group: Group,
+    region: int,
+    similarity: Tensor,
+    found: Sequence[Link],
+) -> Phrase:
+    """One group's phrase, with its region if that earned a box; similarity is (T, R)."""
+    spans = [
+        span for span in map(sentence.places.__getitem__, group.fragments) if isinstance(span, Span)
+    ]
+    own = [link for link in found if link.fragment in group.fragments]
+    wholes = [link.whole for link in own if link.whole is not None]
+    return Phrase(
+        Span(min(span.start for span in spans), max(span.end for span in spans)),
+        sum(link.similarity for link in own),
+        sum(wholes) if wholes else None,
+        region if earned(image, similarity[list(group.heads)].sum(0), region) else None,
+    )
+
+
+def earned(image: FragmentBag, similarity: Tensor, region: int) -> bool:
+    """Whether a region adds a clear share to what the whole photo gives; similarity is (R,).
+
+    Every region does where no fragment stands for the whole photo.
+    """
+    if not has_whole(image):
+        return True
+    best, whole = float(similarity[region]), float(similarity[0])
+    return region != 0 and best - whole >= EARNED * abs(best)

@@ -107,9 +107,17 @@ class PaddedBags:
 class Link:
     """Sentence fragment `fragment` is supported by image fragment `region`.
 
-    `similarity` is what the link gives to the score: the links of a pair add up to it.
+    `similarity` is what the link gives to the score: the links of a pair add up to it. `whole` is
+    what the whole photo alone would give; None where no fragment stands for the whole photo, or
+    where every region has a link of its own.
     """
 
     fragment: int
     region: int
     similarity: float
+    whole: float | None = None
+
+    @property
+    def added(self) -> float | None:
+        """What the region added to the whole photo."""
+        return None if self.whole is None else self.similarity - self.whole

@@ -25,7 +25,7 @@ from app.schemas import (
 from app.uploads import Upload, body_of, reads
 from models import images
 from models.images import Photo
-from models.types import WHOLE_FRAME, Box, FragmentBag, Span
+from models.types import WHOLE_FRAME, Box, FragmentBag
 
 router = APIRouter(tags=["explain"])
 
@@ -52,7 +52,7 @@ def align(
         )
         if kind != JSON:
             return draw(photo, asked.text, found, kind)
-    return service.alignment(found, about(asked, photo))
+    return service.explanation(found, about(asked, photo))
 
 
 @router.post(
@@ -109,12 +109,11 @@ def about(asked: AlignRequest | GroundRequest, photo: Photo) -> service.About:
 def draw(photo: Photo, text: str, found: Alignment, kind: str) -> Response:
     """An alignment as a picture."""
     drawn = []
-    for link in found.links:
-        span, box = found.sentence.places[link.fragment], found.image.places[link.region]
-        assert isinstance(span, Span)
+    for phrase in found.phrases:
+        box = WHOLE_FRAME if phrase.region is None else found.image.places[phrase.region]
         assert isinstance(box, Box)
-        label = found.sentence.labels[link.fragment]
-        drawn.append(DrawnLink(span, label, drawn_box(box), link.similarity))
+        words = text[phrase.span.start : phrase.span.end]
+        drawn.append(DrawnLink(phrase.span, words, drawn_box(box), phrase.similarity))
     return picture(photo, text, drawn, found.score, kind)
 
 

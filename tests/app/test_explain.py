@@ -27,6 +27,22 @@ def test_uploaded_and_stored_photo_align_alike(client: TestClient, png: Png) -> 
     assert [link["box"] for link in links][::2] == [[0, 0, 0.5, 0.5], [0.5, 0, 1, 0.5]]
 
 
+def test_phrases_add_up_and_have_the_boxes_that_regions_earned(
+    client: TestClient, png: Png
+) -> None:
+    photo = {"image": png("red", "blue")}
+    answer = client.post("/align", files=photo, data={"text": "a red, a blue and lime"}).json()
+    total = sum(phrase["similarity"] for phrase in answer["phrases"])
+    assert total == pytest.approx(answer["score"])
+    for phrase in answer["phrases"]:
+        assert phrase["whole"] + phrase["added"] == pytest.approx(phrase["similarity"])
+    red = answer["phrases"][0]
+    assert (red["text"], red["box"]) == ("a red", [0, 0, 0.5, 0.5])
+    photo = {"image": png("red")}
+    (red,) = client.post("/align", files=photo, data={"text": "a red"}).json()["phrases"]
+    assert (red["box"], red["added"]) == (None, pytest.approx(0, abs=1e-5))
+
+
 def test_beta_joins_words_into_phrases(client: TestClient, png: Png) -> None:
     photo = {"image": png("red", "blue")}
 

@@ -40,6 +40,30 @@ def test_text_finds_the_photo_and_says_which_word_saw_what(filled: TestClient) -
     assert answer["query"]["fragments"][2] == {"label": "blue", "span": [10, 14], "box": None}
 
 
+def test_a_hit_says_what_the_whole_photo_gave_and_what_regions_added(filled: TestClient) -> None:
+    best = filled.post("/search/image", json={"text": "the red"}).json()["hits"][0]
+    assert best["id"] == "r"
+    for part in best["links"] + best["phrases"]:
+        assert part["whole"] + part["added"] == pytest.approx(part["similarity"])
+    assert [phrase["text"] for phrase in best["phrases"]] == ["the red"]
+    assert best["phrases"][0]["box"] is None
+    hits = filled.post("/search/image", json={"text": "the red, then blue"}).json()["hits"]
+    told = {hit["id"]: hit["phrases"] for hit in hits}["rb"]
+    assert [phrase["text"] for phrase in told] == ["the red", "then blue"]
+    assert [phrase["span"] for phrase in told] == [[0, 7], [9, 18]]
+    assert [phrase["box"] for phrase in told] == [[0, 0, 0.5, 0.5], [0.5, 0, 1, 0.5]]
+
+
+def test_sentences_have_phrases_and_similar_photos_have_none(filled: TestClient, png: Png) -> None:
+    asked = {"image": png("black", "lime")}
+    hit = filled.post("/search/text", files=asked).json()["hits"][0]
+    assert [phrase["text"] for phrase in hit["phrases"]] == ["lime it is"]
+    assert hit["phrases"][0]["box"] == [0.5, 0, 1, 0.5]
+    hit = filled.post("/search/text", json={"text": "so blue"}).json()["hits"][0]
+    assert [(one["text"], one["box"]) for one in hit["phrases"]] == [("so blue", None)]
+    assert filled.post("/search/image", files=asked).json()["hits"][0]["phrases"] == []
+
+
 @pytest.mark.parametrize("path", ["/search/image", "/search/text"])
 @pytest.mark.parametrize("way", ["text", "image"])
 def test_links_add_up_to_the_score(filled: TestClient, png: Png, path: str, way: str) -> None:
@@ -50,6 +74,9 @@ def test_links_add_up_to_the_score(filled: TestClient, png: Png, path: str, way:
     assert len(hits) == 3
     for hit in hits:
         assert sum(link["similarity"] for link in hit["links"]) == pytest.approx(hit["score"])
+        if way == "text" or path == "/search/text":
+            parts = hit["phrases"]
+            assert sum(part["similarity"] for part in parts) == pytest.approx(hit["score"])
 
 
 def test_photo_finds_sentences_with_spans_in_them_and_boxes_in_the_query(

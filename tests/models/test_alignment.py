@@ -3,9 +3,18 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from models.alignment import decode_chain, decode_phrases, links
+from models.alignment import EARNED, decode_chain, links, phrases, word_groups
 from models.scoring import SCORES, sum_of_max
-from models.types import WHOLE_FRAME, WHOLE_SENTENCE, FragmentBag, PaddedBags, Span
+from models.types import (
+    WHOLE_FRAME,
+    WHOLE_PHOTO,
+    WHOLE_SENTENCE,
+    Box,
+    FragmentBag,
+    Link,
+    PaddedBags,
+    Span,
+)
 
 
 def random_pair(seed, R=4, words=("a", "brown", "dog", "runs")):
@@ -16,6 +25,22 @@ def random_pair(seed, R=4, words=("a", "brown", "dog", "runs")):
     starts = [sum(len(w) + 1 for w in words[:t]) for t in range(len(words))]
     spans = tuple(Span(at, at + len(w)) for at, w in zip(starts, words, strict=True))
     return image, FragmentBag(torch.randn(len(words), 3, generator=generator), spans, words)
+
+
+def spoken(text, *vectors):
+    """The bag of a text's words, of random vectors or of these."""
+    words = tuple(text.split())
+    starts = [len(" ".join(words[:t])) + (t > 0) for t in range(len(words))]
+    spans = tuple(Span(at, at + len(w)) for at, w in zip(starts, words, strict=True))
+    random = torch.randn(len(words), 3, generator=torch.Generator().manual_seed(0))
+    return FragmentBag(torch.tensor(vectors) if vectors else random, spans, words)
+
+
+def photo(*vectors):
+    """The bag of a photo whose first fragment is the whole."""
+    boxes = (WHOLE_FRAME, *(Box(0, 0, 1 / i, 1) for i in range(2, len(vectors) + 1)))
+    labels = (WHOLE_PHOTO, *(f"region {i}" for i in range(1, len(vectors))))
+    return FragmentBag(torch.tensor(vectors), boxes, labels)
 
 
 def energy(similarity, regions, beta):
@@ -78,26 +103,101 @@ def test_a_beta_that_would_punish_staying_is_refused(beta):
         decode_chain(torch.zeros(2, 2), beta)
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.5, 100.0])
-def test_phrases_tile_the_sentence_and_add_up_to_its_words(beta):
-    image, sentence = random_pair(4)
-    phrases = decode_phrases(image, sentence, beta)
-    similarity = sentence.vectors @ image.vectors.T
-    regions = decode_chain(similarity, beta)
-    assert phrases[0].span.start == 0
-    assert phrases[-1].span.end == sentence.places[-1].end
-    for one, after in pairwise(phrases):
-        assert one.region != after.region
-        assert one.span.end + 1 == after.span.start
-    assert sum(p.similarity for p in phrases) == pytest.approx(
-        energy(similarity, regions, 0.0), abs=1e-5
-    )
+def test_a_link_says_what_the_whole_photo_gave_and_what_its_region_added():
+    image = photo([2.0, 0.0], [3.0, -1.0], [0.0, 0.5])
+    found = links(image, spoken("red dog on", [1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]))
+    assert found == (Link(0, 1, 3.0, 2.0), Link(1, 2, 1.0, 0.0), Link(2, 2, 0.0, -2.0))
+    assert [link.added for link in found] == [1.0, 1.0, 2.0]
 
 
-def test_the_whole_sentence_is_in_no_phrase_unless_it_is_alone():
-    image, sentence = random_pair(4, words=("dog", WHOLE_SENTENCE))
-    (phrase,) = decode_phrases(image, sentence, 1.0)
-    assert phrase.span == sentence.places[0]
-    alone = FragmentBag(sentence.vectors[1:], sentence.places[1:], sentence.labels[1:])
-    (phrase,) = decode_phrases(image, alone, 1.0)
-    assert phrase.span == sentence.places[1]
+def test_equal_fragments_leave_the_link_with_the_whole_photo():
+    (found,) = links(photo([2.0], [2.0]), spoken("red", [1.0]))
+    assert (found.region, found.whole, found.added) == (0, 2.0, 0.0)
+
+
+def test_no_share_is_the_whole_photos_where_no_fragment_stands_for_it():
+    image, sentence = random_pair(1)
+    assert {link.whole for link in links(image, sentence)} == {None}
+    whole = photo([1.0, 0.0], [0.5, 2.0])
+    found = links(whole, spoken("dog", [1.0, 1.0]), "mean_of_positive")
+    assert [(link.region, link.whole, link.added) for link in found] == [
+        (0, None, None),
+        (1, None, None),
+    ]
+
+
+def grouped(text):
+    bag = spoken(text)
+    return [" ".join(bag.labels[i] for i in group.fragments) for group in word_groups(bag)]
+
+
+def test_content_words_take_their_function_words_with_them():
+    assert grouped("A black dog is jumping over the log") == [
+        "A black",
+        "dog",
+        "is jumping",
+        "over the log",
+    ]
+    assert grouped("the dog 's ball") == ["the dog 's", "ball"]
+    assert grouped("a boy throws it to them") == ["a boy", "throws it to them"]
+
+
+def test_a_text_of_function_words_alone_is_one_phrase():
+    assert grouped("it is on there") == ["it is on there"]
+    (found,) = phrases(photo([1.0, 0.0], [0.0, 1.0]), spoken("on it", [2.0, 0.0], [1.0, 0.0]), ())
+    assert found.span == Span(0, 5)
+
+
+@pytest.mark.parametrize("beta", [None, 0.0, 0.5, 100.0])
+@pytest.mark.parametrize("score", SCORES)
+def test_phrases_tile_the_sentence_and_add_up_to_the_score(beta, score):
+    image, sentence = random_pair(4, words=("a", "brown", "dog", "on", "it"))
+    found = links(image, sentence, score)
+    told = phrases(image, sentence, found, beta)
+    assert told[0].span.start == 0
+    assert told[-1].span.end == sentence.places[-1].end
+    for phrase, after in pairwise(told):
+        assert phrase.span.end + 1 == after.span.start
+    total = sum(link.similarity for link in found)
+    assert sum(phrase.similarity for phrase in told) == pytest.approx(total, abs=1e-5)
+
+
+def test_a_phrase_says_what_the_whole_photo_gave_to_its_words():
+    image = photo([2.0, 0.0], [3.0, 5.0])
+    sentence = spoken("the dog runs", [0.1, 0.0], [1.0, 0.0], [0.0, 1.0])
+    dog, runs = phrases(image, sentence, links(image, sentence))
+    assert (dog.similarity, dog.whole) == pytest.approx((3.3, 2.2))
+    assert (runs.similarity, runs.whole, runs.added) == pytest.approx((5.0, 0.0, 5.0))
+
+
+def test_a_region_earns_a_box_by_what_it_adds_for_the_content_word():
+    enough, short = 1 / (1 - EARNED) + 0.01, 1 / (1 - EARNED) - 0.01
+    image = photo([1.0, 1.0, 0.0], [enough, 0.0, 0.0], [0.0, short, 0.0], [0.0, 0.0, 9.0])
+    sentence = spoken("the dog runs", [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    dog, runs = phrases(image, sentence, links(image, sentence))
+    assert (dog.region, runs.region) == (1, None)
+
+
+def test_a_region_gets_its_box_where_no_fragment_stands_for_the_whole_photo():
+    image, sentence = random_pair(4, words=("dog",))
+    (found,) = phrases(image, sentence, links(image, sentence))
+    assert found.region == links(image, sentence)[0].region
+
+
+def test_chain_decoding_joins_phrases_that_share_a_region():
+    image = photo([0.0, 0.0], [2.0, 0.9], [0.0, 1.0])
+    sentence = spoken("a dog on snow", [0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0])
+    found = links(image, sentence)
+    apart, long = phrases(image, sentence, found, 0.05), phrases(image, sentence, found, 0.2)
+    assert [(one.span, one.region) for one in apart] == [(Span(0, 5), 1), (Span(6, 13), 2)]
+    assert [(one.span, one.region) for one in long] == [(Span(0, 13), 1)]
+    assert long[0].similarity == pytest.approx(3.0)
+
+
+def test_the_whole_sentence_is_a_phrase_of_its_own():
+    image, sentence = random_pair(4, words=(WHOLE_SENTENCE, "a", "dog"))
+    told = phrases(image, sentence, links(image, sentence), 100.0)
+    assert [phrase.span for phrase in told] == [
+        Span(sentence.places[1].start, sentence.places[2].end),
+        sentence.places[0],
+    ]
