@@ -25,7 +25,7 @@ from app.schemas import (
 from app.uploads import Upload, body_of, reads
 from models import images
 from models.images import Photo
-from models.types import WHOLE_FRAME, Box, FragmentBag
+from models.types import WHOLE_FRAME, Box, FragmentBag, Span
 
 router = APIRouter(tags=["explain"])
 
@@ -110,10 +110,10 @@ def draw(photo: Photo, text: str, found: Alignment, kind: str) -> Response:
     """An alignment as a picture."""
     drawn = []
     for phrase in found.phrases:
-        box = WHOLE_FRAME if phrase.region is None else found.image.places[phrase.region]
-        assert isinstance(box, Box)
+        box = None if phrase.region is None else found.image.places[phrase.region]
+        assert not isinstance(box, Span)
         words = text[phrase.span.start : phrase.span.end]
-        drawn.append(DrawnLink(phrase.span, words, drawn_box(box), phrase.similarity))
+        drawn.append(DrawnLink(phrase.span, words, box, phrase.similarity, phrase.whole))
     return picture(photo, text, drawn, found.score, kind)
 
 
