@@ -13,7 +13,7 @@ from torch import Tensor
 from models.types import ParsedSentence, Span, Word
 from models.words import LowerMiniLM, minilm
 
-FILE = Path(__file__).parent / "classes.txt"
+FILE = Path(__file__).parent / "pretrained/classes.txt"  # written by `tessera class-names`
 BROADER = 0.25  # the weight of the first broader term beside a class's own names
 DISTANCE = 0.6  # what each further step away from the class multiplies the weight by
 

@@ -1,7 +1,9 @@
 import pytest
 import torch
 
-from models.sight import RegionSight
+from models.regions import pool
+from models.backbones import squash
+from models.sight import RegionSight, ViewSight
 
 
 def test_each_photo_has_features_of_each_box_at_each_size(photos):
@@ -28,3 +30,34 @@ def test_a_cnn_stays_in_evaluation_mode_and_trains_only_where_it_is_tuned(tuned)
 def test_learned_proposals_do_not_go_with_a_tuned_cnn():
     with pytest.raises(ValueError, match="use proposals = 'windows'"):
         RegionSight("lite0", (224, 448), "learned", tuned=True)
+
+
+def test_views_come_first_and_boxes_are_seen_in_the_last_view(photos):
+    sight = ViewSight(("lite0@64", "lite2@96", "lite0@96"), "windows")
+    with torch.inference_mode():
+        inputs, boxes = sight(photos)
+        maps = sight.backbones["lite0"](squash(photos, 96))
+    assert [one.shape for one in inputs] == [(3 + 19, 1280)] * 3
+    assert [one.shape for one in boxes] == [(20, 4)] * 3
+    frames = torch.stack(inputs)[:, 2]
+    torch.testing.assert_close(frames, maps.mean((2, 3)), rtol=1e-4, atol=1e-5)
+    regions = pool(maps, torch.stack(boxes)[:, 1:])
+    torch.testing.assert_close(torch.stack(inputs)[:, 3:], regions, rtol=1e-4, atol=1e-5)
+
+
+def test_a_network_is_loaded_once_for_all_its_views_and_never_trains():
+    sight = ViewSight(("lite0@32", "lite0@64"), "windows").train()
+    assert list(sight.backbones) == ["lite0"]
+    assert not any(module.training for module in sight.modules())
+    assert not any(weight.requires_grad for weight in sight.parameters())
+
+
+@pytest.mark.parametrize("view", ["lite0", "lite0@", "lite0@big", "lite0@8"])
+def test_a_view_without_a_size_is_refused_with_how_it_is_written(view):
+    with pytest.raises(ValueError, match="lite0@224"):
+        ViewSight((view,), "windows")
+
+
+def test_views_whose_features_differ_in_length_are_refused():
+    with pytest.raises(ValueError, match="differ in length"):
+        ViewSight(("lite0@32", "resnet18@32"), "windows")

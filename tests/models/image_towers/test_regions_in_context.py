@@ -2,11 +2,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 
-from models.image_towers.regions_in_context import Config, Model
+from models import backbones, classes
+from models.image_towers.regions_in_context import ClassNames, Config, Model
 from models.types import PaddedBags
 
-CONFIG = Config(sizes=(32, 64), embedding=8)
+CONFIG = Config(views=("lite0@32", "lite0@64"), embedding=8)
+NAMED = replace(CONFIG, classifiers=("lite0@64",), names=2.0)
 
 
 def built(config=CONFIG):
@@ -20,14 +23,64 @@ def test_an_untrained_region_is_its_photo(photos, embed):
         assert float(vectors[0].norm()) == pytest.approx(1 / CONFIG.temperature, rel=1e-5)
 
 
-def test_a_region_adds_its_finest_features_through_its_own_map():
+def test_a_region_adds_its_features_through_its_own_map():
     tower = built()
     torch.nn.init.normal_(tower.regions.project.weight)
-    inputs = torch.rand(1, 20, tower.sight.channels)
-    vectors = tower(PaddedBags(inputs, torch.ones(1, 20, dtype=torch.bool))).vectors
-    own = tower.regions(inputs[0, 3, -tower.finest :])
+    inputs = torch.rand(1, 21, tower.sight.channels)  # two views of the photo and 19 boxes
+    vectors = tower(PaddedBags(inputs, torch.ones(1, 21, dtype=torch.bool))).vectors
+    own = tower.regions(inputs[0, 4])
     expected = CONFIG.region_scale / CONFIG.temperature * own
     torch.testing.assert_close(vectors[0, 3] - vectors[0, 0], expected, rtol=1e-3, atol=1e-4)
+
+
+def test_each_view_of_a_photo_is_standardized_apart():
+    tower = built()
+    inputs = [torch.rand(21, 1280) * torch.linspace(1, 9, 21)[:, None] for _ in range(3)]
+    tower.prepare(inputs)
+    for view, standardize in enumerate(tower.standardize):
+        rooted = torch.stack([F.normalize(photo[view].sqrt(), dim=0) for photo in inputs])
+        torch.testing.assert_close(standardize.mean, rooted.mean(0))
+
+
+def test_names_are_the_mean_name_of_what_a_classifier_makes_of_a_photo():
+    """N Σ_c p(c | photo) names_c, by a literal loop."""
+    torch.manual_seed(0)
+    names = ClassNames(("lite0@32", "lite2@64"), ("lite2@64",), 8).eval()
+    torch.nn.init.normal_(names.vectors)
+    frames = torch.rand(1, 2, 1280)
+    head = backbones.classifier("lite2")
+    probabilities = torch.softmax(head.weight @ frames[0, 1] + head.bias, 0)
+    mean = sum(p * vector for p, vector in zip(probabilities, names.vectors, strict=True))
+    expected = names.project.weight @ (mean / mean.norm())
+    torch.testing.assert_close(names.of_photos(frames)[0], expected, rtol=1e-3, atol=1e-5)
+
+
+def test_a_photo_starts_near_the_names_of_its_class():
+    """Before any training, along the directions that a text tower with `names` starts from."""
+    tower = built(replace(NAMED, embedding=64, names=100.0))
+    inputs = torch.rand(1, 21, 1280)
+    tower.prepare([inputs[0], 2 * inputs[0]])
+    head = backbones.classifier("lite0")
+    inputs[0, 1] = 6 * (head.weight[409] > 0) * inputs[0, 1]  # "analog clock"
+    assert head(inputs[0, 1]).argmax() == 409
+    photo = tower(PaddedBags(inputs, torch.ones(1, 21, dtype=torch.bool))).vectors[0, 0]
+    found = (classes.vectors() @ classes.directions(64)) @ photo
+    assert found.argmax() == 409
+
+
+def test_regions_add_the_names_of_what_is_in_them():
+    tower = built(replace(NAMED, region_names=0.5))
+    torch.nn.init.normal_(tower.names.project.weight)
+    torch.nn.init.normal_(tower.names.vectors)
+    inputs = torch.rand(1, 21, 1280)
+    vectors = tower(PaddedBags(inputs, torch.ones(1, 21, dtype=torch.bool))).vectors
+    expected = 0.5 / CONFIG.temperature * tower.names.of_regions(inputs[0, 4])
+    torch.testing.assert_close(vectors[0, 3] - vectors[0, 0], expected, rtol=1e-3, atol=1e-4)
+
+
+def test_a_classifier_of_no_view_is_refused():
+    with pytest.raises(ValueError, match="lite2@260"):
+        Model(replace(CONFIG, classifiers=("lite2@260",)))
 
 
 def test_a_likelihood_counts_the_order_of_boxes(photos, embed):
