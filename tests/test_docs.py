@@ -49,7 +49,7 @@ def test_readme_names_no_command_that_is_not_there():
     ("kind", "name"), [(kind, name) for kind in registry.KINDS for name in registry.names(kind)]
 )
 def test_readme_names_every_model(kind: str, name: str):
-    assert f"| {kind.removesuffix('s')} `{name}` |" in README
+    assert f"| {kind.removesuffix('s').replace('_', ' ')} `{name}` |" in README
 
 
 @pytest.mark.parametrize("name", preset.names())
