@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -50,7 +50,7 @@ class Config:
     correlation: Correlation | None = None
 
     def __post_init__(self) -> None:
-        makers = {
+        makers: dict[str, Callable[..., Any]] = {
             "image": partial(Part.of, "image_towers"),
             "text": partial(Part.of, "text_towers"),
             "correlation": Correlation,
