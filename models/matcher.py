@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -29,7 +30,7 @@ class Part:
     @classmethod
     def of(cls, kind: str, name: str, options: Mapping[str, Any]) -> Part:
         """A tower's name and options; LookupError for no tower, TypeError for no option of it."""
-        values = {key: frozen(value) for key, value in options.items()}
+        values = {key: tupled(value) for key, value in options.items()}
         return cls(name, registry.find(kind, name).Config(**values))
 
 
@@ -49,11 +50,14 @@ class Config:
     correlation: Correlation | None = None
 
     def __post_init__(self) -> None:
-        for side in ("image", "text"):
-            if isinstance(part := getattr(self, side), Mapping):
-                object.__setattr__(self, side, Part.of(f"{side}_towers", **part))
-        if isinstance(self.correlation, Mapping):
-            object.__setattr__(self, "correlation", Correlation(**self.correlation))
+        makers: dict[str, Callable[..., Any]] = {
+            "image": partial(Part.of, "image_towers"),
+            "text": partial(Part.of, "text_towers"),
+            "correlation": Correlation,
+        }
+        for field, make in makers.items():
+            if isinstance(plain := getattr(self, field), Mapping):
+                object.__setattr__(self, field, make(**plain))
         if self.score not in SCORES:
             raise ValueError(f"no score {self.score!r}; there are: {', '.join(SCORES)}")
 
@@ -171,9 +175,9 @@ def built(kind: str, part: Part) -> Any:
     return registry.find(kind, part.name).Model(part.options)
 
 
-def frozen(value: Any) -> Any:
+def tupled(value: Any) -> Any:
     """The lists of TOML and JSON as tuples, which a frozen Config wants."""
-    return tuple(frozen(item) for item in value) if isinstance(value, list | tuple) else value
+    return tuple(tupled(item) for item in value) if isinstance(value, list | tuple) else value
 
 
 def unpadded(bags: PaddedBags) -> list[Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,8 @@ def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
         known = {name: value for name, value in fields_to_learn(start.model.config.text) if value}
     missing = [name for name, value in fields_to_learn(preset.model.text) if not value]
     values = {name: known[name] if name in known else LEARN[name](examples) for name in missing}
-    model = Matcher(replace(preset.model, text=with_options(preset.model.text, values)))
+    text = replace(preset.model.text, options=replace(preset.model.text.options, **values))
+    model = Matcher(replace(preset.model, text=text))
     if start:
         begin(model, start.model)
     return model
@@ -43,11 +44,6 @@ def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
 def fields_to_learn(text: Part) -> list[tuple[str, Any]]:
     """The fields of a text tower's Config that train's sentences fill, and their values."""
     return [(name, getattr(text.options, name)) for name in getattr(text.options, "learned", ())]
-
-
-def with_options(part: Part, values: Mapping[str, Any]) -> Part:
-    """The same tower with other values of some options."""
-    return replace(part, options=replace(part.options, **values))
 
 
 def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
