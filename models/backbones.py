@@ -93,8 +93,8 @@ class InvertedResidual(nn.Module):
     def __init__(self, inputs: int, outputs: int, expansion: int, stride: int, kernel: int) -> None:
         super().__init__()
         hidden = inputs * expansion
-        expand = [*convolution(inputs, hidden, 1), nn.ReLU6()] if expansion > 1 else []
-        filter_by_depth = [*convolution(hidden, hidden, kernel, stride, hidden), nn.ReLU6()]
+        expand = [*convolution(inputs, hidden, 1), nn.ReLU6(inplace=True)] if expansion > 1 else []
+        filter_by_depth = [*convolution(hidden, hidden, kernel, stride, hidden), nn.ReLU6(inplace=True)]
         self.body = nn.Sequential(*expand, *filter_by_depth, *convolution(hidden, outputs, 1))
         self.residual = inputs == outputs and stride == 1
 
@@ -111,7 +111,7 @@ class Lite(nn.Module):
 
     def __init__(self, width: float = 1.0, depth: float = 1.0) -> None:
         super().__init__()
-        layers: list[nn.Module] = [*convolution(3, 32, 3, 2), nn.ReLU6()]
+        layers: list[nn.Module] = [*convolution(3, 32, 3, 2), nn.ReLU6(inplace=True)]
         inputs = 32
         for number, (expansion, channels, repeats, stride, kernel) in enumerate(STAGES):
             outputs = scaled_channels(channels, width)
@@ -123,7 +123,7 @@ class Lite(nn.Module):
                 inputs = outputs
             if number == FINE_STAGE:
                 self.fine = len(layers)
-        layers += [*convolution(inputs, self.channels, 1), nn.ReLU6()]
+        layers += [*convolution(inputs, self.channels, 1), nn.ReLU6(inplace=True)]
         self.layers = nn.Sequential(*layers)
         self.to(memory_format=torch.channels_last)
 
