@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from models import classes
 from models.text_towers.minilm import Config, Model
 
 CONFIG = Config(embedding=8, frozen_layers=5, frequencies=(("a", 0.09),), rarity=0.01)
@@ -36,3 +37,12 @@ def test_what_is_cached_is_named_by_all_that_it_depends_on(tower):
     others = [{"frozen_layers": 4}, {"rarity": 0.1}, {"frequencies": (("the", 0.1),)}]
     keys = {tower.reader.key(), *(Model(replace(CONFIG, **one)).reader.key() for one in others)}
     assert len(keys) == 4
+
+
+@pytest.mark.parametrize(("names", "starts_from_names"), [(True, True), (False, False)])
+def test_with_names_the_map_starts_along_the_names_of_classes(names, starts_from_names):
+    torch.manual_seed(0)
+    tower = Model(replace(CONFIG, names=names))
+    tower.prepare([], [])
+    found = torch.allclose(tower.project.weight, classes.directions(8).T)
+    assert found == starts_from_names
