@@ -126,15 +126,20 @@ def search(
     """
     with _plain_errors():
         engine = load_engine(_settings(data=data))
-        query = engine.sentence(text)
+        query = engine.query(text)
         hits = engine.search_images(collection, query, limit=limit, offset=0, where=None)
+    for note in query.notes:
+        typer.echo(note, err=True)
     table = Table("score", "photo", "why")
     for hit in hits:
         phrases = alignment.phrases(hit.bag, query, hit.links)
         why = sorted(phrases, key=lambda phrase: -phrase.similarity)
         said = "  ".join(f"{_words(text, phrase.span)} {phrase.similarity:+.2f}" for phrase in why)
         table.add_row(f"{hit.score:.2f}", escape(hit.item), escape(said))
-    Console().print(table if hits else "Nothing is indexed yet: tessera index FOLDER")
+    if hits:
+        Console().print(table)
+    elif query.parts:
+        Console().print("Nothing is indexed yet: tessera index FOLDER")
 
 
 @app.command()
@@ -172,7 +177,7 @@ def align(
         settings = _settings()
         engine = load_engine(settings)
         photo = _photo(image, settings)
-        found = engine.align(engine.photo(photo), engine.sentence(text), beta=beta)
+        found = engine.align(engine.photo(photo), engine.query(text), beta=beta)
         if out and kind:
             out.write_bytes(bytes(draw(photo, text, found, kind).body))
     table = Table("words", "gave", "left, top, right, bottom")

@@ -10,16 +10,16 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from index import reembedding
 from index.catalog import Catalog
 from index.items import Collection, Entry, Picture
 from index.search import Index, SearchHit
-from models import alignment, checkpoint, images
+from models import alignment, checkpoint, images, queries
 from models.checkpoint import Checkpoint
 from models.images import Photo
+from models.queries import Query
 from models.registry import Caption, Captioner, Grounder, Matcher
 from models.types import Box, FragmentBag, Link, Span
 
@@ -57,10 +57,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """One photo and one sentence: which region answers which words, and what that gives."""
+    """One photo and one text: which region answers which words, and what that gives."""
 
     image: FragmentBag
-    sentence: FragmentBag
+    query: Query
     links: tuple[Link, ...]
     phrases: tuple[alignment.Phrase, ...]
 
@@ -123,25 +123,13 @@ class Engine:
             there(grounder),
         )
 
-    def sentence(self, text: str) -> FragmentBag:
-        """The fragments of a text; ValueError for one without words or with too many."""
-        return self.matcher.embed_sentences([text])[0]
+    def query(self, text: str) -> Query:
+        """A text as a query; ValueError for one without words or with too many."""
+        return self.phrases([(text, 1.0)])
 
-    def phrases(self, weighted: Sequence[tuple[str, float]]) -> tuple[str, FragmentBag]:
-        """Phrases as one query: its score is the weighted sum of the phrases' own scores.
-
-        Gives the text, in which the phrases are joined by ", ", and its bag.
-        """
-        text = ""
-        vectors, places, labels = list[Tensor](), list[Span](), list[str]()
-        bags = self.matcher.embed_sentences([phrase for phrase, _ in weighted])
-        for (phrase, weight), bag in zip(weighted, bags, strict=True):
-            text += ", " if text else ""
-            vectors.append(bag.vectors * weight)
-            places += [_moved(span, len(text)) for span in bag.places if isinstance(span, Span)]
-            labels += bag.labels
-            text += phrase
-        return text, FragmentBag(torch.cat(vectors), tuple(places), tuple(labels))
+    def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
+        """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
+        return queries.of_phrases(self.matcher, weighted)
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
@@ -175,26 +163,33 @@ class Engine:
         return self.catalog.collection(collection, **self._made_by())
 
     def search_images(
-        self, collection: str, query: FragmentBag, *, limit: int, offset: int, where: Where
+        self, collection: str, query: Query, *, limit: int, offset: int, where: Where
     ) -> list[SearchHit]:
-        """Photos by how well they answer a query, which plays the sentence's role."""
+        """Photos by how well they answer a query, which plays the sentence's role.
+
+        None for a query without parts: nobody knows what it asks for.
+        """
+        if not query.parts:
+            return []
         index = self._index(collection)
         return index.search_images(query, limit=limit, offset=offset, where=where)
 
     def search_sentences(
-        self, collection: str, query: FragmentBag, *, limit: int, offset: int, where: Where
+        self, collection: str, query: Query, *, limit: int, offset: int, where: Where
     ) -> list[SearchHit]:
         """Sentences by how well a query photo, or a query text, answers or resembles them."""
+        if not query.parts:
+            return []
         index = self._index(collection)
-        if isinstance(query.places[0], Box):
+        if query.text is None:
             return index.search_sentences(query, limit=limit, offset=offset, where=where)
         return index.similar_sentences(query, limit=limit, offset=offset, where=where)
 
-    def align(self, image: FragmentBag, sentence: FragmentBag, *, beta: float) -> Alignment:
+    def align(self, image: FragmentBag, query: Query, *, beta: float) -> Alignment:
         """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""
-        links = alignment.links(image, sentence, self.matcher.score)
-        phrases = alignment.phrases(image, sentence, links, beta)
-        return Alignment(image, sentence, links, phrases)
+        links = alignment.query_links(image, query, self.matcher.score)
+        phrases = alignment.phrases(image, query, links, beta)
+        return Alignment(image, query, links, phrases)
 
     def describe(self, photo: Photo, *, beam: int, count: int) -> list[Caption]:
         """The best captions of a photo, best first; NoCaptioner where none is loaded."""
@@ -314,10 +309,6 @@ def _found(text: str, phrase: str) -> Span:
     else:
         raise ValueError(f"phrases: {phrase!r:.100} is not in the text; copy it from there")
     return Span(found.start(), found.end())
-
-
-def _moved(span: Span, by: int) -> Span:
-    return Span(span.start + by, span.end + by)
 
 
 def _cut(pixels: Tensor, part: Box) -> Tensor:

@@ -132,6 +132,7 @@ class LinkOut(BaseModel):
     similarity: float
     whole: float | None = Field(None, description="What the whole photo gave to the similarity.")
     added: float | None = Field(None, description="What the region added to that.")
+    negated: bool = Field(False, description="The query negates it: it gives 0 or less.")
 
 
 class PhraseOut(BaseModel):
@@ -143,6 +144,7 @@ class PhraseOut(BaseModel):
     whole: float | None
     added: float | None
     box: tuple[float, float, float, float] | None
+    negated: bool
 
 
 class QueryOut(BaseModel):

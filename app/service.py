@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from hashlib import sha256
 from typing import Any, TypedDict
 from urllib.parse import quote
@@ -33,22 +33,10 @@ from index.search import SearchHit
 from models import alignment
 from models.alignment import Phrase
 from models.images import Photo
+from models.queries import Query
 from models.types import Box, FragmentBag, Link, Span
 
 FARTHEST = 10_000  # hits that can be paged through
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What is searched with: its fragments, its text if it has one, and notes for the client."""
-
-    bag: FragmentBag
-    text: str | None = None
-    notes: tuple[str, ...] = ()
-
-    def out(self) -> QueryOut:
-        """The query as a client reads it."""
-        return QueryOut(text=self.text, fragments=fragments(self.bag), notes=list(self.notes))
 
 
 def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
@@ -62,14 +50,18 @@ def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
     if asked.box is not None and photo is None:
         raise ValueError("box: it chooses a part of an uploaded image; send an image with it")
     if asked.text is not None:
-        return Query(engine.sentence(asked.text), asked.text)
+        return engine.query(asked.text)
     if asked.phrases is not None:
-        joined, bag = engine.phrases([(one.text, one.weight) for one in asked.phrases])
-        return Query(bag, joined)
+        return engine.phrases([(one.text, one.weight) for one in asked.phrases])
     if asked.id is not None:
-        return Query(engine.item_photo(asked.collection, asked.id)[0])
+        return Query.of(engine.item_photo(asked.collection, asked.id)[0])
     assert photo is not None
-    return Query(engine.photo(photo, part(asked.box)), notes=photo.notes)
+    return Query.of(engine.photo(photo, part(asked.box)), photo.notes)
+
+
+def query_out(query: Query) -> QueryOut:
+    """The query as a client reads it."""
+    return QueryOut(text=query.text, fragments=fragments(query.bag), notes=list(query.notes))
 
 
 def part(corners: Corners | None) -> Box | None:
@@ -86,13 +78,13 @@ def search_images(engine: Engine, request: Search, query: Query) -> ImageHits:
     """A page of the photos that answer a query."""
     offset = _offset(request, query)
     hits = engine.search_images(
-        request.collection, query.bag, limit=request.limit + 1, offset=offset, where=request.filter
+        request.collection, query, limit=request.limit + 1, offset=offset, where=request.filter
     )
     items = _items(engine, request.collection, hits)
     return ImageHits(
         collection=request.collection,
         model=engine.matcher_checkpoint.name,
-        query=query.out(),
+        query=query_out(query),
         hits=[
             _image_hit(request.collection, query, hit, items[hit.item])
             for hit in hits[: request.limit]
@@ -106,13 +98,13 @@ def search_sentences(engine: Engine, request: Search, query: Query) -> SentenceH
     """A page of the sentences that match a query."""
     offset = _offset(request, query)
     hits = engine.search_sentences(
-        request.collection, query.bag, limit=request.limit + 1, offset=offset, where=request.filter
+        request.collection, query, limit=request.limit + 1, offset=offset, where=request.filter
     )
     items = _items(engine, request.collection, hits)
     return SentenceHits(
         collection=request.collection,
         model=engine.matcher_checkpoint.name,
-        query=query.out(),
+        query=query_out(query),
         hits=[
             _sentence_hit(request.collection, query, hit, items[hit.item])
             for hit in hits[: request.limit]
@@ -140,9 +132,9 @@ def explanation(found: Alignment, about: About) -> AlignmentOut:
     return AlignmentOut(
         **about,
         score=found.score,
-        fragments=fragments(found.sentence),
+        fragments=fragments(found.query.bag),
         boxes=[box for box in boxes if box],
-        links=links(found.links, found.sentence, found.image),
+        links=links(found.links, found.query.bag, found.image),
         phrases=phrases(found.phrases, text, found.image),
     )
 
@@ -204,6 +196,7 @@ def links(found: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> l
             similarity=link.similarity,
             whole=link.whole,
             added=link.added,
+            negated=link.negated,
         )
         for link in found
     ]
@@ -219,6 +212,7 @@ def phrases(found: Sequence[Phrase], text: str, image: FragmentBag) -> list[Phra
             whole=phrase.whole,
             added=phrase.added,
             box=None if phrase.region is None else corners(image.places[phrase.region]),
+            negated=phrase.negated,
         )
         for phrase in found
     ]
@@ -263,7 +257,7 @@ def _image_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> I
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
-        phrases=_phrases(query.text, hit.bag, query.bag, hit),
+        phrases=_phrases(query, query.text, hit.bag, hit),
     )
 
 
@@ -278,14 +272,14 @@ def _sentence_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -
         image=_photo_address(collection, stored),
         metadata=stored.metadata,
         links=links(hit.links, hit.bag, query.bag) if query.text is None else _words(hit),
-        phrases=_phrases(sentence, query.bag, hit.bag, hit)
+        phrases=_phrases(Query.of(hit.bag), sentence, query.bag, hit)
         if query.text is None
-        else _phrases(query.text, hit.bag, query.bag, hit),
+        else _phrases(query, query.text, hit.bag, hit),
     )
 
 
 def _phrases(
-    text: str | None, image: FragmentBag, sentence: FragmentBag, hit: SearchHit
+    sentence: Query, text: str | None, image: FragmentBag, hit: SearchHit
 ) -> list[PhraseOut]:
     """A hit's links by the phrases of the text on the sentence's side; none for a photo there."""
     if text is None:
@@ -302,6 +296,7 @@ def _words(hit: SearchHit) -> list[LinkOut]:
             fragment=link.fragment,
             region=link.region,
             similarity=link.similarity,
+            negated=link.negated,
         )
         for link in hit.links
     ]
@@ -318,7 +313,8 @@ def _photo_address(collection: str, stored: Item) -> str | None:
 
 def _kind(request: Search, query: Query) -> str:
     """A name of this very list of hits."""
-    told = repr((type(request).__name__, request.collection, request.filter)).encode()
+    parts = [(len(part), weight) for part, weight in zip(query.parts, query.weights, strict=True)]
+    told = repr((type(request).__name__, request.collection, request.filter, parts)).encode()
     return sha256(told + query.bag.vectors.numpy().tobytes()).hexdigest()[:16]
 
 

@@ -25,6 +25,7 @@ from index.catalog import Catalog
 from index.items import Collection, Entry, Picture
 from index.rescorer import Rescorer
 from index.search import Index
+from models.queries import Query
 from models.types import WHOLE_FRAME, FragmentBag, Span
 
 REGIONS, WORDS, TOP = 20, 12, 10
@@ -107,7 +108,7 @@ def measure(images: int, dimension: int, queries: int, centroids: int, folder: P
 
         def searching(index: Index, direction: str = direction) -> Callable[[Any], list[str]]:
             ask = index.search_images if direction == "text to image" else index.search_sentences
-            return lambda query: [hit.item for hit in ask(query, limit=TOP)]
+            return lambda query: [hit.item for hit in ask(Query.of(query), limit=TOP)]
 
         methods = {
             "numpy product": numpy_product,

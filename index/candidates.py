@@ -12,7 +12,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from index.rescorer import Codes, Floats, Numbers, Rescorer, Role
+from index.rescorer import Codes, Floats, Numbers, Rescorer, Role, Term
 from index.rows import Rows
 
 
@@ -32,9 +32,9 @@ class Candidates(Protocol):
         ...
 
     def choose(
-        self, parts: Sequence[Chosen], query: Floats, role: Role, best: int
+        self, parts: Sequence[Chosen], query: Sequence[Term], role: Role, best: int
     ) -> Sequence[Chosen]:
-        """What of the parts might be among the `best` rows for a query (T, D)."""
+        """What of the parts might be among the `best` rows for a query of weighted terms."""
         ...
 
 
@@ -47,7 +47,7 @@ class Exact:
     def choose(
         self,
         parts: Sequence[Chosen],
-        query: Floats,  # noqa: ARG002 - the Protocol's
+        query: Sequence[Term],  # noqa: ARG002 - the Protocol's
         role: Role,  # noqa: ARG002
         best: int,  # noqa: ARG002
     ) -> Sequence[Chosen]:
@@ -86,22 +86,30 @@ class Centroids:
                 learned = done[0]
 
     def choose(
-        self, parts: Sequence[Chosen], query: Floats, role: Role, best: int
+        self, parts: Sequence[Chosen], query: Sequence[Term], role: Role, best: int
     ) -> Sequence[Chosen]:
         """The rows of the highest estimates: `keep` of them, or ten for each that is wanted."""
         coded = [(part, _coded(part.rows.folder)) for part in parts]
         passed = [part for part, codes in coded if codes is None]
         thinned = [(part, codes) for part, codes in coded if codes is not None]
-        estimates = [
-            self._rescorer.coded(
-                codes, part.rows.offsets, part.numbers, centroids @ query.T, role
-            )  # the table is (C, T)
-            for part, (centroids, codes) in thinned
-        ]
+        estimates = [self._estimates(part, codes, query, role) for part, codes in thinned]
         keep = max(self._keep, 10 * best)
         for (part, _), scores in zip(thinned, _highest(estimates, keep), strict=True):
             passed.append(Chosen(part.rows, part.numbers[scores]))
         return passed
+
+    def _estimates(
+        self, part: Chosen, coded: tuple[Floats, Codes], query: Sequence[Term], role: Role
+    ) -> Floats:
+        """The score of each row with every fragment taken for its centroid."""
+        centroids, codes = coded
+        total = np.zeros(len(part.numbers), np.float32)
+        for term in query:
+            table = centroids @ term.vectors.T  # (C, T)
+            total += term.weight * self._rescorer.coded(
+                codes, part.rows.offsets, part.numbers, table, role, negated=term.negated
+            )
+        return total
 
 
 def _highest(scores: list[Floats], keep: int) -> list[NDArray[np.bool_]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -61,10 +62,10 @@ def similarities(row: Floats, query: Floats, out: Floats) -> None:
 
 
 @compiled
-def total_of_maxima(products: Floats, F: int, over_query: bool) -> np.float32:
+def total_of_maxima(products: Floats, F: int, over_query: bool, least: np.float32) -> np.float32:
     """Σ_t max_f of products (≥ F, T), or Σ_f max_t where the rows are the sentences.
 
-    (Karpathy & Fei-Fei 2015, eq. 8.)
+    (Karpathy & Fei-Fei 2015, eq. 8.) No maximum counts less than `least`.
     """
     T = products.shape[1]
     total = np.float32(0)
@@ -73,13 +74,13 @@ def total_of_maxima(products: Floats, F: int, over_query: bool) -> np.float32:
             best = products[0, t]
             for f in range(1, F):
                 best = max(best, products[f, t])
-            total += best
+            total += max(best, least)
     else:
         for f in range(F):
             best = products[f, 0]
             for t in range(1, T):
                 best = max(best, products[f, t])
-            total += best
+            total += max(best, least)
     return total
 
 
@@ -103,6 +104,7 @@ def exact_scores(
     query: Floats,
     over_query: bool,
     positive: bool,
+    least: np.float32,
     out: Floats,
 ) -> None:
     """The score of each chosen row of vectors and a query (T, D): eq. 6 if positive, else eq. 8."""
@@ -114,7 +116,7 @@ def exact_scores(
         if positive:
             out[i] = mean_of_positives(products, len(row), over_query)
         else:
-            out[i] = total_of_maxima(products, len(row), over_query)
+            out[i] = total_of_maxima(products, len(row), over_query, least)
 
 
 @compiled
@@ -125,6 +127,7 @@ def coded_scores(
     table: Floats,
     over_query: bool,
     positive: bool,
+    least: np.float32,
     out: Floats,
 ) -> None:
     """The same with fragment f taken for centroid codes[f], whose products are table (C, T)."""
@@ -137,7 +140,20 @@ def coded_scores(
         if positive:
             out[i] = mean_of_positives(products, len(row), over_query)
         else:
-            out[i] = total_of_maxima(products, len(row), over_query)
+            out[i] = total_of_maxima(products, len(row), over_query, least)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One part of a query, vectors (T, D), and its weight in the score: below 0 if negated."""
+
+    vectors: Floats
+    weight: float
+
+    @property
+    def negated(self) -> bool:
+        """Whether it counts only where a row has it."""
+        return self.weight < 0
 
 
 POSITIVE = {"sum_of_max": False, "mean_of_positive": True}  # the kernels of each score
@@ -157,19 +173,34 @@ class Rescorer:
         self._pool = ThreadPoolExecutor(self._threads, "rescorer")
 
     def exact(
-        self, vectors: Floats, offsets: Numbers, rows: Numbers, query: Floats, role: Role
+        self,
+        vectors: Floats,
+        offsets: Numbers,
+        rows: Numbers,
+        query: Floats,
+        role: Role,
+        *,
+        negated: bool = False,
     ) -> Floats:
         """Scores of the chosen rows of vectors (N, D), in their order, for a query (T, D).
 
         Row b is vectors[offsets[b] : offsets[b + 1]]. One row's score does not depend on others.
+        Where the query is negated no fragment counts less than 0.
         """
-        return self._shared(exact_scores, vectors, offsets, rows, query, role)
+        return self._shared(exact_scores, vectors, offsets, rows, query, role, negated)
 
     def coded(
-        self, codes: Codes, offsets: Numbers, rows: Numbers, table: Floats, role: Role
+        self,
+        codes: Codes,
+        offsets: Numbers,
+        rows: Numbers,
+        table: Floats,
+        role: Role,
+        *,
+        negated: bool = False,
     ) -> Floats:
         """Estimates for the chosen rows of codes (N,), given each centroid's products (C, T)."""
-        return self._shared(coded_scores, codes, offsets, rows, table, role)
+        return self._shared(coded_scores, codes, offsets, rows, table, role, negated)
 
     def _shared(
         self,
@@ -179,9 +210,11 @@ class Rescorer:
         rows: Numbers,
         query: Floats,
         role: Role,
+        negated: bool,
     ) -> Floats:
         out = np.empty(len(rows), np.float32)
-        options = role is Role.QUERY_IS_SENTENCE, self._positive
+        least = np.float32(0) if negated else np.float32(-np.inf)
+        options = role is Role.QUERY_IS_SENTENCE, self._positive, least
         shares = min(self._threads, 1 + len(rows) // SHARE)
         if shares == 1 and len(rows):
             kernel(values, offsets, rows, query, *options, out)

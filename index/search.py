@@ -15,10 +15,11 @@ from index.bags import IMAGE
 from index.candidates import Candidates, Chosen, Exact
 from index.catalog import Catalog
 from index.items import Collection
-from index.rescorer import Floats, Rescorer, Role
+from index.rescorer import Floats, Rescorer, Role, Term
 from index.rows import Rows
 from index.segments import Segment, Segments, Sizes, Snapshot
 from models import alignment
+from models.queries import Query
 from models.types import FragmentBag, Link
 
 Side = Literal["images", "sentences"]
@@ -44,8 +45,8 @@ class Index:
 
     Every search first takes in what any process has put or deleted since the last one. Hits come
     by score, the highest first, then by item id and position. All searches raise ValueError for a
-    query that does not fit the collection, ModelMismatch once another model has re-embedded it.
-    `where` maps metadata keys to a value, or a list of which any will do.
+    query without parts or of another dimension, ModelMismatch once another model has re-embedded
+    the collection. `where` maps metadata keys to a value, or a list of which any will do.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Index:
 
     def search_images(
         self,
-        query: FragmentBag,
+        query: Query,
         *,
         limit: int,
         offset: int = 0,
@@ -81,7 +82,7 @@ class Index:
 
     def search_sentences(
         self,
-        query: FragmentBag,
+        query: Query,
         *,
         limit: int,
         offset: int = 0,
@@ -92,7 +93,7 @@ class Index:
 
     def similar_sentences(
         self,
-        query: FragmentBag,
+        query: Query,
         *,
         limit: int,
         offset: int = 0,
@@ -125,29 +126,46 @@ class Index:
     def _search(
         self,
         side: Side,
-        query: FragmentBag,
+        query: Query,
         role: Role,
         limit: int,
         offset: int,
         where: Mapping[str, Any] | None,
     ) -> list[SearchHit]:
         query = self._checked(query)
-        vectors = _floats(query)
         if limit < 1 or offset < 0:
             raise ValueError(f"limit starts at 1 and offset at 0, got {limit} and {offset}")
+        terms = _terms(query)
         snapshot, allowed = self._current(where)
         sides = [_side(segment, side) for segment in snapshot.segments]
         parts = [Chosen(rows, rows.chosen(allowed)) for rows in sides]
-        parts = list(self._candidates.choose(parts, vectors, role, offset + limit))
-        scores = [
-            self._rescorer.exact(part.rows.vectors, part.rows.offsets, part.numbers, vectors, role)
-            for part in parts
-        ]
+        parts = list(self._candidates.choose(parts, terms, role, offset + limit))
+        scores = [self._scores(part, terms, role) for part in parts]
         best = _best(parts, scores, offset + limit)[offset:]
         return [self._hit(rows, row, query, role, score) for score, rows, row in best]
 
-    def _checked(self, query: FragmentBag) -> FragmentBag:
-        vectors = query.vectors.detach().cpu().float().contiguous()
+    def _scores(self, part: Chosen, terms: Sequence[Term], role: Role) -> Floats:
+        """The exact score of every row, (B,)."""
+        total = np.zeros(len(part.numbers), np.float32)
+        for term in terms:
+            total += term.weight * self._rescorer.exact(
+                part.rows.vectors,
+                part.rows.offsets,
+                part.numbers,
+                term.vectors,
+                role,
+                negated=term.negated,
+            )
+        return total
+
+    def _checked(self, query: Query) -> Query:
+        parts = tuple(self._checked_part(part) for part in query.parts)
+        if not parts:
+            raise ValueError("the query has no fragments; give one with at least a word or region")
+        return replace(query, parts=parts)
+
+    def _checked_part(self, part: FragmentBag) -> FragmentBag:
+        vectors = part.vectors.detach().cpu().float().contiguous()
         if not len(vectors):
             raise ValueError("the query has no fragments; give one with at least a word or region")
         if vectors.shape[1] != self._collection.dimension:
@@ -157,25 +175,31 @@ class Index:
             )
         if not bool(vectors.isfinite().all()):
             raise ValueError("the query has a fragment vector that is not finite")
-        return replace(query, vectors=vectors)
+        return replace(part, vectors=vectors)
 
-    def _hit(self, rows: Rows, row: int, query: FragmentBag, role: Role, score: float) -> SearchHit:
+    def _hit(self, rows: Rows, row: int, query: Query, role: Role, score: float) -> SearchHit:
         bag, position = rows.bag(row), int(rows.positions[row])
-        image, sentence = (bag, query) if role is Role.QUERY_IS_SENTENCE else (query, bag)
+        if role is Role.QUERY_IS_SENTENCE:
+            links = alignment.query_links(bag, query, self._collection.score)
+        else:
+            links = alignment.links(query.bag, bag, self._collection.score)
         return SearchHit(
             item=rows.item(row),
             position=None if position == IMAGE else position,
             score=score,
-            links=alignment.links(image, sentence, self._collection.score),
+            links=links,
             bag=bag,
         )
 
 
-def _floats(query: FragmentBag) -> Floats:
-    """The vectors as the rows are, not to be written to: one compiled kernel serves all."""
-    vectors: Floats = query.vectors.numpy().view()
-    vectors.flags.writeable = False
-    return vectors
+def _terms(query: Query) -> list[Term]:
+    """The parts as the rows are, not to be written to: one compiled kernel serves all."""
+    terms = []
+    for part, weight in zip(query.parts, query.weights, strict=True):
+        vectors: Floats = part.vectors.numpy().view()
+        vectors.flags.writeable = False
+        terms.append(Term(vectors, weight))
+    return terms
 
 
 def _side(segment: Segment, side: Side) -> Rows:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from models.lexicon import is_enclitic, is_function_word
+from models.queries import Query
 from models.scoring import SMOOTHING
 from models.types import WHOLE_PHOTO, WHOLE_SENTENCE, FragmentBag, Link, Span
 
@@ -26,13 +27,15 @@ class Phrase:
     """Neighbouring words; `similarity` is the sum of their links, so phrases add up to a score.
 
     `whole` is what the whole photo gave of it, None where that is not known. `region` is the
-    region that earned a box, None where the photo as a whole answers.
+    region that earned a box, None where the photo as a whole answers. What is negated gives
+    nothing, or less than nothing.
     """
 
     span: Span
     similarity: float
     whole: float | None = None
     region: int | None = None
+    negated: bool = False
 
     @property
     def added(self) -> float | None:
@@ -78,6 +81,32 @@ def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") 
     )
 
 
+def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> tuple[Link, ...]:
+    """The terms of a query's score; their fragments count in `query.bag`."""
+    found: list[Link] = []
+    start = 0
+    for part, weight in zip(query.parts, query.weights, strict=True):
+        found += [weighed(link, start, weight) for link in links(image, part, score)]
+        start += len(part)
+    return tuple(found)
+
+
+def weighed(link: Link, start: int, weight: float) -> Link:
+    """A link of a part that starts so many fragments into its query."""
+    return replace(
+        link,
+        fragment=start + link.fragment,
+        similarity=counted(link.similarity, weight),
+        whole=None if link.whole is None else counted(link.whole, weight),
+        negated=weight < 0,
+    )
+
+
+def counted(similarity: float, weight: float) -> float:
+    """What a similarity counts: nothing where what is negated is not there."""
+    return weight * similarity if weight > 0 or similarity > 0 else 0.0
+
+
 def has_whole(image: FragmentBag) -> bool:
     """Whether the first fragment stands for the whole photo."""
     return image.labels[0] == WHOLE_PHOTO
@@ -107,12 +136,31 @@ def decode_chain(similarity: Tensor, beta: float) -> list[int]:
 
 
 def phrases(
-    image: FragmentBag, sentence: FragmentBag, found: Sequence[Link], beta: float | None = None
+    image: FragmentBag, query: Query, found: Sequence[Link], beta: float | None = None
 ) -> tuple[Phrase, ...]:
-    """The links of a pair by phrases: each content word with its function words.
+    """The links of a text and a photo by phrases: each content word with its function words.
 
-    With `beta`, chain decoding over the phrases joins neighbours that share a region.
+    With `beta`, chain decoding over the phrases joins neighbours that share a region. Without
+    one, each has the region of its content word.
     """
+    told: list[Phrase] = []
+    start = 0
+    for part in query.parts:
+        fragments = range(start, start + len(part))
+        own = [
+            replace(link, fragment=link.fragment - start)
+            for link in found
+            if link.fragment in fragments
+        ]
+        told += part_phrases(image, part, own, beta)
+        start += len(part)
+    return tuple(told)
+
+
+def part_phrases(
+    image: FragmentBag, sentence: FragmentBag, found: Sequence[Link], beta: float | None
+) -> list[Phrase]:
+    """The phrases of one part of a query; links count its own fragments."""
     groups = word_groups(sentence)
     similarity = sentence.vectors @ image.vectors.T  # (T, R)
     heads = torch.stack([similarity[list(group.heads)].sum(0) for group in groups])  # (G, R)
@@ -120,10 +168,10 @@ def phrases(
         regions: list[int] = heads.argmax(dim=1).tolist()
     else:
         groups, regions = joined(sentence, groups, decode_chain(heads, beta))
-    return tuple(
+    return [
         phrase(image, sentence, group, region, similarity, found)
         for group, region in zip(groups, regions, strict=True)
-    )
+    ]
 
 
 def word_groups(sentence: FragmentBag) -> list[Group]:
@@ -186,16 +234,18 @@ def phrase(
     found: Sequence[Link],
 ) -> Phrase:
     """One group's phrase, with its region if that earned a box; similarity is (T, R)."""
-    spans = [
-        span for span in map(sentence.places.__getitem__, group.fragments) if isinstance(span, Span)
-    ]
+    places = [sentence.places[fragment] for fragment in group.fragments]
+    spans = [place for place in places if isinstance(place, Span)]
     own = [link for link in found if link.fragment in group.fragments]
     wholes = [link.whole for link in own if link.whole is not None]
+    total, negated = sum(link.similarity for link in own), any(link.negated for link in own)
+    there = total < 0 or not negated
     return Phrase(
         Span(min(span.start for span in spans), max(span.end for span in spans)),
-        sum(link.similarity for link in own),
+        total,
         sum(wholes) if wholes else None,
-        region if earned(image, similarity[list(group.heads)].sum(0), region) else None,
+        region if there and earned(image, similarity[list(group.heads)].sum(0), region) else None,
+        negated,
     )
 
 

@@ -1,6 +1,15 @@
-"""English words: the function words, which hold a sentence together."""
+"""English words: which are function words, and which words are known at all."""
 
 from __future__ import annotations
+
+import gzip
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+
+KNOWN = Path(__file__).parent / "pretrained/lexicon.txt.gz"  # written by `tessera lexicon`
 
 
 def listed(words: str) -> frozenset[str]:
@@ -49,3 +58,89 @@ def is_function_word(word: str) -> bool:
 def is_enclitic(word: str) -> bool:
     """Whether a word leans on the word before it, as "'s" and "n't" do."""
     return plain(word) in ENCLITICS
+
+
+# Endings of regular inflection and derivation, and what stands for them in the shorter word.
+ENDINGS = (
+    ("s", ("",)),
+    ("es", ("",)),
+    ("ies", ("y",)),
+    ("ves", ("f", "fe")),
+    ("ed", ("", "e")),
+    ("ied", ("y",)),
+    ("ing", ("", "e")),
+    ("ings", ("", "e")),
+    ("er", ("", "e")),
+    ("ers", ("", "e")),
+    ("ier", ("y",)),
+    ("est", ("", "e")),
+    ("iest", ("y",)),
+    ("ly", ("",)),
+    ("ily", ("y",)),
+    ("ness", ("",)),
+    ("less", ("",)),
+    ("like", ("",)),
+    ("y", ("", "e")),
+)
+LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
+# Letters of a compound and of each part; shorter ones would make words of keyboard noise.
+LEAST_COMPOUND, LEAST_PART = 7, 3
+
+
+@cache
+def known_words() -> frozenset[str]:
+    """The words that ship, lower-cased; regular inflections and compounds are not all listed."""
+    return frozenset(gzip.decompress(KNOWN.read_bytes()).decode().split())
+
+
+def is_latin(word: str) -> bool:
+    """Whether every letter of a word is a Latin one, with or without accents."""
+    return all(unicodedata.name(c, "").startswith("LATIN") for c in word if c.isalpha())
+
+
+def is_known(word: str) -> bool:
+    """Whether a word is English, a well-known name, or a number.
+
+    Of a word with digits or a hyphen every run of letters has to be known; one or two letters
+    beside a digit are ("4x4", "2nd"), and so is a single letter.
+    """
+    if is_function_word(word):
+        return True
+    if not is_latin(word):
+        return False
+    runs = re.findall("[a-z]+", without_accents(plain(word)))
+    short = 2 if any(character.isdigit() for character in word) else 1
+    return all(len(run) <= short or is_listed(run, known_words()) for run in runs)
+
+
+def without_accents(word: str) -> str:
+    """A lower-case word in the letters a to z as far as it is Latin."""
+    parts = unicodedata.normalize("NFKD", word.translate(LETTERS))
+    return "".join(character for character in parts if not unicodedata.combining(character))
+
+
+def is_listed(word: str, words: Collection[str]) -> bool:
+    """Whether a word is one of these, inflected from one, or two of them in one."""
+    if word in words or inflected(word, words):
+        return True
+    cuts = range(LEAST_PART, len(word) - LEAST_PART + 1)
+    return len(word) >= LEAST_COMPOUND and any(
+        word[:cut] in words and (word[cut:] in words or inflected(word[cut:], words))
+        for cut in cuts
+    )
+
+
+def inflected(word: str, words: Collection[str]) -> bool:
+    """Whether a word is a regular inflection or derivation of one of these."""
+    return any(stem in words for stem in stems(word))
+
+
+def stems(word: str) -> Iterator[str]:
+    """What a word may be inflected from: "running" from "running" less "ing", and from "run"."""
+    for ending, replacements in ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem == word or len(stem) < 2:
+            continue
+        yield from (stem + replacement for replacement in replacements)
+        if len(stem) > 2 and stem[-1] == stem[-2]:
+            yield stem[:-1]

@@ -109,13 +109,14 @@ class Link:
 
     `similarity` is what the link gives to the score: the links of a pair add up to it. `whole` is
     what the whole photo alone would give; None where no fragment stands for the whole photo, or
-    where every region has a link of its own.
+    where every region has a link of its own. A negated fragment's link is never above 0.
     """
 
     fragment: int
     region: int
     similarity: float
     whole: float | None = None
+    negated: bool = False
 
     @property
     def added(self) -> float | None:

@@ -47,12 +47,11 @@ def align(
     asked = upload.fields
     with gate:
         photo, bag = _photo(engine, upload)
-        found = engine.align(
-            bag or engine.photo(photo), engine.sentence(asked.text), beta=asked.beta
-        )
+        query = engine.query(asked.text)
+        found = engine.align(bag or engine.photo(photo), query, beta=asked.beta)
         if kind != JSON:
             return draw(photo, asked.text, found, kind)
-    return service.explanation(found, about(asked, photo))
+    return service.explanation(found, about(asked, photo, query.notes))
 
 
 @router.post(
@@ -94,7 +93,9 @@ def caption(
     )
 
 
-def about(asked: AlignRequest | GroundRequest, photo: Photo) -> service.About:
+def about(
+    asked: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()
+) -> service.About:
     """What every explanation says of its text and photo."""
     height, width = photo.pixels.shape[1:]
     return {
@@ -102,7 +103,7 @@ def about(asked: AlignRequest | GroundRequest, photo: Photo) -> service.About:
         "image": None if asked.id is None else service.photo_address(asked.collection, asked.id),
         "width": width,
         "height": height,
-        "notes": list(photo.notes),
+        "notes": [*photo.notes, *notes],
     }
 
 

@@ -57,6 +57,14 @@ def test_indexed_photos_are_found_with_reasons(
     assert "dog" in said
 
 
+def test_a_search_for_unknown_words_says_so(command: Callable[..., tuple[int, str]]) -> None:
+    code, said = command("search", "asdfgh")
+    assert code == 0
+    assert '"asdfgh" is not a word that the model knows' in said
+    assert "No word of the query is known" in said
+    assert "indexed" not in said
+
+
 def test_nothing_indexed_is_a_failure_that_says_why(
     command: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import torch
 from app.engine import Draft, Engine
 from index.items import ModelMismatch
 from models.images import decode
+from models.queries import Query
 from models.types import Box
 
 Png = Callable[..., bytes]
@@ -20,13 +21,13 @@ Png = Callable[..., bytes]
 def test_phrases_score_is_the_weighted_sum_of_their_own(engine: Engine, png: Png) -> None:
     image = engine.photo(decode(png("red", "lime")))
 
-    def score(bag: object) -> float:
-        return engine.align(image, bag, beta=0.0).score  # type: ignore[arg-type]
+    def score(query: Query) -> float:
+        return engine.align(image, query, beta=0.0).score
 
-    text, bag = engine.phrases([("a red thing", 2.0), ("lime", 0.5)])
-    assert text == "a red thing, lime"
-    own = 2 * score(engine.sentence("a red thing")) + 0.5 * score(engine.sentence("lime"))
-    assert score(bag) == pytest.approx(own)
+    query = engine.phrases([("a red thing", 2.0), ("lime", 0.5)])
+    assert query.text == "a red thing, lime"
+    own = 2 * score(engine.query("a red thing")) + 0.5 * score(engine.query("lime"))
+    assert score(query) == pytest.approx(own)
 
 
 def test_part_of_a_photo_has_boxes_in_the_whole(engine: Engine, png: Png) -> None:
@@ -66,7 +67,7 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
 ) -> None:
     engine = Engine.load(matcher=small_matcher, captioner=tmp_path / "none", data=tmp_path)
     engine.put("default", [Draft("a").with_photo(png("red", size=(200, 100)))])
-    hits = engine.search_images("default", engine.sentence("a dog"), limit=5, offset=0, where=None)
+    hits = engine.search_images("default", engine.query("a dog"), limit=5, offset=0, where=None)
     assert [hit.item for hit in hits] == ["a"]
     assert sum(link.similarity for link in hits[0].links) == pytest.approx(hits[0].score, abs=1e-5)
     assert engine.captioner is None

@@ -43,6 +43,29 @@ def test_phrases_add_up_and_have_the_boxes_that_regions_earned(
     assert (red["box"], red["added"]) == (None, pytest.approx(0, abs=1e-5))
 
 
+@pytest.mark.parametrize("kind", ["application/json", "image/svg+xml"])
+def test_a_word_that_nobody_knows_aligns_with_nothing(
+    client: TestClient, png: Png, kind: str
+) -> None:
+    photo = {"image": png("red")}
+    answer = client.post("/align", files=photo, data={"text": "asdfgh"}, headers={"accept": kind})
+    assert answer.status_code == 200
+    if kind == "application/json":
+        told = answer.json()
+        assert (told["score"], told["links"], told["phrases"]) == (0, [], [])
+        assert '"asdfgh"' in told["notes"][0]
+
+
+def test_what_is_negated_is_explained_as_in_a_search(client: TestClient, png: Png) -> None:
+    photo = {"image": png("red", "blue")}
+    told = client.post("/align", files=photo, data={"text": "red but no blue"}).json()
+    red, blue = told["phrases"]
+    assert (red["text"], blue["text"], blue["negated"]) == ("red", "blue", True)
+    assert blue["similarity"] < 0
+    assert red["similarity"] + blue["similarity"] == pytest.approx(told["score"])
+    assert told["notes"] == ['Negation: photos with "blue" come later.']
+
+
 def test_beta_joins_words_into_phrases(client: TestClient, png: Png) -> None:
     photo = {"image": png("red", "blue")}
 

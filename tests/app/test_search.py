@@ -139,6 +139,64 @@ def test_phrases_find_sentences_too(filled: TestClient) -> None:
     assert found(3.0) == pytest.approx({sentence: 3 * plain[sentence] for sentence in plain})
 
 
+def test_words_that_no_model_knows_are_named_and_left_out(filled: TestClient) -> None:
+    answer = filled.post("/search/image", json={"text": "asdfgh red 日本"}).json()
+    assert [part["label"] for part in answer["query"]["fragments"]] == ["red"]
+    assert answer["query"]["text"] == "asdfgh red 日本"
+    noise, script = answer["query"]["notes"]
+    assert noise == '"asdfgh" is not a word that the model knows: it is left out.'
+    assert '"日本"' in script
+    assert "only Latin letters" in script
+    plain = filled.post("/search/image", json={"text": "red"}).json()["hits"]
+    assert [hit["score"] for hit in answer["hits"]] == [hit["score"] for hit in plain]
+    assert answer["hits"][0]["links"][0]["span"] == [7, 10]
+
+
+def test_what_is_negated_comes_later_and_its_links_take_away(filled: TestClient) -> None:
+    answer = filled.post("/search/image", json={"text": "red without blue"}).json()
+    assert ids(answer)[0] == "r"
+    assert answer["query"]["notes"] == ['Negation: photos with "blue" come later.']
+    both = {hit["id"]: hit for hit in answer["hits"]}["rb"]
+    red, blue = both["links"]
+    assert (blue["label"], blue["span"], blue["negated"]) == ("blue", [12, 16], True)
+    assert blue["similarity"] < 0 < red["similarity"]
+    assert [part["negated"] for part in both["phrases"]] == [False, True]
+    assert both["phrases"][1]["box"] == [0.5, 0, 1, 0.5]
+    for hit in answer["hits"]:
+        for parts in (hit["links"], hit["phrases"]):
+            total = sum(part["similarity"] for part in parts)
+            assert total == pytest.approx(hit["score"], abs=1e-5)
+
+
+def test_a_text_that_only_negates_finds_what_lacks_it_first(filled: TestClient) -> None:
+    hits = filled.post("/search/image", json={"text": "no blue"}).json()["hits"]
+    assert [hit["id"] for hit in hits] == ["g", "r", "rb"]
+    assert hits[0]["score"] == hits[1]["score"] == 0 > hits[2]["score"]
+
+
+def test_a_cursor_knows_what_its_query_negates(filled: TestClient) -> None:
+    asked = {"text": "red no lime", "limit": 1}
+    cursor = filled.post("/search/image", json=asked).json()["cursor"]
+    more = filled.post("/search/image", json=asked | {"cursor": cursor})
+    assert more.status_code == 200
+    other = {"text": "red or lime", "limit": 1, "cursor": cursor}
+    assert "another query" in filled.post("/search/image", json=other).json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["/search/image", "/search/text"])
+def test_nothing_is_found_where_no_word_is_known(filled: TestClient, path: str) -> None:
+    answer = filled.post(path, json={"text": "asdfgh"}).json()
+    assert (answer["hits"], answer["cursor"]) == ([], None)
+    assert "No word of the query is known" in answer["query"]["notes"][-1]
+
+
+def test_stored_sentences_may_have_any_words(client: TestClient) -> None:
+    stored = client.put("/items/x", json={"sentences": ["日本 asdfgh red"]})
+    assert stored.status_code == 201
+    hit = client.post("/search/text", json={"text": "red"}).json()["hits"][0]
+    assert hit["sentence"] == "日本 asdfgh red"
+
+
 def test_filter_lets_through_only_what_it_names(filled: TestClient) -> None:
     body = {"text": "red", "filter": {"parts": [2, 3]}}
     assert ids(filled.post("/search/image", json=body).json()) == ["rb"]

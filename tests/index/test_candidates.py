@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from index.candidates import Centroids, Exact
-from index.rescorer import Rescorer, Role
+from index.rescorer import Rescorer, Role, Term
 from index.search import Index
 from index.segments import Sizes
+from models.queries import Query
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def search(catalog, collection, folder, candidates, query, **asked):
     index.prepare()
     ask = {"image": index.search_sentences, "sentence": index.search_images}
     kind = "image" if query.places[0].__class__.__name__ == "Box" else "sentence"
-    return [(hit.item, hit.position, hit.score) for hit in ask[kind](query, **asked)]
+    return [(hit.item, hit.position, hit.score) for hit in ask[kind](Query.of(query), **asked)]
 
 
 def centroids(**sizes):
@@ -54,13 +55,25 @@ def test_few_candidates_hold_nearly_all_of_the_best(
     assert np.mean(held) > 0.8  # fragments without any structure are the hardest to code
 
 
+def test_candidates_of_a_negation_are_those_that_lack_it(catalog, many, tmp_path, sentence_bag):
+    asked = Query((sentence_bag(3), sentence_bag(3)), (1.0, -1.0))
+    sizes = Sizes(on_disk=1, chunk=20_000, largest=30_000)
+    found = []
+    for candidates in (centroids(centroids=256, keep=60), Exact()):
+        index = Index(catalog, many, tmp_path, candidates=candidates, sizes=sizes)
+        index.prepare()
+        found.append({hit.item for hit in index.search_images(asked, limit=10)})
+    assert len(found[0] & found[1]) >= 7
+
+
 def test_rows_that_nobody_prepared_all_pass(catalog, many, tmp_path, sentence_bag):
     query = sentence_bag(2)
     sizes = Sizes(on_disk=1, chunk=20_000, largest=30_000)
     unprepared = Index(catalog, many, tmp_path, candidates=centroids(keep=1), sizes=sizes)
     exact = Index(catalog, many, tmp_path, sizes=sizes)
     found, truth = (
-        [hit.item for hit in index.search_images(query, limit=200)] for index in (unprepared, exact)
+        [hit.item for hit in index.search_images(Query.of(query), limit=200)]
+        for index in (unprepared, exact)
     )
     assert found == truth
 
@@ -78,4 +91,5 @@ def test_codes_are_built_once_and_learned_together(catalog, many, tmp_path, sent
 
 def test_exact_keeps_what_it_is_given(sentence_bag):
     parts = []
-    assert Exact().choose(parts, np.ones((1, 2), np.float32), Role.QUERY_IS_SENTENCE, 1) is parts
+    query = [Term(np.ones((1, 2), np.float32), 1.0)]
+    assert Exact().choose(parts, query, Role.QUERY_IS_SENTENCE, 1) is parts

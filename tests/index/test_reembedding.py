@@ -6,6 +6,7 @@ import torch
 from index.items import ModelMismatch
 from index.reembedding import reembed
 from index.search import Index
+from models.queries import Query
 
 WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}
 
@@ -64,7 +65,7 @@ def test_interrupted_reembedding_resumes_and_serves_meanwhile(filled, collection
         reembed(filled, "default", **WANTED, embed=interrupted, progress=silent, batch=4)
     assert [one.name for one in filled.collections()] == ["default"]
     query = filled.entry(collection, "1").bags[0]
-    assert len(Index(filled, collection, tmp_path).search_images(query, limit=20)) == 9
+    assert len(Index(filled, collection, tmp_path).search_images(Query.of(query), limit=20)) == 9
 
     filled.put(collection, entry("late"))
     filled.delete(collection, seen[0])
@@ -106,9 +107,9 @@ def test_unfinished_work_of_a_third_model_is_dropped(filled):
 def test_an_open_index_of_the_old_model_says_so(filled, collection, tmp_path, entry):
     index = Index(filled, collection, tmp_path)
     query = filled.entry(collection, "1").bags[0]
-    index.search_images(query, limit=1)
+    index.search_images(Query.of(query), limit=1)
     reembed(filled, "default", **WANTED, embed=embedded, progress=silent)
     with pytest.raises(ModelMismatch, match="another model has re-embedded it"):
-        index.search_images(query, limit=1)
+        index.search_images(Query.of(query), limit=1)
     with pytest.raises(ModelMismatch):
         filled.put(collection, entry("x"))

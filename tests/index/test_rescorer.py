@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 import index.rescorer
 import models
 from index.rescorer import POSITIVE, Rescorer, Role
+from models.alignment import query_links
+from models.queries import Query
 from models.scoring import SCORES
-from models.types import PaddedBags
+from models.types import Box, FragmentBag, PaddedBags, Span
 
 
 def arrays(bags):
@@ -61,6 +63,18 @@ def test_score_by_hand_sums_over_the_sentence():
     # Products by row fragment: (3, -1, 0) and (-2, -1, 0).
     assert rescorer.exact(*arrays(rows), query, Role.QUERY_IS_SENTENCE).tolist() == [2.0]
     assert rescorer.exact(*arrays(rows), query, Role.ROWS_ARE_SENTENCES).tolist() == [3.0]
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_no_fragment_of_a_negated_query_counts_less_than_0(score):
+    rows, query = bags_of([2, 4, 1], 8, 1), bags_of([5], 8, 2)[0]
+    rescorer = Rescorer(score)
+    found = rescorer.exact(*arrays(rows), query.numpy(), Role.QUERY_IS_SENTENCE, negated=True)
+    part = FragmentBag(query, (Span(0, 1),) * 5, ("a",) * 5)
+    for row, total in zip(rows, found, strict=True):
+        image = FragmentBag(row, (Box(0, 0, 1, 1),) * len(row), ("r",) * len(row))
+        links = query_links(image, Query((part,), (-1.0,)), score)
+        assert -sum(link.similarity for link in links) == pytest.approx(total, abs=1e-4)
 
 
 def test_only_chosen_rows_are_scored_in_their_order():

@@ -11,6 +11,7 @@ from index.catalog import Catalog
 from index.items import Entry, Picture
 from index.search import Index
 from index.segments import Sizes
+from models.queries import Query
 from models.scoring import sum_of_max
 from models.types import Box, FragmentBag, PaddedBags, Span
 
@@ -64,9 +65,12 @@ def test_both_directions_rank_as_brute_force_while_items_come_and_go(
         if step % 4 == 3:  # a process that starts afresh over what the others left
             index = Index(catalog, collection, index._segments._directory.parent, sizes=TINY)
         text, photo = sentence_bag(4), image_bag(5)
-        assert same(index.search_images(text, limit=100), brute_images(truth.values(), text))
         assert same(
-            index.search_sentences(photo, limit=100), brute_sentences(truth.values(), photo)
+            index.search_images(Query.of(text), limit=100), brute_images(truth.values(), text)
+        )
+        assert same(
+            index.search_sentences(Query.of(photo), limit=100),
+            brute_sentences(truth.values(), photo),
         )
 
 
@@ -76,39 +80,39 @@ def test_image_to_image_and_text_to_text_let_the_query_be_the_sentence(
     entries = [entry(f"{i}") for i in range(9)]
     catalog.put_many(collection, entries)
     photo, text = image_bag(5), sentence_bag(4)
-    assert same(index.search_images(photo, limit=100), brute_images(entries, photo))
+    assert same(index.search_images(Query.of(photo), limit=100), brute_images(entries, photo))
     rows = [
         (one.id, position, score(bag, text))
         for one in entries
         for position, bag in enumerate(one.bags)
     ]
     rows.sort(key=lambda hit: -hit[2])
-    assert same(index.similar_sentences(text, limit=100), rows)
+    assert same(index.similar_sentences(Query.of(text), limit=100), rows)
 
 
 def test_put_is_found_by_the_next_search(catalog, collection, index, entry, sentence_bag):
     query = sentence_bag()
-    assert index.search_images(query, limit=5) == []
+    assert index.search_images(Query.of(query), limit=5) == []
     catalog.put(collection, entry("a"))
-    assert [hit.item for hit in index.search_images(query, limit=5)] == ["a"]
+    assert [hit.item for hit in index.search_images(Query.of(query), limit=5)] == ["a"]
 
 
 def test_deleted_item_is_gone_from_the_next_search(
     catalog, collection, index, entry, sentence_bag, image_bag
 ):
     catalog.put_many(collection, [entry("a"), entry("b")])
-    index.search_images(sentence_bag(), limit=5)
+    index.search_images(Query.of(sentence_bag()), limit=5)
     catalog.delete(collection, "a")
-    assert [hit.item for hit in index.search_images(sentence_bag(), limit=5)] == ["b"]
-    assert {hit.item for hit in index.search_sentences(image_bag(), limit=5)} == {"b"}
+    assert [hit.item for hit in index.search_images(Query.of(sentence_bag()), limit=5)] == ["b"]
+    assert {hit.item for hit in index.search_sentences(Query.of(image_bag()), limit=5)} == {"b"}
 
 
 def test_replaced_item_is_found_by_what_it_is_now(catalog, collection, index, entry, sentence_bag):
     catalog.put(collection, entry("a"))
-    index.search_images(sentence_bag(), limit=5)
+    index.search_images(Query.of(sentence_bag()), limit=5)
     now = entry("a")
     catalog.put(collection, now)
-    (hit,) = index.search_images(sentence_bag(), limit=5)
+    (hit,) = index.search_images(Query.of(sentence_bag()), limit=5)
     assert torch.equal(hit.bag.vectors, now.image.vectors)
 
 
@@ -118,8 +122,8 @@ def test_links_add_up_to_the_score_in_both_directions(
     catalog.put_many(collection, [entry(f"{i}") for i in range(20)])
     text, photo = sentence_bag(5), image_bag(5)
     for hits, sides in (
-        (index.search_images(text, limit=50), lambda hit: (text, hit.bag)),
-        (index.search_sentences(photo, limit=50), lambda hit: (hit.bag, photo)),
+        (index.search_images(Query.of(text), limit=50), lambda hit: (text, hit.bag)),
+        (index.search_sentences(Query.of(photo), limit=50), lambda hit: (hit.bag, photo)),
     ):
         for hit in hits:
             sentence, image = sides(hit)
@@ -135,18 +139,39 @@ def test_links_of_a_mean_of_positives_add_up_too(catalog, entry, sentence_bag, i
     collection = catalog.collection("means", **named)
     catalog.put_many(collection, [entry(f"{i}") for i in range(9)])
     index = Index(catalog, collection, tmp_path / "segments", sizes=TINY)
-    hits = index.search_images(sentence_bag(5), limit=9)
-    hits += index.search_sentences(image_bag(5), limit=9)
+    hits = index.search_images(Query.of(sentence_bag(5)), limit=9)
+    hits += index.search_sentences(Query.of(image_bag(5)), limit=9)
     assert len(hits) > 9
     for hit in hits:
         assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
         assert all(link.similarity > 0 for link in hit.links)
 
 
+def test_what_a_query_negates_is_subtracted_exactly(
+    catalog, collection, index, entry, sentence_bag
+):
+    entries = [entry(f"{i}") for i in range(30)]
+    catalog.put_many(collection, entries)
+    asked, negated = sentence_bag(3), sentence_bag(2)
+    hits = index.search_images(Query((asked, negated), (2.0, -0.5)), limit=100)
+
+    def there(image):
+        return float((image.vectors @ negated.vectors.T).amax(0).clamp_min(0).sum())
+
+    truth = [
+        (one.id, None, 2 * score(one.image, asked) - 0.5 * there(one.image)) for one in entries
+    ]
+    assert same(hits, sorted(truth, key=lambda hit: -hit[2]))
+    for hit in hits:
+        assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
+        assert [link.negated for link in hit.links] == [False] * 3 + [True] * 2
+        assert all(link.similarity <= 0 for link in hit.links if link.negated)
+
+
 def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry, sentence_bag):
     given = entry("a")
     catalog.put(collection, given)
-    (hit,) = index.search_images(sentence_bag(), limit=1)
+    (hit,) = index.search_images(Query.of(sentence_bag()), limit=1)
     assert hit.bag.labels == given.image.labels
     assert [box.right for box in hit.bag.places] == pytest.approx(
         [box.right for box in given.image.places]
@@ -161,10 +186,12 @@ def test_filter_ranks_the_allowed_items_as_brute_force(
     allowed = [one for one in entries if one.metadata["n"] in (1, 3)]
     text, photo = sentence_bag(3), image_bag(3)
     where = {"n": [1, 3]}
-    assert same(index.search_images(text, limit=7, where=where), brute_images(allowed, text)[:7])
+    assert same(
+        index.search_images(Query.of(text), limit=7, where=where), brute_images(allowed, text)[:7]
+    )
     sentences = brute_sentences(allowed, photo)[:7]
-    assert same(index.search_sentences(photo, limit=7, where=where), sentences)
-    assert index.search_images(text, limit=7, where={"n": 9}) == []
+    assert same(index.search_sentences(Query.of(photo), limit=7, where=where), sentences)
+    assert index.search_images(Query.of(text), limit=7, where={"n": 9}) == []
 
 
 def test_equal_scores_come_by_id_then_position_on_every_page(
@@ -178,12 +205,12 @@ def test_equal_scores_come_by_id_then_position_on_every_page(
     pages = [
         hit.item
         for offset in range(0, 8, 3)
-        for hit in index.search_images(sentence_bag(1), limit=3, offset=offset)
+        for hit in index.search_images(Query.of(sentence_bag(1)), limit=3, offset=offset)
     ]
     assert sorted(pages) == sorted(ids)
     text = sentence_bag(2)
-    assert [hit.item for hit in index.search_images(text, limit=9)] == sorted(ids)
-    hits = index.search_sentences(image_bag(), limit=20)
+    assert [hit.item for hit in index.search_images(Query.of(text), limit=9)] == sorted(ids)
+    hits = index.search_sentences(Query.of(image_bag()), limit=20)
     assert [(hit.item, hit.position) for hit in hits] == [
         (i, p) for i in sorted(ids) for p in (0, 1)
     ]
@@ -192,30 +219,36 @@ def test_equal_scores_come_by_id_then_position_on_every_page(
 def test_pages_follow_on_without_overlap(catalog, collection, index, entry, sentence_bag):
     catalog.put_many(collection, [entry(f"{i}") for i in range(25)])
     query = sentence_bag(3)
-    whole = [hit.item for hit in index.search_images(query, limit=100)]
-    pages = [index.search_images(query, limit=10, offset=offset) for offset in (0, 10, 20, 30)]
+    whole = [hit.item for hit in index.search_images(Query.of(query), limit=100)]
+    pages = [
+        index.search_images(Query.of(query), limit=10, offset=offset) for offset in (0, 10, 20, 30)
+    ]
     assert [hit.item for page in pages for hit in page] == whole
     assert [len(page) for page in pages] == [10, 10, 5, 0]
 
 
 def test_query_that_does_not_fit_is_refused(index, sentence_bag):
     with pytest.raises(ValueError, match=r"query's vectors have 5 numbers.*holds vectors of 8"):
-        index.search_images(sentence_bag(2, dimension=5), limit=1)
+        index.search_images(Query.of(sentence_bag(2, dimension=5)), limit=1)
     with pytest.raises(ValueError, match="no fragments"):
-        index.search_images(FragmentBag(torch.ones(0, 8), (), ()), limit=1)
+        index.search_images(Query.of(FragmentBag(torch.ones(0, 8), (), ())), limit=1)
+    with pytest.raises(ValueError, match="no fragments"):
+        index.search_images(Query((), ()), limit=1)
     nan = FragmentBag(torch.full((1, 8), float("nan")), (Span(0, 1),), ("a",))
     with pytest.raises(ValueError, match="not finite"):
-        index.search_images(nan, limit=1)
+        index.search_images(Query.of(nan), limit=1)
     with pytest.raises(ValueError, match="limit starts at 1 and offset at 0, got 0 and -1"):
-        index.search_images(sentence_bag(), limit=0, offset=-1)
+        index.search_images(Query.of(sentence_bag()), limit=0, offset=-1)
 
 
 def test_query_may_come_straight_from_a_model(catalog, collection, index, entry, sentence_bag):
     catalog.put(collection, entry("a"))
     bag = sentence_bag(2)
     learned = replace(bag, vectors=bag.vectors.double().T.contiguous().T.requires_grad_())
-    (hit,) = index.search_images(learned, limit=1)
-    assert hit.score == pytest.approx(index.search_images(bag, limit=1)[0].score, abs=1e-5)
+    (hit,) = index.search_images(Query.of(learned), limit=1)
+    assert hit.score == pytest.approx(
+        index.search_images(Query.of(bag), limit=1)[0].score, abs=1e-5
+    )
 
 
 ANOTHER_PROCESS = """
@@ -237,14 +270,16 @@ def test_search_sees_what_another_process_did(
     catalog, collection, index, entry, image_bag, tmp_path
 ):
     catalog.put(collection, entry("here"))
-    assert {hit.item for hit in index.search_sentences(image_bag(), limit=9)} == {"here"}
+    assert {hit.item for hit in index.search_sentences(Query.of(image_bag()), limit=9)} == {"here"}
     subprocess.run(  # noqa: S603 - our own lines above
         [sys.executable, "-c", ANOTHER_PROCESS, str(tmp_path / "data")],
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         check=True,
         timeout=60,
     )
-    assert {hit.item for hit in index.search_sentences(image_bag(), limit=9)} == {"from afar"}
+    assert {hit.item for hit in index.search_sentences(Query.of(image_bag()), limit=9)} == {
+        "from afar"
+    }
 
 
 def test_searches_run_while_items_are_written(
@@ -260,8 +295,8 @@ def test_searches_run_while_items_are_written(
         return step
 
     def ask(_):
-        images = index.search_images(text, limit=100)
-        sentences = index.search_sentences(photo, limit=100)
+        images = index.search_images(Query.of(text), limit=100)
+        sentences = index.search_sentences(Query.of(photo), limit=100)
         return len(images), len(sentences)
 
     with ThreadPoolExecutor(6) as pool:
@@ -270,7 +305,7 @@ def test_searches_run_while_items_are_written(
         assert sorted(one.result() for one in written) == list(range(30))
         # A put may be in and its delete not yet, once for each of the six threads.
         assert all(30 <= count <= 36 for one in asked for count in one.result())
-    assert same(index.search_images(text, limit=100), brute_images(entries[30:], text))
+    assert same(index.search_images(Query.of(text), limit=100), brute_images(entries[30:], text))
 
 
 def test_two_indexes_share_a_folder_and_a_lost_folder_is_made_again(
@@ -281,13 +316,13 @@ def test_two_indexes_share_a_folder_and_a_lost_folder_is_made_again(
     query = sentence_bag()
     folder = tmp_path / "segments"
     one, two = (Index(catalog, collection, folder, sizes=TINY) for _ in range(2))
-    one.search_images(query, limit=1)
-    two.search_images(query, limit=1)
+    one.search_images(Query.of(query), limit=1)
+    two.search_images(Query.of(query), limit=1)
     for path in sorted(folder.rglob("*"), reverse=True):
         path.unlink() if path.is_file() else path.rmdir()
     catalog.put_many(collection, entries[20:])
     for index in (one, two, Index(catalog, collection, folder, sizes=TINY)):
-        assert same(index.search_images(query, limit=100), brute_images(entries, query))
+        assert same(index.search_images(Query.of(query), limit=100), brute_images(entries, query))
 
 
 def test_segments_of_another_database_are_never_taken_for_ours(tmp_path, entry, sentence_bag):
@@ -296,7 +331,7 @@ def test_segments_of_another_database_are_never_taken_for_ours(tmp_path, entry, 
         collection = catalog.collection("default", fingerprint="m", dimension=8, score="sum_of_max")
         catalog.put_many(collection, [entry(f"{name} {i}") for i in range(count)])
         index = Index(catalog, collection, tmp_path / "segments", sizes=TINY)
-        hits = index.search_images(sentence_bag(), limit=100)
+        hits = index.search_images(Query.of(sentence_bag()), limit=100)
         catalog.close()
         assert {hit.item for hit in hits} == {f"{name} {i}" for i in range(count)}
 
@@ -307,5 +342,5 @@ def test_global_embedding_is_a_bag_of_one(catalog, collection, index):
         bag = FragmentBag(vectors, (Box(0.0, 0.0, 1.0, 1.0),), ("whole photo",))
         catalog.put(collection, Entry(item, picture=Picture(b"j", 1, 1, "d"), image=bag))
     query = FragmentBag(torch.ones(1, 8), (Span(0, 3),), ("dog",))
-    hits = index.search_images(query, limit=2)
+    hits = index.search_images(Query.of(query), limit=2)
     assert [(hit.item, hit.score) for hit in hits] == [("near", 8.0), ("far", -8.0)]

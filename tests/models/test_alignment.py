@@ -3,7 +3,8 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from models.alignment import EARNED, decode_chain, links, phrases, word_groups
+from models.alignment import EARNED, decode_chain, links, phrases, query_links, word_groups
+from models.queries import Query
 from models.scoring import SCORES, sum_of_max
 from models.types import (
     WHOLE_FRAME,
@@ -126,6 +127,40 @@ def test_no_share_is_the_whole_photos_where_no_fragment_stands_for_it():
     ]
 
 
+@pytest.mark.parametrize("score", SCORES)
+def test_links_of_weighted_parts_add_up_to_the_weighted_sum_of_their_scores(score):
+    image = photo([1.0, 0.5], [0.2, 2.0])
+    dog, snow = spoken("a dog", [0.3, 0.1], [1.0, 2.0]), spoken("snow", [2.0, -1.0])
+    query = Query((dog, snow), (2.0, 0.5))
+    found = query_links(image, query, score)
+    own = [sum(link.similarity for link in links(image, part, score)) for part in (dog, snow)]
+    assert sum(link.similarity for link in found) == pytest.approx(2 * own[0] + 0.5 * own[1])
+    assert {query.bag.labels[link.fragment] for link in found} == {"a", "dog", "snow"}
+    told = phrases(image, query, found)
+    assert [phrase.similarity for phrase in told] == pytest.approx([2 * own[0], 0.5 * own[1]])
+
+
+def test_what_is_negated_counts_where_it_is_and_never_in_favour():
+    image = photo([1.0, -1.0], [3.0, -2.0])
+    beach, people = (
+        spoken("a beach", [1.0, 0.0], [0.5, 0.0]),
+        spoken("tall people", [0.0, 1.0], [2.0, 0.0]),
+    )
+    query = Query((beach, people), (1.0, -0.5))
+    found = query_links(image, query)
+    assert found[2:] == (
+        Link(2, 0, 0.0, 0.0, negated=True),
+        Link(3, 1, -3.0, -1.0, negated=True),
+    )
+    assert sum(link.similarity for link in found) == pytest.approx(1.5)
+    told = phrases(image, query, found)
+    assert [(one.similarity, one.region, one.negated) for one in told] == [
+        (pytest.approx(4.5), 1, False),
+        (0.0, None, True),
+        (-3.0, 1, True),
+    ]
+
+
 def grouped(text):
     bag = spoken(text)
     return [" ".join(bag.labels[i] for i in group.fragments) for group in word_groups(bag)]
@@ -144,7 +179,7 @@ def test_content_words_take_their_function_words_with_them():
 
 def test_a_text_of_function_words_alone_is_one_phrase():
     assert grouped("it is on there") == ["it is on there"]
-    (found,) = phrases(photo([1.0, 0.0], [0.0, 1.0]), spoken("on it", [2.0, 0.0], [1.0, 0.0]), ())
+    (found,) = phrases(photo([1.0], [0.5]), Query.of(spoken("on it", [2.0], [1.0])), ())
     assert found.span == Span(0, 5)
 
 
@@ -153,7 +188,7 @@ def test_a_text_of_function_words_alone_is_one_phrase():
 def test_phrases_tile_the_sentence_and_add_up_to_the_score(beta, score):
     image, sentence = random_pair(4, words=("a", "brown", "dog", "on", "it"))
     found = links(image, sentence, score)
-    told = phrases(image, sentence, found, beta)
+    told = phrases(image, Query.of(sentence), found, beta)
     assert told[0].span.start == 0
     assert told[-1].span.end == sentence.places[-1].end
     for phrase, after in pairwise(told):
@@ -165,7 +200,7 @@ def test_phrases_tile_the_sentence_and_add_up_to_the_score(beta, score):
 def test_a_phrase_says_what_the_whole_photo_gave_to_its_words():
     image = photo([2.0, 0.0], [3.0, 5.0])
     sentence = spoken("the dog runs", [0.1, 0.0], [1.0, 0.0], [0.0, 1.0])
-    dog, runs = phrases(image, sentence, links(image, sentence))
+    dog, runs = phrases(image, Query.of(sentence), links(image, sentence))
     assert (dog.similarity, dog.whole) == pytest.approx((3.3, 2.2))
     assert (runs.similarity, runs.whole, runs.added) == pytest.approx((5.0, 0.0, 5.0))
 
@@ -174,13 +209,13 @@ def test_a_region_earns_a_box_by_what_it_adds_for_the_content_word():
     enough, short = 1 / (1 - EARNED) + 0.01, 1 / (1 - EARNED) - 0.01
     image = photo([1.0, 1.0, 0.0], [enough, 0.0, 0.0], [0.0, short, 0.0], [0.0, 0.0, 9.0])
     sentence = spoken("the dog runs", [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
-    dog, runs = phrases(image, sentence, links(image, sentence))
+    dog, runs = phrases(image, Query.of(sentence), links(image, sentence))
     assert (dog.region, runs.region) == (1, None)
 
 
 def test_a_region_gets_its_box_where_no_fragment_stands_for_the_whole_photo():
     image, sentence = random_pair(4, words=("dog",))
-    (found,) = phrases(image, sentence, links(image, sentence))
+    (found,) = phrases(image, Query.of(sentence), links(image, sentence))
     assert found.region == links(image, sentence)[0].region
 
 
@@ -188,7 +223,7 @@ def test_chain_decoding_joins_phrases_that_share_a_region():
     image = photo([0.0, 0.0], [2.0, 0.9], [0.0, 1.0])
     sentence = spoken("a dog on snow", [0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0])
     found = links(image, sentence)
-    apart, long = phrases(image, sentence, found, 0.05), phrases(image, sentence, found, 0.2)
+    apart, long = (phrases(image, Query.of(sentence), found, beta) for beta in (0.05, 0.2))
     assert [(one.span, one.region) for one in apart] == [(Span(0, 5), 1), (Span(6, 13), 2)]
     assert [(one.span, one.region) for one in long] == [(Span(0, 13), 1)]
     assert long[0].similarity == pytest.approx(3.0)
@@ -196,7 +231,7 @@ def test_chain_decoding_joins_phrases_that_share_a_region():
 
 def test_the_whole_sentence_is_a_phrase_of_its_own():
     image, sentence = random_pair(4, words=(WHOLE_SENTENCE, "a", "dog"))
-    told = phrases(image, sentence, links(image, sentence), 100.0)
+    told = phrases(image, Query.of(sentence), links(image, sentence), 100.0)
     assert [phrase.span for phrase in told] == [
         Span(sentence.places[1].start, sentence.places[2].end),
         sentence.places[0],

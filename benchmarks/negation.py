@@ -1,0 +1,155 @@
+"""What negation is worth: "a dog without a ball" ranked as one text, without it, and by minus.
+
+    python benchmarks/negation.py ../data/flickr8k --split val
+
+A photo answers "a dog without a ball" if its sentences name a dog and no ball. Asked are all pairs
+of frequent nouns of which the second is named for 15 to 70 % of the photos of the first.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.rescorer import Rescorer, Role
+from models import checkpoint
+from models.parsing import parse_trees
+from models.queries import NEGATED, Query, of_phrases
+from models.registry import Matcher
+from models.types import FragmentBag
+from training.data import folders
+from training.data.corpus import Example
+from training.evaluation.measure import embedded, photos
+from training.progress import silent
+
+WEIGHTS = (0.0, 0.25, NEGATED, 0.75, 1.0)
+FIRST, SECOND = 40, 25  # photos that have to name a noun
+SHARE = (0.15, 0.7)
+TOP = 10
+# Nouns of places in a picture and of people's own parts are there whether they are named or not.
+VAGUE = frozenset(
+    {"air", "area", "background", "body", "camera", "clothing", "color", "couple", "edge", "face"}
+    | {"front", "ground", "group", "hair", "hand", "head", "mouth", "one", "other", "pair"}
+    | {"picture", "piece", "side", "something", "top", "way"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The photos of a split as the kernels read them, and the nouns that name each."""
+
+    matcher: Matcher
+    bags: list[FragmentBag]
+    named: list[frozenset[str]]
+
+    def scores(self, query: Query, weight: float) -> NDArray[np.float32]:
+        """The score of every photo, with `weight` on what is negated."""
+        vectors = np.concatenate([bag.vectors.numpy() for bag in self.bags])
+        offsets = np.cumsum([0, *(len(bag) for bag in self.bags)])
+        rows, rescorer = np.arange(len(self.bags)), Rescorer(self.matcher.score)
+        total = np.zeros(len(rows), np.float32)
+        for part, own in zip(query.parts, query.weights, strict=True):
+            found = rescorer.exact(
+                vectors,
+                offsets,
+                rows,
+                part.vectors.numpy(),
+                Role.QUERY_IS_SENTENCE,
+                negated=own < 0,
+            )
+            total += (own if own > 0 else -weight) * found
+        return total
+
+
+def world(matcher: Matcher, examples: Sequence[Example]) -> World:
+    """Embed a split's photos and read its nouns."""
+    texts = [text for example in examples for text in example.sentences]
+    trees = iter(parse_trees(texts))
+    named = [
+        frozenset(
+            word.lemma.lower()
+            for _ in example.sentences
+            for word in next(trees).words
+            if word.tag.startswith("NN")
+        )
+        for example in examples
+    ]
+    return World(matcher, photos(matcher, examples, silent), named)
+
+
+def pairs(named: Sequence[frozenset[str]]) -> list[tuple[str, str]]:
+    """Nouns (a, b) such that some of the photos with a have b, and some have not."""
+    counts = Counter(noun for nouns in named for noun in nouns - VAGUE)
+    return [
+        (a, b)
+        for a in sorted(noun for noun, count in counts.items() if count >= FIRST)
+        for b in sorted(noun for noun, count in counts.items() if count >= SECOND and noun != a)
+        if SHARE[0] <= sum({a, b} <= nouns for nouns in named) / counts[a] <= SHARE[1]
+    ]
+
+
+def report(
+    name: str,
+    seen: World,
+    asked: Sequence[tuple[str, str]],
+    score: Callable[[str, str], np.ndarray],
+) -> None:
+    """Print the mean average precision, and what the first ten photos are."""
+    rows = []
+    for a, b in asked:
+        has_a, has_b = (np.array([noun in nouns for nouns in seen.named]) for noun in (a, b))
+        order = np.argsort(-score(a, b), kind="stable")
+        right = (has_a & ~has_b)[order]
+        precision = np.cumsum(right) / np.arange(1, len(right) + 1)
+        first = order[:TOP]
+        rows.append(
+            (precision[right].mean(), right[:TOP].mean(), has_b[first].mean(), has_a[first].mean())
+        )
+    values = 100 * np.mean(rows, axis=0)
+    print(
+        f"{name:24} mAP {values[0]:5.1f}   P@{TOP} {values[1]:5.1f}   "
+        f"name the negated {values[2]:5.1f}   name the asked {values[3]:5.1f}"
+    )
+
+
+def main() -> None:
+    """Measure one checkpoint on one split."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--split", default="val")
+    parser.add_argument("--matcher", type=Path, default=checkpoint.DEFAULT_MATCHER)
+    given = parser.parse_args()
+    matcher: Matcher = checkpoint.load(given.matcher).model
+    seen = world(matcher, folders.read(given.data).split(given.split))
+    asked = pairs(seen.named)
+    texts = {pair: "{} without {}".format(*pair) for pair in asked}
+    plain = dict(
+        zip(asked, embedded(matcher.embed_sentences, [*texts.values()], silent, ""), strict=True)
+    )
+    queries = {pair: of_phrases(matcher, [(text, 1.0)]) for pair, text in texts.items()}
+    print(f"{len(asked)} texts such as {texts[asked[0]]!r}, {len(seen.bags)} photos")
+    report("as one text", seen, asked, lambda a, b: seen.scores(Query.of(plain[a, b]), 0.0))
+    for weight in WEIGHTS:
+        name = f"minus {weight:.2f} times" if weight else "negation left out"
+        report(name, seen, asked, lambda a, b, w=weight: seen.scores(queries[a, b], w))
+    negated = sorted({b for _, b in asked})
+    lacks = [np.array([b not in nouns for nouns in seen.named]) for b in negated]
+    scores = [seen.scores(of_phrases(matcher, [(f"no {b}", 1.0)]), 1.0) for b in negated]
+    found = [
+        own[np.argsort(-score, kind="stable")[: 5 * TOP]].mean()
+        for own, score in zip(lacks, scores, strict=True)
+    ]
+    print(
+        f"only negated ({len(negated)} texts): {100 * np.mean(found):.1f} % of the first {5 * TOP} "
+        f"photos lack it, {100 * np.mean([own.mean() for own in lacks]):.1f} % of all do"
+    )
+
+
+if __name__ == "__main__":
+    main()

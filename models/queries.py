@@ -1,0 +1,166 @@
+"""Queries: what is searched with, what is negated, and which words no model knows."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+
+from models.lexicon import is_function_word, is_known, is_latin, plain
+from models.negation import Negated, negations
+from models.parsing import parse
+from models.registry import Matcher
+from models.types import FragmentBag, Span, Word
+
+# What a negated phrase takes from the score, as a share of what it would give if it were asked for.
+# Measured by benchmarks/negation.py, see docs/decisions/0017-negation.md.
+NEGATED = 0.5
+NOTHING_KNOWN = "No word of the query is known, so there is nothing to search for."
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """S = Σ_p w_p S_p: the weighted sum of the scores of a query's parts, each a bag.
+
+    A photo is one part, and so is a plain text. A negated phrase is a part with a weight below 0;
+    it counts where the photo has it and not where the photo speaks against it: its
+    S_p = Σ_t max(0, max_i v_iᵀ s_t). A text of which no word is known has no part. Spans point
+    into `text`; `notes` say what a person should know about the query.
+    """
+
+    parts: tuple[FragmentBag, ...]
+    weights: tuple[float, ...]
+    text: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        assert len(self.parts) == len(self.weights)
+
+    @classmethod
+    def of(cls, bag: FragmentBag, notes: tuple[str, ...] = ()) -> Query:
+        """One bag as a query."""
+        return cls((bag,), (1.0,), None, notes)
+
+    @property
+    def bag(self) -> FragmentBag:
+        """The fragments of all parts, one after another, as links count them."""
+        vectors = [part.vectors for part in self.parts]
+        return FragmentBag(
+            torch.cat(vectors) if vectors else torch.empty(0, 0),
+            tuple(chain.from_iterable(part.places for part in self.parts)),  # type: ignore[arg-type]
+            tuple(chain.from_iterable(part.labels for part in self.parts)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What of a text is asked for, None if nothing is, and which phrases are negated.
+
+    These texts are as long as the whole and blank elsewhere, so that spans fit both.
+    """
+
+    asked: str | None
+    negated: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read(text: str, known: Collection[str] = ()) -> Reading:
+    """Find negated phrases, and leave out the words that no model knows.
+
+    `known` are further known words, lower-cased. Raises ValueError for a text without words, or
+    with too many.
+    """
+    sentence = parse(text)
+    words = sentence.words
+    unknown = {i for i, word in enumerate(words) if not knows(word, known)}
+    spoken = negations(sentence)
+    left = unknown.union(*(one.words for one in spoken))
+    denied = [
+        one
+        for one in spoken
+        if one.named or any(has_content(words[i]) for i in one.words - unknown)
+    ]
+    notes = [why_unknown(words[i]) for i in sorted(unknown)] + symbols(text)
+    notes += [f'Negation: photos with "{one.phrase(text)}" come later.' for one in denied]
+    asked: str | None = blanked(text, [words[i].span for i in left])
+    if left and not any(has_content(word) for i, word in enumerate(words) if i not in left):
+        asked = None
+        notes += [] if denied else [NOTHING_KNOWN]
+    gone = [words[i].span for i in sorted(unknown)]
+    return Reading(
+        asked,
+        tuple(blanked(alone(one, text), gone) for one in denied),
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def knows(word: Word, known: Collection[str]) -> bool:
+    """Whether a word is known in general, or to this model."""
+    return plain(word.text) in known or is_known(word.text)
+
+
+def alone(negated: Negated, text: str) -> str:
+    """A text of the same length with nothing but a negated phrase."""
+    start, end = negated.span.start, negated.span.end
+    return (" " * start + negated.phrase(text)).ljust(end).ljust(len(text))
+
+
+def has_content(word: Word) -> bool:
+    """Whether a word means something by itself."""
+    return not is_function_word(word.text)
+
+
+def why_unknown(word: Word) -> str:
+    """The note about a word that is left out."""
+    if not is_latin(word.text):
+        return f'"{word.text}" is left out: the model reads only Latin letters.'
+    return f'"{word.text}" is not a word that the model knows: it is left out.'
+
+
+def symbols(text: str) -> list[str]:
+    """Notes about symbols, such as emoji, which are no words."""
+    return [
+        f'"{character}" has no letters: it is left out.'
+        for character in text
+        if unicodedata.category(character) == "So"
+    ]
+
+
+def blanked(text: str, spans: Iterable[Span]) -> str:
+    """A text with blanks in the place of some spans."""
+    for span in spans:
+        text = text[: span.start] + " " * (span.end - span.start) + text[span.end :]
+    return text
+
+
+def of_phrases(
+    matcher: Matcher, weighted: Sequence[tuple[str, float]], known: Collection[str] = ()
+) -> Query:
+    """Phrases as one query, whose text is theirs joined by ", "; errors are those of `read`."""
+    readings = [read(phrase, known) for phrase, _ in weighted]
+    texts, weights, starts, start = list[str](), list[float](), list[int](), 0
+    for (phrase, weight), reading in zip(weighted, readings, strict=True):
+        texts += [reading.asked] if reading.asked is not None else []
+        texts += reading.negated
+        weights += [weight] if reading.asked is not None else []
+        weights += [-NEGATED * weight] * len(reading.negated)
+        starts += [start] * (len(texts) - len(starts))
+        start += len(phrase) + len(", ")
+    bags = matcher.embed_sentences(texts) if texts else []
+    parts = tuple(moved(bag, by) for bag, by in zip(bags, starts, strict=True))
+    notes = dict.fromkeys(chain.from_iterable(reading.notes for reading in readings))
+    notes.pop(NOTHING_KNOWN, None)  # of one phrase, perhaps not of all
+    told = (*notes,) if parts else (*notes, NOTHING_KNOWN)
+    text = ", ".join(phrase for phrase, _ in weighted)
+    return Query(parts, tuple(weights), text, told)
+
+
+def moved(bag: FragmentBag, by: int) -> FragmentBag:
+    """A bag of a text that starts so many characters into another."""
+    spans = tuple(
+        Span(place.start + by, place.end + by) for place in bag.places if isinstance(place, Span)
+    )
+    return FragmentBag(bag.vectors, spans, bag.labels)
