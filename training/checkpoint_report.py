@@ -19,7 +19,8 @@ RETRIEVAL_HEAD = ("checkpoint", "data", "image → text", "text → image", "med
                   "mean ranks", "text → text †")  # fmt: skip
 ELSEWHERE_SAY = (
     "The same for photos of other data than the checkpoint was trained on: pascal_part has 329 "
-    "photos of Pascal1K, mostly of animals and aeroplanes."
+    "photos of Pascal1K, mostly of animals and aeroplanes; 4 of its 1,644 sentences are in "
+    "Flickr30K."
 )
 CATEGORIES_SAY = (
     "Each value of a field, in lower case, is a query over all photos; no photo of these data was "
