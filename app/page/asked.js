@@ -60,7 +60,7 @@ async function pointOut(place, said, asked, stage, signal) {
   try {
     const { text, phrases: found } = await ground(asked, phrases, signal);
     const parts = found.map(grounded);
-    mark(stage, parts.filter(({ absent }) => !absent), "point");
+    mark(stage, parts.filter(({ absent }) => !absent), { group: "point" });
     place.replaceChildren(phraseChips(parts, text, "What the photo was asked to show"));
     place.querySelector("button")?.click();
   } catch (error) {
@@ -122,7 +122,7 @@ export async function matchingSentences(asked, stage, signal) {
     hits.map((hit, position) => [hit, phrasesOf(hit, `sentence-${position}`)]),
   );
   const scale = largest([...found.values()]);
-  for (const phrases of found.values()) mark(stage, phrases);
+  for (const [hit, phrases] of found) mark(stage, phrases, { best: hit === hits[0] });
   const card = (hit) => sentenceHit(hit, found.get(hit), scale, weakBelow);
   const list = make(
     "ol",

@@ -59,6 +59,8 @@ function begin(title, work) {
   darken();
   document.title = title ? `${title} · Tessera` : "Tessera";
   start.hidden = title !== null;
+  at("asked").textContent = title ?? "";
+  at("asked").hidden = title === null;
   query.hidden = true;
   query.replaceChildren();
   more.hidden = true;
