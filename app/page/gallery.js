@@ -88,10 +88,10 @@ export function creditOf({ metadata }) {
 }
 
 /**
- * One photo of the answer. `found` are the marked parts; `rows` their text and scale, null when a
- * photo was asked with. `actions` are [name, function of the hit] pairs.
+ * One photo of the answer. `found` are its marked parts, whose rows have bars of a scale; no rows where
+ * it is null. `actions` are [name, function of the hit] pairs.
  */
-export function photoHit(hit, { found, rows, weakBelow, actions }) {
+export function photoHit(hit, { found, scale, weakBelow, actions }) {
   const buttons = actions.map(([name, act]) =>
     make("button", { type: "button", className: "quiet", onclick: () => act(hit) }, name),
   );
@@ -101,7 +101,7 @@ export function photoHit(hit, { found, rows, weakBelow, actions }) {
     mark(itemPhoto(hit), found),
     make("p", { className: "title", title: hit.id }, titleOf(hit)),
     likelihood(hit, weakBelow),
-    rows && phraseRows(found, rows.text, rows.scale),
+    scale === null ? null : phraseRows(found, scale),
     creditOf(hit),
     make("p", { className: "actions" }, ...buttons),
   );
