@@ -58,10 +58,10 @@ async function pointOut(place, said, asked, stage, signal) {
   if (phrases.length === 0) return tell("Name what to look for, with commas between.");
   tell("Looking…");
   try {
-    const { text, phrases: found } = await ground(asked, phrases, signal);
+    const { phrases: found } = await ground(asked, phrases, signal);
     const parts = found.map(grounded);
-    mark(stage, parts.filter(({ absent }) => !absent), "point");
-    place.replaceChildren(phraseChips(parts, text, "What the photo was asked to show"));
+    mark(stage, parts.filter(({ absent }) => !absent), { group: "point" });
+    place.replaceChildren(phraseChips(parts, "What the photo was asked to show"));
     place.querySelector("button")?.click();
   } catch (error) {
     if (error.name !== "AbortError") tell(error.message);
@@ -92,7 +92,7 @@ function sentenceHit(hit, found, scale, weakBelow) {
     { className: "sentence" },
     make("q", {}, hit.sentence),
     likelihood(hit, weakBelow),
-    phraseRows(found, hit.sentence, scale),
+    phraseRows(found, scale),
     make("p", { className: "note" }, `from ${titleOf(hit)}`),
   );
 }
@@ -122,7 +122,7 @@ export async function matchingSentences(asked, stage, signal) {
     hits.map((hit, position) => [hit, phrasesOf(hit, `sentence-${position}`)]),
   );
   const scale = largest([...found.values()]);
-  for (const phrases of found.values()) mark(stage, phrases);
+  for (const [hit, phrases] of found) mark(stage, phrases, { best: hit === hits[0] });
   const card = (hit) => sentenceHit(hit, found.get(hit), scale, weakBelow);
   const list = make(
     "ol",

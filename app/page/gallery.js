@@ -15,17 +15,17 @@ export function photo(picture, width, height) {
 
 /**
  * Mark what answers each part {key, text, box, similarity, added}: one button for each different
- * box of a group, and one outline of the whole photo for the parts without a box. The box that
- * added most is outlined before anybody points at anything.
+ * box of a group, and one outline of the whole photo for the parts without a box. With `best`, the
+ * box that added most is outlined before anybody points at anything.
  */
-export function mark(stage, parts, group = "links") {
+export function mark(stage, parts, { group = "links", best = true } = {}) {
   const frame = stage.firstChild;
   const boxed = parts.filter(({ box }) => box);
   const gain = ({ added, similarity }) => added ?? similarity ?? 0;
   const most = Math.max(...boxed.map(gain));
   for (const part of boxed) {
     const button = boxButton(frame, part, group);
-    if (gain(part) === most) button.classList.add("best");
+    if (best && most > 0 && gain(part) === most) button.classList.add("best");
   }
   const others = parts.filter(({ box }) => !box).map(({ key }) => key);
   if (others.length > 0) {
@@ -88,10 +88,10 @@ export function creditOf({ metadata }) {
 }
 
 /**
- * One photo of the answer. `found` are the marked parts; `rows` their text and scale, null when a
- * photo was asked with. `actions` are [name, function of the hit] pairs.
+ * One photo of the answer. `found` are its marked parts, whose rows have bars of a scale; no rows where
+ * it is null. `actions` are [name, function of the hit] pairs.
  */
-export function photoHit(hit, { found, rows, weakBelow, actions }) {
+export function photoHit(hit, { found, scale, weakBelow, actions }) {
   const buttons = actions.map(([name, act]) =>
     make("button", { type: "button", className: "quiet", onclick: () => act(hit) }, name),
   );
@@ -101,7 +101,7 @@ export function photoHit(hit, { found, rows, weakBelow, actions }) {
     mark(itemPhoto(hit), found),
     make("p", { className: "title", title: hit.id }, titleOf(hit)),
     likelihood(hit, weakBelow),
-    rows && phraseRows(found, rows.text, rows.scale),
+    scale === null ? null : phraseRows(found, scale),
     creditOf(hit),
     make("p", { className: "actions" }, ...buttons),
   );

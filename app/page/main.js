@@ -59,6 +59,8 @@ function begin(title, work) {
   darken();
   document.title = title ? `${title} · Tessera` : "Tessera";
   start.hidden = title !== null;
+  at("asked").textContent = title ?? "";
+  at("asked").hidden = title === null;
   query.hidden = true;
   query.replaceChildren();
   more.hidden = true;
@@ -105,9 +107,8 @@ async function save(hit, text) {
 function ranked(answer, text, next) {
   const { weak_below: weakBelow } = answer;
   const found = (hit) => phrasesOf(hit, "query");
-  const scale = largest(answer.hits.map(found));
-  const rows = text === null ? null : { text, scale };
-  const card = (hit) => photoHit(hit, { found: found(hit), rows, weakBelow, actions: actions(text) });
+  const scale = text === null ? null : largest(answer.hits.map(found));
+  const card = (hit) => photoHit(hit, { found: found(hit), scale, weakBelow, actions: actions(text) });
   const list = gallery(...withWeakLine(answer.hits, weakBelow, card));
   const shown = [...answer.hits];
   let { cursor } = answer;
@@ -152,7 +153,7 @@ async function answerWords(text, signal) {
   const answer = await next(null, signal);
   if (answer.hits.length === 0) return nothing();
   query.className = "strip";
-  const asked = phraseChips(askedPhrases(answer), text, "Phrases of your search");
+  const asked = phraseChips(askedPhrases(answer), "Phrases of your search");
   query.replaceChildren(asked, hint(answer));
   query.hidden = false;
   results.replaceChildren(...ranked(answer, text, next));

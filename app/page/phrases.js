@@ -29,15 +29,27 @@ export function keyed(name, part, fragment = part.fragment) {
   return { ...part, key, box: part.box && !isFrame(part.box) ? part.box : null };
 }
 
+/** Whether a phrase stands for all of a text, beside the phrases in it: such a one comes last. */
+function isWhole({ span }, position, phrases) {
+  if (!span || position === 0 || position < phrases.length - 1) return false;
+  return phrases.every((other) => span[0] <= other.span[0] && span[1] >= other.span[1]);
+}
+
+function named(phrase, position, phrases) {
+  return isWhole(phrase, position, phrases) ? { ...phrase, text: "whole sentence" } : phrase;
+}
+
 /** A hit's phrases, or its links where it has none, each with its key. */
-export function phrasesOf({ phrases, links }, name) {
-  return (phrases ?? ungrouped(links)).map((phrase) => keyed(name, phrase));
+export function phrasesOf({ phrases = [], links }, name) {
+  const parts = phrases.length > 0 ? phrases : ungrouped(links);
+  return parts.map(named).map((phrase) => keyed(name, phrase));
 }
 
 /** The phrases of the question that hits answer. */
 export function askedPhrases({ query, hits }) {
-  const phrases = hits[0].phrases ?? query.fragments.map((part) => ({ ...part, text: part.label }));
-  return phrases.map((phrase) => keyed("query", phrase));
+  const { phrases = [] } = hits[0];
+  const words = query.fragments.map((part) => ({ ...part, text: part.label }));
+  return (phrases.length > 0 ? phrases : words).map(named).map((part) => keyed("query", part));
 }
 
 /** The largest that one phrase gave, which fills its bar. */
@@ -45,11 +57,10 @@ export function largest(lists) {
   return Math.max(...lists.flat().map(({ similarity }) => Math.abs(similarity)), 0);
 }
 
-/** A phrase as people read it; one that stands for all of a text is not repeated. */
-function nameOf({ text: name, span, negated }, text) {
-  const whole = span[0] === 0 && span[1] === text.length && name !== text;
-  return make(negated ? "s" : "span", { className: whole ? "name all" : "name" },
-    whole ? "whole sentence" : name);
+function nameOf({ text, negated }) {
+  const name = make(negated ? "s" : "span", { className: "name" }, text);
+  name.classList.toggle("all", text === "whole sentence");
+  return name;
 }
 
 /** The shares of a bar that the whole photo gave and that the part added, 0 to 1 of `scale`. */
@@ -75,14 +86,14 @@ function explained({ similarity, whole, added, negated }) {
   return `${what}: the whole photo ${number(whole)}, this part ${number(added)}`;
 }
 
-function row(phrase, text, scale) {
+function row(phrase, scale) {
   const button = make(
     "button",
     {
       type: "button", className: "phrase", "data-lights": phrase.key, "aria-pressed": "false",
       title: explained(phrase),
     },
-    nameOf(phrase, text),
+    nameOf(phrase),
     make("span", { className: "measure" },
       bar(phrase, scale),
       make("span", { className: "where" }, phrase.box ? "" : "the whole photo")),
@@ -95,27 +106,27 @@ function row(phrase, text, scale) {
 }
 
 /** Phrases with the bars of what they gave, in reading order. */
-export function phraseRows(phrases, text, scale) {
-  const rows = phrases.map((phrase) => row(phrase, text, scale));
+export function phraseRows(phrases, scale) {
+  const rows = phrases.map((phrase) => row(phrase, scale));
   const label = "What each phrase gave: the whole photo, and the part that is marked";
   return arrows(make("ul", { className: "phrases", "aria-label": label }, ...rows));
 }
 
-function chip(phrase, text) {
+function chip(phrase) {
   if (phrase.absent) {
     const reason = make("span", { className: "absent" }, "not in this photo");
-    return make("li", {}, make("span", { className: "word" }, nameOf(phrase, text), reason));
+    return make("li", {}, make("span", { className: "word" }, nameOf(phrase), reason));
   }
   const properties = {
     type: "button", className: "word", "data-lights": phrase.key, "aria-pressed": "false",
   };
-  const button = make("button", properties, nameOf(phrase, text));
+  const button = make("button", properties, nameOf(phrase));
   button.classList.toggle("negated", phrase.negated ?? false);
   return make("li", {}, button);
 }
 
 /** The phrases of a question, which light what answers them; absent ones say so. */
-export function phraseChips(phrases, text, label) {
-  const chips = phrases.map((phrase) => chip(phrase, text));
+export function phraseChips(phrases, label) {
+  const chips = phrases.map(chip);
   return arrows(make("ul", { className: "words", "aria-label": label }, ...chips));
 }

@@ -62,6 +62,7 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
         "/caption",
         "/items",
         "/items/{id}",
+        "/examples",
     }
     routes |= {"/items/{id}/image", "/healthz", "/readyz", "/metrics", "/collections", "/model"}
     assert set(document["paths"]) == routes

@@ -161,6 +161,8 @@ def test_a_stored_photo_can_be_asked_with(page):
     page.locator("button[title=coffee]").click()
     page.wait_for_selector("h2:has-text('Similar photos')")
     assert page.url.endswith("?like=coffee")
+    assert page.locator("#query .box").count() > 1
+    assert page.locator("#query .box.best").count() <= 1
 
 
 def test_a_photo_can_be_dropped(page):

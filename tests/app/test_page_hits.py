@@ -54,6 +54,14 @@ def test_a_negated_phrase_is_struck_out_and_its_bar_negative(page, search, with_
     assert row.locator(".number").inner_text() == "−1.00"
 
 
+def test_the_whole_sentence_is_not_written_again(page, search, with_phrases):
+    sentence = {"text": "cup", "span": [0, 3], "box": None}
+    with_phrases(page, sentence | {"similarity": 3.0}, sentence)
+    search(page, "cup")
+    names = page.locator(".hit").first.locator(".phrase .name").all_inner_texts()
+    assert names == ["cup", "whole sentence"]
+
+
 def test_weak_matches_stand_below_a_line(page, search, with_probabilities):
     with_probabilities(page, 0.95, 0.62, 0.4, 0.2, 0.004, weak_below=0.5)
     search(page, "cat log")
