@@ -94,7 +94,10 @@ class InvertedResidual(nn.Module):
         super().__init__()
         hidden = inputs * expansion
         expand = [*convolution(inputs, hidden, 1), nn.ReLU6(inplace=True)] if expansion > 1 else []
-        filter_by_depth = [*convolution(hidden, hidden, kernel, stride, hidden), nn.ReLU6(inplace=True)]
+        filter_by_depth = [
+            *convolution(hidden, hidden, kernel, stride, hidden),
+            nn.ReLU6(inplace=True),
+        ]
         self.body = nn.Sequential(*expand, *filter_by_depth, *convolution(hidden, outputs, 1))
         self.residual = inputs == outputs and stride == 1
 

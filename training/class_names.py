@@ -27,11 +27,47 @@ RENAMED = {"crane bird": "crane", "maillot tank suit": "tank suit"}
 
 # Terms so broad that they say nothing of what a photo shows.
 TOO_BROAD = frozenset(
-    "entity;physical entity;object;physical object;whole;unit;artifact;artefact;abstraction;"
-    "abstract entity;matter;instrumentality;instrumentation;thing;organism;being;living thing;"
-    "animate thing;chordate;vertebrate;craniate;placental;placental mammal;eutherian;"
-    "eutherian mammal;causal agent;cause;causal agency;conveyance;part;portion;substance;relation;"
-    "psychological feature;attribute;covering;measure;quantity;amount".split(";")
+    {
+        "entity",
+        "physical entity",
+        "object",
+        "physical object",
+        "whole",
+        "unit",
+        "artifact",
+        "artefact",
+        "abstraction",
+        "abstract entity",
+        "matter",
+        "instrumentality",
+        "instrumentation",
+        "thing",
+        "organism",
+        "being",
+        "living thing",
+        "animate thing",
+        "chordate",
+        "vertebrate",
+        "craniate",
+        "placental",
+        "placental mammal",
+        "eutherian",
+        "eutherian mammal",
+        "causal agent",
+        "cause",
+        "causal agency",
+        "conveyance",
+        "part",
+        "portion",
+        "substance",
+        "relation",
+        "psychological feature",
+        "attribute",
+        "covering",
+        "measure",
+        "quantity",
+        "amount",
+    }
 )
 
 

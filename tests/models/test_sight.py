@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from models.regions import pool
 from models.backbones import squash
+from models.regions import pool
 from models.sight import RegionSight, ViewSight
 
 
