@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from models import registry
 from models.correlation import Correlated, Correlation, correlate
+from models.offsets import Offsets
 from models.regions import BATCH
 from models.scoring import LENGTHENED, SCORES, lengthened_images, lengthened_sentences
 from models.towers import ImageTower, TextTower
@@ -39,8 +40,9 @@ class Config:
     """Which towers, and the score (a name in models.scoring.SCORES) that compares their bags.
 
     `euclidean` lengthens both towers' vectors so that products are negative squared distances.
-    With `correlation` both towers' directions are solved for. Plain values, as a checkpoint has
-    them, are taken for parts too.
+    With `correlation` both towers' directions are solved for. `references` is the number of
+    photos of train that sentences are compared with, see models.offsets; 0 leaves them out. Plain
+    values, as a checkpoint has them, are taken for parts too.
     """
 
     image: Part
@@ -48,6 +50,7 @@ class Config:
     score: str = "sum_of_max"
     euclidean: bool = False
     correlation: Correlation | None = None
+    references: int = 0
 
     def __post_init__(self) -> None:
         makers: dict[str, Callable[..., Any]] = {
@@ -87,7 +90,9 @@ class Matcher(nn.Module):
                 f"image tower {config.image.name} makes vectors of {self.image.dimension} numbers, "
                 f"text tower {config.text.name} of {self.text.dimension}: give both the same size"
             )
-        self.dimension = self.image.dimension + (LENGTHENED if config.euclidean else 0)
+        own = self.image.dimension + (LENGTHENED if config.euclidean else 0)
+        self.offsets = Offsets(config.references, own) if config.references else None
+        self.dimension = own + (self.offsets is not None)
 
     @property
     def tuned(self) -> bool:
@@ -133,12 +138,19 @@ class Matcher(nn.Module):
     def encode_images(self, inputs: PaddedBags) -> PaddedBags:
         """The trained part: fragments (K, R, D) of inputs (K, F, C)."""
         bags: PaddedBags = self.image(inputs.to(self.device))
-        return lengthened_images(bags) if self.config.euclidean else bags
+        bags = lengthened_images(bags) if self.config.euclidean else bags
+        return self.offsets.images(bags) if self.offsets else bags
 
     def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
         """The trained part: fragments (L, F, D) of inputs (L, T, C)."""
         bags: PaddedBags = self.text(inputs.to(self.device))
-        return lengthened_sentences(bags) if self.config.euclidean else bags
+        bags = lengthened_sentences(bags) if self.config.euclidean else bags
+        return self.offsets.sentences(bags) if self.offsets else bags
+
+    def refer(self, photos: Tensor) -> None:
+        """Take reference photos, the first fragments (N, D) of encoded photos of train."""
+        if self.offsets:
+            self.offsets.refer(photos[:, : self.offsets.references.shape[1]])
 
     @torch.inference_mode()
     def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:

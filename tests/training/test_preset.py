@@ -79,20 +79,20 @@ def test_an_unknown_table_or_objective_is_refused():
 
 def test_teachers_are_a_preset_of_their_own():
     aims = [{"name": "contrastive"}, {"name": "distillation", "temperature": 3.0}]
-    tables = TABLES | {"objective": aims, "teachers": {"preset": "tessera-alone", "count": 3}}
+    tables = TABLES | {"objective": aims, "teachers": {"preset": "tessera", "count": 3}}
     made = parsed("mine", tables)
-    assert made.teachers == preset.Teachers(preset.read("tessera-alone"), 3)
+    assert made.teachers == preset.Teachers(preset.read("tessera"), 3)
     assert made.with_epochs(1).teachers == made.teachers
     assert made.described()["teachers"]["preset"]["schedule"]["epochs"] == 4
 
 
 @pytest.mark.parametrize(
     ("tables", "wrong"),
-    [({"teachers": {"preset": "tessera-alone"}}, "need each other"),
+    [({"teachers": {"preset": "tessera"}}, "need each other"),
      ({"objective": {"name": "distillation"}}, "need each other"),
      ({"teachers": {"count": 2}}, "needs a preset"),
-     ({"teachers": {"preset": "tessera-alone", "count": 0}}, "at least 1"),
-     ({"teachers": {"preset": "tessera-alone", "seed": 0}}, r"does not know \['seed'\]")],
+     ({"teachers": {"preset": "tessera", "count": 0}}, "at least 1"),
+     ({"teachers": {"preset": "tessera", "seed": 0}}, r"does not know \['seed'\]")],
 )  # fmt: skip
 def test_teachers_without_a_lesson_or_the_other_way_round_are_refused(tables, wrong):
     with pytest.raises(ValueError, match=wrong):
