@@ -32,11 +32,11 @@ class Corpus:
     def of(cls, name: str, rows: Iterable[tuple[str, Example]]) -> Corpus:
         """Gather (split, example) rows; ValueError for an id that comes twice."""
         splits: dict[str, list[Example]] = {}
-        seen: set[str] = set()
+        ids: set[str] = set()
         for split, example in rows:
-            if example.id in seen:
+            if example.id in ids:
                 raise ValueError(f"{name}: the id {example.id!r} comes twice; ids must be unique")
-            seen.add(example.id)
+            ids.add(example.id)
             splits.setdefault(split, []).append(example)
         return cls(name, {split: tuple(examples) for split, examples in splits.items()})
 

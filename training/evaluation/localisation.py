@@ -55,9 +55,9 @@ def located(image: FragmentBag, sentence: FragmentBag, phrase: TruePhrase) -> Lo
     return Localised(phrase.text, phrase.boxes, boxes, scores)
 
 
-def localisation(seen: Iterable[Localised]) -> Localisation:
+def localisation(located_phrases: Iterable[Localised]) -> Localisation:
     """Sum up phrases; ValueError if there are none or a score is not a number."""
-    phrases = list(seen)
+    phrases = list(located_phrases)
     if not phrases:
         raise ValueError("no phrase with a box to be found; are the boxes of these photos?")
     if any(one.scores.isnan().any() for one in phrases):
