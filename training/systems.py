@@ -81,6 +81,7 @@ SYSTEMS = (
     System("dvsa-edges", "DVSA, dependency edges", REGIONS, RELATIONS, DVSA,
            Published((14.8, 37.9, 50.0), (11.6, 31.4, 43.8))),
     System("tessera", "Tessera, the one that ships", REGIONS, "words of a tuned MiniLM", OURS),
-    System("tessera-taught", "Tessera, with two teachers", REGIONS, "words of a tuned MiniLM", OURS),
+    System("tessera-taught", "Tessera, with two teachers", REGIONS, "words of a tuned MiniLM",
+           OURS),
     System("tessera-light", "Tessera, light", REGIONS, "words of a tuned MiniLM", OURS),
 )  # fmt: skip
