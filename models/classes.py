@@ -87,4 +87,5 @@ def directions(count: int) -> Tensor:
     """
     common = F.normalize(torch.stack([*name_vectors().values()]).mean(0), dim=0)
     apart = vectors() - (vectors() @ common)[:, None] * common
-    return torch.linalg.svd(apart, full_matrices=False)[2][:count].T.contiguous()
+    directions: Tensor = torch.linalg.svd(apart, full_matrices=False)[2]  # (384, 384)
+    return directions[:count].T.contiguous()

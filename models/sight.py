@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from models import backbones, proposals
-from models.backbones import squash
+from models.backbones import Backbone, squash
 from models.proposals import TorchvisionDetector, Windows
 from models.regions import RegionFeatures, pool
 from models.towers import Sight
@@ -78,7 +79,7 @@ class ViewSight(Sight):
         """
         frames = []
         for name, size in self.views:
-            network = self.backbones[name]
+            network = cast(Backbone, self.backbones[name])
             device = next(network.parameters()).device
             maps = network.pyramid(squash(images, size).to(device))
             frames.append(maps[-1].float().mean((2, 3)))  # (K, C)

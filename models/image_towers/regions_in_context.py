@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -83,7 +84,7 @@ class Model(ImageTower):
         """Measure train's photos and regions apart: means over more cells vary less."""
         V = len(self.config.views)
         for view, standardize in enumerate(self.standardize):
-            standardize.fit(photo[view : view + 1] for photo in inputs)
+            cast(Standardize, standardize).fit(photo[view : view + 1] for photo in inputs)
         self.regions.fit(photo[V:] for photo in inputs)
         if self.names:
             self.names.prepare()
@@ -91,7 +92,7 @@ class Model(ImageTower):
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """v_i (K, R, D) of features (K, V + R - 1, C)."""
         V, config = len(self.config.views), self.config
-        frames, boxes = inputs.vectors.split([V, inputs.vectors.shape[1] - V], 1)
+        frames, boxes = inputs.vectors[:, :V], inputs.vectors[:, V:]
         views = zip(self.standardize, frames.unbind(1), strict=True)
         x = torch.cat([standardize(frame) for standardize, frame in views], 1)  # (K, V · C)
         f = self.photo(self.photo_dropout(x)).float()
