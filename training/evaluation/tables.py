@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 
 from rich.console import Group, RenderableType
@@ -16,6 +16,7 @@ from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
 from training.evaluation.queries import QuerySearch
 from training.evaluation.regions import Region
+from training.evaluation.reliability import Reliability
 from training.markdown import coefficient
 
 EXTREMES = 20  # words at either end
@@ -123,6 +124,14 @@ def ranked(chosen: Sequence[Region], photos: Sequence[str], value: str) -> Table
     for place, (region, photo) in enumerate(zip(chosen, photos, strict=True), start=1):
         box = ", ".join(f"{edge:.2f}" for edge in astuple(region.box))
         shown.add_row(str(place), photo, box, f"{region.value:.3f}")
+    return shown
+
+
+def reliabilities(curves: Mapping[str, Reliability]) -> Table:
+    """The expected calibration error of each kind of pair, and how many of them are true."""
+    shown = Table("pairs of", "expected calibration error", "pairs", "true")
+    for name, curve in curves.items():
+        shown.add_row(name, f"{curve.error:.3f}", f"{curve.pairs:,}", f"{100 * curve.share:.1f} %")
     return shown
 
 
