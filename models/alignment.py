@@ -107,6 +107,13 @@ def counted(similarity: float, weight: float) -> float:
     return weight * similarity if weight > 0 or similarity > 0 else 0.0
 
 
+def part_score(image: FragmentBag, part: FragmentBag, score: str, *, negated: bool) -> float:
+    """S_p of a query's part, whatever its weight."""
+    sign = -1.0 if negated else 1.0
+    found = query_links(image, Query((part,), (sign,)), score)
+    return sign * sum(link.similarity for link in found)
+
+
 def has_whole(image: FragmentBag) -> bool:
     """Whether the first fragment stands for the whole photo."""
     return image.labels[0] == WHOLE_PHOTO

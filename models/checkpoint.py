@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from models import registry
+from models.calibration import Calibration
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 DEFAULT_MATCHER = PRETRAINED / "matcher.safetensors"
@@ -21,15 +23,22 @@ DEFAULT_CAPTIONER = PRETRAINED / "captioner.safetensors"
 DEFAULT_GROUNDER = PRETRAINED / "grounder.safetensors"
 
 
+CALIBRATION = "calibration."  # the prefix of a calibration's tensors
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded model and where it came from; `fingerprint` changes whenever its answers could."""
+    """A loaded model and where it came from; `fingerprint` changes whenever its vectors could.
+
+    `calibration` is a matcher's, None where its scores were not measured.
+    """
 
     kind: str
     name: str
     model: Any  # a registry.Matcher or registry.Captioner; its kind says which
     fingerprint: str
     facts: dict[str, Any]  # what was recorded at training: data, seed, metrics
+    calibration: Calibration | None = None
 
 
 def trained_state(model: nn.Module) -> dict[str, Tensor]:
@@ -53,11 +62,40 @@ def save(path: Path, kind: str, name: str, model: nn.Module, facts: dict[str, An
         for key, value in trained_state(model).items()
     }
     described = {"kind": kind, "name": name, "config": asdict(model.config), "facts": facts}  # type: ignore[call-overload]
+    write(path, state, described)
+
+
+def write(path: Path, state: dict[str, Tensor], described: dict[str, Any]) -> None:
+    """Write tensors and their description, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     save_file(state, partial, metadata={"tessera": json.dumps(described, sort_keys=True)})
     partial.chmod(0o644)  # safetensors writes for its owner alone
     partial.replace(path)
+
+
+def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
+    """Write a checkpoint anew with a calibration, in place of the one that it may have.
+
+    Its vectors stay what they were, so it keeps its fingerprint: nothing is to be embedded again.
+    """
+    state, described = read(path)
+    tensors = {
+        "photos": calibration.photos.half(),
+        "sentences": calibration.sentences.half(),
+        "coefficients": calibration.coefficients,
+    }
+    state = {key: value for key, value in state.items() if not key.startswith(CALIBRATION)}
+    told = {
+        "weak_below": calibration.weak_below,
+        "words": sorted(calibration.words),
+        "facts": calibration.facts,
+    }
+    write(
+        out,
+        state | {CALIBRATION + name: tensor.contiguous() for name, tensor in tensors.items()},
+        described | {"calibration": told, "fingerprint": fingerprint(path)},
+    )
 
 
 def load(path: Path, device: str = "cpu") -> Checkpoint:
@@ -66,6 +104,21 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
     Raises LookupError for a missing file or model, ValueError for a file that is no checkpoint
     of this Tessera.
     """
+    state, described = read(path)
+    try:
+        kind, name, facts = described["kind"], described["name"], described["facts"]
+        module = registry.find(kind, name)
+        config = module.Config(**described["config"])
+        calibration = calibration_of(state, described)
+    except (KeyError, TypeError) as unknown:
+        raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
+    model = module.Model(config)
+    restore(model, {k: v for k, v in state.items() if not k.startswith(CALIBRATION)})
+    return Checkpoint(kind, name, model.eval().to(device), fingerprint(path), facts, calibration)
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """A checkpoint's tensors and its description; errors are those of `load`."""
     if not path.is_file():
         raise LookupError(f"no checkpoint at {path}; `tessera models` lists the ones that ship")
     try:
@@ -76,15 +129,19 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
         raise ValueError(f"{path} is not a safetensors file: {broken}") from broken
     if described is None:
         raise ValueError(f"{path} holds tensors but no Tessera description; train it with tessera")
-    try:
-        kind, name, facts = described["kind"], described["name"], described["facts"]
-        module = registry.find(kind, name)
-        config = module.Config(**described["config"])
-    except (KeyError, TypeError) as unknown:
-        raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
-    model = module.Model(config)
-    restore(model, state)
-    return Checkpoint(kind, name, model.eval().to(device), fingerprint(path), facts)
+    return state, described
+
+
+def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calibration | None:
+    """The calibration that a checkpoint was written with, if it was."""
+    if "calibration" not in described:
+        return None
+    told = described["calibration"]
+    photos, sentences, coefficients = (
+        state[CALIBRATION + name].float() for name in ("photos", "sentences", "coefficients")
+    )
+    words, facts = frozenset(told["words"]), told["facts"]
+    return Calibration(photos, sentences, coefficients, told["weak_below"], words, facts)
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
@@ -105,6 +162,10 @@ def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
 
 
 def fingerprint(path: Path) -> str:
-    """Sixteen hexadecimal digits of the SHA-256 of a checkpoint file."""
+    """Sixteen hexadecimal digits of the SHA-256 of a checkpoint file, before it was calibrated."""
+    with suppress(SafetensorError), safe_open(path, framework="pt") as file:
+        described = json.loads((file.metadata() or {}).get("tessera", "null"))
+        if described is not None and "fingerprint" in described:
+            return str(described["fingerprint"])
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]

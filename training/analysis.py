@@ -1,4 +1,4 @@
-"""The commands that measure a checkpoint and look inside: evaluate, magnitudes, regions."""
+"""The commands that measure or look inside: evaluate, calibrate, magnitudes, regions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rich.console import Console, RenderableType
 from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.types import FragmentBag
-from training import captioning, contact_sheet, grounding, progress, proposals
+from training import calibration, captioning, contact_sheet, grounding, progress, proposals
 from training.data import entities, folders
 from training.data.corpus import Example
-from training.evaluation import regions, tables
+from training.evaluation import regions, reliability, tables
 from training.evaluation.magnitudes import LEAST_COUNT, magnitudes
 from training.evaluation.measure import Boxes, embedded, measure, photos, pixels
 from training.evaluation.regions import Region
@@ -115,6 +115,46 @@ EXAMS: Mapping[str, Callable[[Checkpoint, Exam], Outcome]] = {
     "proposers": of_proposer,
     "grounders": of_grounder,
 }
+
+
+@app.command()
+def calibrate(
+    file: File,
+    data: Data,
+    images: Images = None,
+    check: Annotated[
+        list[Path] | None, typer.Option(help="Another corpus, whose split val is measured only.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
+    ] = None,
+    json_file: Numbers = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the curves into this .svg.")] = None,
+    device: Device = "cpu",
+    parser: Parser = None,
+) -> None:
+    """Give a matcher probabilities: fit on one half of val's photos, measure on the other.
+
+    Example: tessera calibrate matcher.safetensors --data flickr8k/ --check pascal_part/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console, parser):
+        loaded = matcher(file, device)
+        corpora = [folders.read(data, images), *map(folders.read, check or ())]
+        made, told = calibration.calibrate(
+            loaded.model, corpora[0], corpora[1:], progress.on(console), device
+        )
+        checkpoint.calibrate(file, out or file, made)
+        Console().print(tables.reliabilities(told))
+        Console().print(f"hits below a probability of {made.weak_below:.2f} are weak")
+        store(
+            json_file,
+            {"checkpoint": loaded.fingerprint, "weak_below": made.weak_below} | made.facts,
+        )
+        if picture:
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            picture.write_text(reliability.draw(told), encoding="utf-8")
+        typer.echo(out or file)
 
 
 @app.command(name="magnitudes")

@@ -7,6 +7,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from models import checkpoint
+from models.calibration import Calibration
 from models.matchers import dvsa
 
 
@@ -140,3 +141,30 @@ def test_fingerprint_changes_with_the_weights_alone(tmp_path):
         model.fine.bias += 1
     checkpoint.save(other, "matchers", "small", model, {})
     assert checkpoint.fingerprint(one) != checkpoint.fingerprint(other)
+
+
+def test_a_calibration_comes_back_and_leaves_the_weights_alone(small_matcher, tmp_path):
+    out = tmp_path / "calibrated.safetensors"
+    made = Calibration(
+        torch.ones(2, 8), torch.zeros(1, 8), torch.arange(12.0).view(3, 4), 0.25, frozenset({"x"})
+    )
+    checkpoint.calibrate(small_matcher, out, made)
+    plain, calibrated = checkpoint.load(small_matcher), checkpoint.load(out)
+    assert plain.calibration is None
+    assert calibrated.calibration.weak_below == 0.25
+    assert calibrated.calibration.words == {"x"}
+    assert torch.equal(calibrated.calibration.coefficients, made.coefficients)
+    assert calibrated.fingerprint == plain.fingerprint
+    for key, value in plain.model.state_dict().items():
+        assert torch.equal(calibrated.model.state_dict()[key], value)
+
+
+def test_a_checkpoint_is_calibrated_anew_in_its_place(small_matcher, tmp_path):
+    out = tmp_path / "calibrated.safetensors"
+    for weak in (0.25, 0.5):
+        source = out if out.is_file() else small_matcher
+        made = Calibration(torch.ones(2, 8), torch.zeros(1, 8), torch.zeros(3, 4), weak)
+        checkpoint.calibrate(source, out, made)
+    loaded = checkpoint.load(out)
+    assert loaded.calibration.weak_below == 0.5
+    assert loaded.fingerprint == checkpoint.fingerprint(small_matcher)

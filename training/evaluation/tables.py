@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 
 from rich.console import Group
@@ -12,6 +12,7 @@ from training.evaluation.localisation import Localisation
 from training.evaluation.magnitudes import Magnitude
 from training.evaluation.measure import Measured
 from training.evaluation.regions import Region
+from training.evaluation.reliability import Reliability
 
 EXTREMES = 20  # words at either end
 
@@ -78,6 +79,14 @@ def ranked(found: Sequence[Region], photos: Sequence[str], value: str) -> Table:
     for place, (one, photo) in enumerate(zip(found, photos, strict=True), start=1):
         box = ", ".join(f"{edge:.2f}" for edge in astuple(one.box))
         shown.add_row(str(place), photo, box, f"{one.value:.3f}")
+    return shown
+
+
+def reliabilities(curves: Mapping[str, Reliability]) -> Table:
+    """The expected calibration error of each kind of pair, and how many of them are true."""
+    shown = Table("pairs of", "expected calibration error", "pairs", "true")
+    for name, curve in curves.items():
+        shown.add_row(name, f"{curve.error:.3f}", f"{curve.pairs:,}", f"{100 * curve.share:.1f} %")
     return shown
 
 

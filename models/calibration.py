@@ -1,0 +1,89 @@
+"""Calibration: what a pair's score is worth as a probability, comparable between queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models import alignment
+from models.queries import Query
+from models.types import Box, FragmentBag
+
+
+class Kind(Enum):
+    """What answers what: the side that is summed over, then the side that it is looked for in."""
+
+    TEXT_IN_PHOTO = 0
+    PHOTO_IN_PHOTO = 1
+    TEXT_IN_TEXT = 2
+
+
+def kind_of(part: FragmentBag, in_photos: bool) -> Kind:
+    """The kind of a query's part, a photo or a text, that is looked for in photos or in texts."""
+    if isinstance(part.places[0], Box):
+        return Kind.PHOTO_IN_PHOTO
+    return Kind.TEXT_IN_PHOTO if in_photos else Kind.TEXT_IN_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """p = σ(a S + b log Σ_j exp(r_jᵀ Σ_t s_t) + c T + d), a logistic model for each kind of pair.
+
+    S is the pair's score, s_t the T fragments on the side that is summed over (Platt 1999, with
+    two more terms). The second term says how strongly that side is answered at all, by references
+    r_j: `photos` (K, D), whole-photo fragments, or for texts in texts `sentences` (L, D), sums of
+    fragments. The third makes texts of any length comparable. `coefficients` (kinds, 4) are
+    a, b, c and d of each Kind.
+
+    A hit whose probability is below `weak_below` counts as weak. `words` are words of the model's
+    training that no English lexicon has; `facts` say how all this was measured.
+    """
+
+    photos: Tensor
+    sentences: Tensor
+    coefficients: Tensor
+    weak_below: float
+    words: frozenset[str] = frozenset()
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def features(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
+        """The terms that the coefficients weigh, (N, 4).
+
+        Shapes: scores (N,), sums Σ_t s_t (N, D) and sizes T (N,); or (1, D) and (1,) where one
+        text or photo has all the scores.
+        """
+        references = self.sentences if kind is Kind.TEXT_IN_TEXT else self.photos
+        answered = torch.logsumexp(sums.float() @ references.T, dim=1)  # (N,) or (1,)
+        columns = (scores.float(), answered, sizes.float(), torch.ones(1))
+        return torch.stack([column.expand(len(scores)) for column in columns], dim=1)
+
+    def probabilities(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
+        """The probabilities (N,) of pairs of one kind; shapes as in `features`."""
+        features = self.features(kind, scores, sums, sizes)
+        return torch.sigmoid(features @ self.coefficients[kind.value])
+
+    def of_query(self, query: Query, scores: Tensor, in_photos: bool) -> Tensor:
+        """The probabilities (N,) of answers to a query, from the scores (P, N) of its parts.
+
+        An answer is as probable as its least probable part; one that is negated is not there.
+        """
+        least = torch.ones(scores.shape[1])
+        for part, weight, own in zip(query.parts, query.weights, scores, strict=True):
+            sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
+            there = self.probabilities(kind_of(part, in_photos), own, sums, size)
+            least = torch.minimum(least, there if weight > 0 else 1 - there)
+        return least
+
+    def of_pair(self, image: FragmentBag, query: Query, score: str) -> float:
+        """The probability that a photo answers a query; 0 for a query without parts."""
+        if not query.parts:
+            return 0.0
+        scores = [
+            alignment.part_score(image, part, score, negated=weight < 0)
+            for part, weight in zip(query.parts, query.weights, strict=True)
+        ]
+        return float(self.of_query(query, torch.tensor(scores)[:, None], in_photos=True))

@@ -1,0 +1,90 @@
+import math
+
+import pytest
+import torch
+
+from models.calibration import Calibration, Kind, kind_of
+from models.queries import Query
+from models.types import WHOLE_FRAME, WHOLE_PHOTO, FragmentBag, Span
+
+COEFFICIENTS = torch.tensor([[1.0, 0.5, -0.25, 2.0], [0.5, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, -1.0]])
+
+
+@pytest.fixture
+def calibration():
+    photos = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    return Calibration(photos, torch.tensor([[1.0, 1.0]]), COEFFICIENTS, 0.3)
+
+
+def text(*vectors):
+    places = tuple(Span(2 * i, 2 * i + 1) for i in range(len(vectors)))
+    return FragmentBag(torch.tensor(vectors), places, ("w",) * len(vectors))
+
+
+def photo(*vectors):
+    labels = (WHOLE_PHOTO, *("r",) * (len(vectors) - 1))
+    return FragmentBag(torch.tensor(vectors), (WHOLE_FRAME,) * len(vectors), labels)
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def test_kinds_are_told_by_places():
+    assert kind_of(text([1.0]), in_photos=True) is Kind.TEXT_IN_PHOTO
+    assert kind_of(text([1.0]), in_photos=False) is Kind.TEXT_IN_TEXT
+    assert kind_of(photo([1.0]), in_photos=True) is Kind.PHOTO_IN_PHOTO
+
+
+def test_a_probability_by_hand(calibration):
+    scores, sums, sizes = torch.tensor([3.0, -1.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
+    answered = math.log(math.exp(1.0) + math.exp(4.0))
+    expected = [sigmoid(score + 0.5 * answered - 0.25 * 4 + 2) for score in (3.0, -1.0)]
+    found = calibration.probabilities(Kind.TEXT_IN_PHOTO, scores, sums, sizes)
+    assert found.tolist() == pytest.approx(expected)
+
+
+def test_texts_in_texts_are_compared_with_sentences(calibration):
+    features = calibration.features(
+        Kind.TEXT_IN_TEXT, torch.tensor([3.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
+    )
+    assert features.tolist() == [[3.0, 3.0, 4.0, 1.0]]
+
+
+def test_each_row_may_have_sums_of_its_own(calibration):
+    scores, sums = torch.tensor([3.0, 3.0]), torch.tensor([[1.0, 2.0], [0.0, 0.0]])
+    sizes = torch.tensor([4, 2])
+    both = calibration.probabilities(Kind.TEXT_IN_PHOTO, scores, sums, sizes)
+    for row in range(2):
+        here = slice(row, row + 1)
+        own = calibration.probabilities(Kind.TEXT_IN_PHOTO, scores[here], sums[here], sizes[here])
+        assert own.item() == pytest.approx(both[row].item())
+
+
+def test_an_answer_is_as_probable_as_its_least_probable_part(calibration):
+    red, blue = text([1.0, 0.0]), text([0.0, 1.0])
+    query = Query((red, blue), (2.0, -0.5))
+    scores = torch.tensor([[4.0, -4.0, 4.0], [-9.0, -9.0, 2.0]])
+    has_red, has_blue = (
+        calibration.of_query(Query.of(part), own[None], in_photos=True)
+        for part, own in zip((red, blue), scores, strict=True)
+    )
+    expected = torch.minimum(has_red, 1 - has_blue)
+    assert calibration.of_query(query, scores, in_photos=True).tolist() == expected.tolist()
+    assert expected.argmax() == 0
+
+
+def test_a_pair_has_the_probability_of_its_score(calibration):
+    image, query = photo([1.0, 0.0], [0.0, 3.0]), Query.of(text([1.0, 0.0], [0.0, 1.0]))
+    expected = calibration.of_query(query, torch.tensor([[4.0]]), in_photos=True)
+    assert calibration.of_pair(image, query, "sum_of_max") == pytest.approx(expected.item())
+    assert calibration.of_pair(image, Query((), ()), "sum_of_max") == 0
+
+
+def test_what_is_negated_is_probable_where_it_is_not(calibration):
+    query = Query((text([0.0, 1.0]),), (-0.5,))
+    there, absent = (
+        calibration.of_pair(image, query, "sum_of_max")
+        for image in (photo([0.0, 5.0]), photo([5.0, -9.0]))
+    )
+    assert there < 0.01 < absent

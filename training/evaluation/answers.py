@@ -1,0 +1,125 @@
+"""Which photos answer a text: those whose sentences together name every noun of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.parsing import parse_trees
+from models.types import ParsedSentence
+from training.data.corpus import Example
+
+MODIFIERS = ("amod", "compound", "nummod")  # what a short text keeps of a noun's phrase
+MOST_MODIFIERS = 2
+SENTENCES, SHORT = 2, 4  # texts of each photo
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text as someone may type it, the nouns that it names, and the photo it was written about.
+
+    `short` texts are one to three words. `photo` is None for a text about no photo of the split.
+    """
+
+    text: str
+    nouns: frozenset[str]
+    short: bool
+    photo: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Photos and the parses of their sentences."""
+
+    examples: tuple[Example, ...]
+    trees: tuple[tuple[ParsedSentence, ...], ...]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example]) -> Described:
+        """Parse the sentences of some photos."""
+        trees = iter(parse_trees([text for one in examples for text in one.sentences]))
+        own = tuple(tuple(next(trees) for _ in one.sentences) for one in examples)
+        return cls(tuple(examples), own)
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def some(self, positions: Sequence[int]) -> Described:
+        """Some of the photos."""
+        return Described(
+            tuple(self.examples[i] for i in positions), tuple(self.trees[i] for i in positions)
+        )
+
+    def named(self) -> list[frozenset[str]]:
+        """The nouns that each photo's sentences name together."""
+        return [frozenset().union(*map(nouns, own)) for own in self.trees]
+
+
+def nouns(tree: ParsedSentence) -> frozenset[str]:
+    """The lemmas of a sentence's nouns."""
+    return frozenset(word.lemma.lower() for word in tree.words if word.tag.startswith("NN"))
+
+
+def texts(photos: Described, random: Random) -> list[Text]:
+    """Texts of every photo: some of its sentences, and as short ones nouns with modifiers.
+
+    A text that several photos lend comes once: else a few frequent nouns would be most of all.
+    """
+    found: list[Text] = []
+    for photo, own in enumerate(photos.trees):
+        sentences = random.sample(own, min(SENTENCES, len(own)))
+        found += [Text(tree.text, nouns(tree), False, photo) for tree in sentences]
+        places = [(tree, i) for tree in own for i in heads(tree)]
+        for tree, head in random.sample(places, min(SHORT, len(places))):
+            found.append(short(tree, head, random.randint(0, MOST_MODIFIERS), photo))
+    return list({text.text: text for text in reversed(found) if text.nouns}.values())
+
+
+def heads(tree: ParsedSentence) -> list[int]:
+    """The nouns of a sentence that are no part of another."""
+    return [
+        i
+        for i, word in enumerate(tree.words)
+        if word.tag.startswith("NN") and word.relation != "compound"
+    ]
+
+
+def short(tree: ParsedSentence, head: int, modifiers: int, photo: int) -> Text:
+    """A noun with its nearest modifiers, at most so many."""
+    before = [
+        i
+        for i, word in enumerate(tree.words[:head])
+        if word.head == head and word.relation in MODIFIERS
+    ]
+    words = [tree.words[i] for i in [*before[len(before) - min(modifiers, len(before)) :], head]]
+    named = [word.lemma.lower() for word in words if word.tag.startswith("NN")]
+    return Text(" ".join(word.text.lower() for word in words), frozenset(named), True, photo)
+
+
+def answers(named: Sequence[frozenset[str]], asked: Sequence[Text]) -> NDArray[np.bool_]:
+    """Whether each photo answers each text, (K, L); its own texts it always does."""
+    columns = {
+        noun: np.array([noun in own for own in named])
+        for noun in frozenset().union(*(text.nouns for text in asked))
+    }
+    truth = np.ones((len(named), len(asked)), np.bool_)
+    for position, text in enumerate(asked):
+        for noun in text.nouns:
+            truth[:, position] &= columns[noun]
+        if text.photo is not None:
+            truth[text.photo, position] = True
+    return truth
+
+
+def alike(photos: Described) -> NDArray[np.bool_]:
+    """Whether each photo is like each other, (K, K): it answers a sentence of the other's."""
+    named = photos.named()
+    truth = np.zeros((len(photos), len(photos)), np.bool_)
+    for position, own in enumerate(photos.trees):
+        asked = [Text(tree.text, nouns(tree), False, position) for tree in own]
+        truth[:, position] = answers(named, asked).any(axis=1)
+    return truth
