@@ -26,6 +26,7 @@ from app.folder import Outcome, Source
 from app.main import create_app, load_engine
 from app.routes.explain import PNG, SVG, draw, draw_grounding
 from app.settings import Settings
+from index.search import SearchHit
 from models import alignment, checkpoint, images, registry
 from models.alignment import BETA
 from models.checkpoint import PRETRAINED
@@ -130,14 +131,15 @@ def search(
         hits = engine.search_images(collection, query, limit=limit, offset=0, where=None)
     for note in query.notes:
         typer.echo(note, err=True)
-    table = Table("score", "photo", "why")
+    table = Table("probability", "score", "photo", "why")
     for hit in hits:
         phrases = alignment.phrases(hit.bag, query, hit.links)
         why = sorted(phrases, key=lambda phrase: -phrase.similarity)
         said = "  ".join(f"{_words(text, phrase.span)} {phrase.similarity:+.2f}" for phrase in why)
-        table.add_row(f"{hit.score:.2f}", escape(hit.item), escape(said))
+        told = "" if hit.probability is None else f"{hit.probability:.2f}"
+        table.add_row(told, f"{hit.score:.2f}", escape(hit.item), escape(said))
     if hits:
-        Console().print(table)
+        Console().print(table, *_doubts(hits, engine.weak_below))
     elif query.parts:
         Console().print("Nothing is indexed yet: tessera index FOLDER")
 
@@ -213,6 +215,8 @@ def ground(
             out.write_bytes(bytes(draw_grounding(photo, text, found, kind).body))
     table = Table("phrase", "similarity", "left, top, right, bottom")
     for one in found:
+        if not one.present:
+            table.add_row(escape(_words(text, one.span)), "", "not in this photo")
         for box, similarity in one.boxes:
             table.add_row(escape(_words(text, one.span)), f"{similarity:+.2f}", _edges(box))
     Console().print(table)
@@ -270,6 +274,14 @@ def _kind(out: Path | None) -> str | None:
     if kind := {".png": PNG, ".svg": SVG}.get(out.suffix.lower()):
         return kind
     raise typer.BadParameter("the picture's name ends in .png or .svg", param_hint="--out")
+
+
+def _doubts(hits: Sequence[SearchHit], weak_below: float | None) -> list[str]:
+    """A sentence about hits of which none is likely."""
+    probable = [hit.probability for hit in hits if hit.probability is not None]
+    if weak_below is None or not probable or max(probable) >= weak_below:
+        return []
+    return ["Nothing here looks like that; these are the nearest."]
 
 
 def _words(text: str, span: Span) -> str:

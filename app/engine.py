@@ -72,10 +72,19 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """A phrase of a text, and the boxes that it means most likely, best first."""
+    """A phrase of a text, and the boxes that it means most likely, best first.
+
+    A phrase that is not there has no boxes. `probability` says how sure the matcher is that it is.
+    """
 
     span: Span
     boxes: tuple[tuple[Box, float], ...]  # with their similarities
+    probability: float | None = None
+
+    @property
+    def present(self) -> bool:
+        """Whether the photo shows it."""
+        return bool(self.boxes)
 
 
 class Engine:
@@ -92,6 +101,7 @@ class Engine:
         self.matcher_checkpoint = matcher
         self.captioner_checkpoint = captioner
         self.matcher: Matcher = matcher.model
+        self.calibration = matcher.calibration
         self.captioner: Captioner | None = captioner.model if captioner else None
         self.grounder_checkpoint = grounder
         self.grounder: Grounder | None = grounder.model if grounder else None
@@ -129,7 +139,19 @@ class Engine:
 
     def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
         """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
-        return queries.of_phrases(self.matcher, weighted)
+        words = self.calibration.words if self.calibration else frozenset[str]()
+        return queries.of_phrases(self.matcher, weighted, words)
+
+    @property
+    def weak_below(self) -> float | None:
+        """The probability below which a hit counts as weak; None without a calibration."""
+        return self.calibration.weak_below if self.calibration else None
+
+    def probability(self, image: FragmentBag, query: Query) -> float | None:
+        """How probable it is that a photo shows what a query asks for; None if nobody knows."""
+        if self.calibration is None:
+            return None
+        return self.calibration.of_pair(image, query, self.matcher.score)
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
@@ -163,27 +185,44 @@ class Engine:
         return self.catalog.collection(collection, **self._made_by())
 
     def search_images(
-        self, collection: str, query: Query, *, limit: int, offset: int, where: Where
+        self,
+        collection: str,
+        query: Query,
+        *,
+        limit: int,
+        offset: int,
+        where: Where,
+        least: float | None = None,
     ) -> list[SearchHit]:
         """Photos by how well they answer a query, which plays the sentence's role.
 
-        None for a query without parts: nobody knows what it asks for.
+        None for a query without parts: nobody knows what it asks for. Those whose probability is
+        below `least` are left out; ValueError where there are no probabilities.
         """
         if not query.parts:
             return []
         index = self._index(collection)
-        return index.search_images(query, limit=limit, offset=offset, where=where)
+        return index.search_images(query, limit=limit, offset=offset, where=where, least=least)
 
     def search_sentences(
-        self, collection: str, query: Query, *, limit: int, offset: int, where: Where
+        self,
+        collection: str,
+        query: Query,
+        *,
+        limit: int,
+        offset: int,
+        where: Where,
+        least: float | None = None,
     ) -> list[SearchHit]:
         """Sentences by how well a query photo, or a query text, answers or resembles them."""
         if not query.parts:
             return []
         index = self._index(collection)
         if query.text is None:
-            return index.search_sentences(query, limit=limit, offset=offset, where=where)
-        return index.similar_sentences(query, limit=limit, offset=offset, where=where)
+            return index.search_sentences(
+                query, limit=limit, offset=offset, where=where, least=least
+            )
+        return index.similar_sentences(query, limit=limit, offset=offset, where=where, least=least)
 
     def align(self, image: FragmentBag, query: Query, *, beta: float) -> Alignment:
         """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""
@@ -197,25 +236,49 @@ class Engine:
             raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
         return self.captioner.describe([photo.pixels], beam=beam, count=count)[0]
 
+    def caption_probabilities(
+        self, photo: Photo, captions: Sequence[Caption], bag: FragmentBag | None = None
+    ) -> list[float | None]:
+        """How probable it is that a photo shows each caption; `bag` is its own, where known."""
+        if self.calibration is None:
+            return [None] * len(captions)
+        bag = bag or self.photo(photo)
+        return [
+            self.probability(bag, self.query(caption.text)) if caption.text else 0.0
+            for caption in captions
+        ]
+
     def ground(
-        self, photo: Photo, text: str, phrases: Sequence[str], *, count: int
+        self,
+        photo: Photo,
+        text: str,
+        phrases: Sequence[str],
+        *,
+        count: int,
+        bag: FragmentBag | None = None,
     ) -> list[Grounded]:
         """The `count` boxes of a photo that each phrase of a text means most likely.
 
-        ValueError for a phrase that is not in the text, NoGrounder where none is loaded.
+        `bag` is the photo's, where it is known. A phrase that the photo does not show, or of which
+        no word is known, gets no boxes. ValueError for a phrase that is not in the text,
+        NoGrounder where none is loaded.
         """
         if self.grounder is None:
             raise NoGrounder("no grounder is loaded; set TESSERA_GROUNDER to a checkpoint")
         spans = [_found(text, phrase) for phrase in phrases]
         boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
         best = similarities.topk(min(count, len(boxes)))
-        return [
-            Grounded(
-                span,
-                tuple((Box(*boxes[at].tolist()), one.item()) for one, at in zip(*own, strict=True)),
-            )
-            for span, *own in zip(spans, best.values, best.indices, strict=True)
-        ]
+        if self.calibration is not None:
+            bag = bag or self.photo(photo)
+        found = []
+        for span, values, places in zip(spans, best.values, best.indices, strict=True):
+            query = self.query(text[span.start : span.end])
+            probability = self.probability(bag, query) if bag is not None else None
+            absent = probability is not None and probability < (self.weak_below or 0.0)
+            means = () if absent or not query.parts else zip(places, values, strict=True)
+            own = tuple((Box(*boxes[at].tolist()), one.item()) for at, one in means)
+            found.append(Grounded(span, own, probability))
+        return found
 
     def put(self, collection: str, drafts: Sequence[Draft]) -> None:
         """Embed and store items together, all or none: on disk when this returns.
@@ -259,7 +322,10 @@ class Engine:
         home = self.open(collection)
         with self._lock:
             if home.token not in self._indexes:
-                self._indexes[home.token] = Index(self.catalog, home, self._folder / "segments")
+                folder, calibration = self._folder / "segments", self.calibration
+                self._indexes[home.token] = Index(
+                    self.catalog, home, folder, calibration=calibration
+                )
             return self._indexes[home.token]
 
     def _embed(self, drafts: Sequence[Draft]) -> list[Entry]:

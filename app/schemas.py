@@ -18,6 +18,12 @@ Cursor = Annotated[str | None, Field(max_length=1000, description="`cursor` of t
 ItemId = Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
 
 
+Probability = Annotated[
+    float | None,
+    Field(description="Comparable between queries; null where the matcher is not calibrated."),
+]
+
+
 class Body(BaseModel):
     """What a client sends: unknown fields and numbers that are none are refused."""
 
@@ -48,6 +54,9 @@ class Search(Body):
     )
     box: Corners | None = Field(
         None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
+    )
+    min_probability: Fraction | None = Field(
+        None, description="Leave out hits that are less probable."
     )
 
 
@@ -130,9 +139,11 @@ class LinkOut(BaseModel):
     fragment: int
     region: int
     similarity: float
-    whole: float | None = Field(None, description="What the whole photo gave to the similarity.")
-    added: float | None = Field(None, description="What the region added to that.")
-    negated: bool = Field(False, description="The query negates it: it gives 0 or less.")
+    whole: float | None = Field(
+        default=None, description="What the whole photo gave to the similarity."
+    )
+    added: float | None = Field(default=None, description="What the region added to that.")
+    negated: bool = Field(default=False, description="The query negates it: it gives 0 or less.")
 
 
 class PhraseOut(BaseModel):
@@ -160,6 +171,7 @@ class ImageHit(BaseModel):
 
     id: str
     score: float
+    probability: Probability
     image: str
     width: int
     height: int
@@ -176,6 +188,7 @@ class SentenceHit(BaseModel):
     position: int
     sentence: str
     score: float
+    probability: Probability
     image: str | None
     metadata: dict[str, Any]
     links: list[LinkOut]
@@ -188,6 +201,7 @@ class Hits(BaseModel):
     collection: str
     model: str
     query: QueryOut
+    weak_below: Probability = Field(description="A hit with a lower probability counts as weak.")
     cursor: str | None
 
 
@@ -226,10 +240,12 @@ class BoxOut(BaseModel):
 
 
 class GroundedOut(BaseModel):
-    """A phrase and what it means, the likeliest box first."""
+    """A phrase and what it means, the likeliest box first; none if the photo does not show it."""
 
     text: str
     span: tuple[int, int]
+    probability: Probability
+    present: bool
     boxes: list[BoxOut]
 
 
@@ -245,16 +261,21 @@ class GroundingOut(BaseModel):
 
 
 class CaptionOut(BaseModel):
-    """A sentence and its log-probability (natural logarithm, summed over words)."""
+    """A sentence and its log-probability (natural logarithm, summed over words).
+
+    `probability` is the matcher's: that the photo shows what the sentence says.
+    """
 
     text: str
     log_probability: float
+    probability: Probability
 
 
 class CaptionsOut(BaseModel):
     """Captions, best first."""
 
     captions: list[CaptionOut]
+    unsure_below: Probability = Field(description="A caption with a lower one is a guess.")
     notes: list[str] = []
 
 

@@ -1,15 +1,13 @@
-"""How results become answers: links with their words and boxes, addresses of photos, cursors."""
+"""How results become answers: links with their words and boxes, addresses of photos."""
 
 from __future__ import annotations
 
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import astuple
-from hashlib import sha256
-from typing import Any, TypedDict
+from typing import TypedDict
 from urllib.parse import quote
 
+from app import cursors
 from app.engine import DEFAULT_COLLECTION, Alignment, Engine, Grounded
 from app.schemas import (
     AlignmentOut,
@@ -35,8 +33,6 @@ from models.alignment import Phrase
 from models.images import Photo
 from models.queries import Query
 from models.types import Box, FragmentBag, Link, Span
-
-FARTHEST = 10_000  # hits that can be paged through
 
 
 def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
@@ -76,41 +72,53 @@ def part(corners: Corners | None) -> Box | None:
 
 def search_images(engine: Engine, request: Search, query: Query) -> ImageHits:
     """A page of the photos that answer a query."""
-    offset = _offset(request, query)
+    offset = cursors.offset(request, query)
     hits = engine.search_images(
-        request.collection, query, limit=request.limit + 1, offset=offset, where=request.filter
+        request.collection,
+        query,
+        limit=request.limit + 1,
+        offset=offset,
+        where=request.filter,
+        least=request.min_probability,
     )
     items = _items(engine, request.collection, hits)
     return ImageHits(
         collection=request.collection,
         model=engine.matcher_checkpoint.name,
         query=query_out(query),
+        weak_below=engine.weak_below,
         hits=[
             _image_hit(request.collection, query, hit, items[hit.item])
             for hit in hits[: request.limit]
             if hit.item in items
         ],
-        cursor=_next(request, query, offset, len(hits)),
+        cursor=cursors.after(request, query, offset, len(hits)),
     )
 
 
 def search_sentences(engine: Engine, request: Search, query: Query) -> SentenceHits:
     """A page of the sentences that match a query."""
-    offset = _offset(request, query)
+    offset = cursors.offset(request, query)
     hits = engine.search_sentences(
-        request.collection, query, limit=request.limit + 1, offset=offset, where=request.filter
+        request.collection,
+        query,
+        limit=request.limit + 1,
+        offset=offset,
+        where=request.filter,
+        least=request.min_probability,
     )
     items = _items(engine, request.collection, hits)
     return SentenceHits(
         collection=request.collection,
         model=engine.matcher_checkpoint.name,
         query=query_out(query),
+        weak_below=engine.weak_below,
         hits=[
             _sentence_hit(request.collection, query, hit, items[hit.item])
             for hit in hits[: request.limit]
             if hit.item in items
         ],
-        cursor=_next(request, query, offset, len(hits)),
+        cursor=cursors.after(request, query, offset, len(hits)),
     )
 
 
@@ -148,6 +156,8 @@ def grounding(found: Sequence[Grounded], about: About) -> GroundingOut:
             GroundedOut(
                 text=text[one.span.start : one.span.end],
                 span=(one.span.start, one.span.end),
+                probability=one.probability,
+                present=one.present,
                 boxes=[
                     BoxOut(box=corners(box) or (0, 0, 1, 1), similarity=similarity)
                     for box, similarity in one.boxes
@@ -231,26 +241,11 @@ def ends(place: Box | Span) -> tuple[int, int] | None:
     return (place.start, place.end) if isinstance(place, Span) else None
 
 
-def write_cursor(kind: str, value: Any) -> str:
-    """An opaque text that means: go on from `value` in the list that `kind` names."""
-    return urlsafe_b64encode(json.dumps([kind, value]).encode()).decode()
-
-
-def read_cursor(cursor: str, kind: str) -> Any:
-    """What write_cursor wrote; ValueError for one of another list, or none of ours."""
-    try:
-        was, value = json.loads(urlsafe_b64decode(cursor.encode()))
-    except (ValueError, TypeError, RecursionError) as broken:
-        raise ValueError("cursor: not one that this service gave; leave it out") from broken
-    if was != kind:
-        raise ValueError("cursor: it belongs to another query; leave it out to start this one")
-    return value
-
-
 def _image_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> ImageHit:
     return ImageHit(
         id=hit.item,
         score=hit.score,
+        probability=hit.probability,
         image=photo_address(collection, hit.item),
         width=stored.width,
         height=stored.height,
@@ -269,6 +264,7 @@ def _sentence_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -
         position=hit.position,
         sentence=sentence,
         score=hit.score,
+        probability=hit.probability,
         image=_photo_address(collection, stored),
         metadata=stored.metadata,
         links=links(hit.links, hit.bag, query.bag) if query.text is None else _words(hit),
@@ -309,26 +305,3 @@ def _items(engine: Engine, collection: str, hits: Sequence[SearchHit]) -> dict[s
 
 def _photo_address(collection: str, stored: Item) -> str | None:
     return photo_address(collection, stored.id) if stored.width else None
-
-
-def _kind(request: Search, query: Query) -> str:
-    """A name of this very list of hits."""
-    parts = [(len(part), weight) for part, weight in zip(query.parts, query.weights, strict=True)]
-    told = repr((type(request).__name__, request.collection, request.filter, parts)).encode()
-    return sha256(told + query.bag.vectors.numpy().tobytes()).hexdigest()[:16]
-
-
-def _offset(request: Search, query: Query) -> int:
-    if request.cursor is None:
-        return 0
-    offset = read_cursor(request.cursor, _kind(request, query))
-    if not isinstance(offset, int) or not 0 <= offset <= FARTHEST:
-        raise ValueError(f"cursor: hits beyond {FARTHEST:,} are not given; narrow the search down")
-    return offset
-
-
-def _next(request: Search, query: Query, offset: int, found: int) -> str | None:
-    """The cursor of the next page, if the search found one hit more than were asked for."""
-    if found <= request.limit:
-        return None
-    return write_cursor(_kind(request, query), offset + request.limit)

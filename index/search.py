@@ -11,18 +11,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from index import ranking
 from index.bags import IMAGE
 from index.candidates import Candidates, Chosen, Exact
 from index.catalog import Catalog
 from index.items import Collection
+from index.ranking import Scored
 from index.rescorer import Floats, Rescorer, Role, Term
 from index.rows import Rows
 from index.segments import Segment, Segments, Sizes, Snapshot
 from models import alignment
+from models.calibration import Calibration
 from models.queries import Query
 from models.types import FragmentBag, Link
 
 Side = Literal["images", "sentences"]
+FARTHEST = 10_000  # hits that can be paged through, or looked at for their probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class SearchHit:
     score: float
     links: tuple[Link, ...]
     bag: FragmentBag
+    probability: float | None = None  # None where the matcher is not calibrated
 
 
 class Index:
@@ -58,11 +63,13 @@ class Index:
         candidates: Candidates | None = None,
         rescorer: Rescorer | None = None,
         sizes: Sizes | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self._catalog = catalog
         self._collection = collection
         self._rescorer = rescorer or Rescorer(collection.score)
         self._candidates = candidates or Exact()
+        self._calibration = calibration
         # Named by the token, so that what another database left behind is never taken for ours.
         folder = directory / collection.token
         self._segments = Segments(folder, collection.dimension, sizes or Sizes())
@@ -76,9 +83,10 @@ class Index:
         limit: int,
         offset: int = 0,
         where: Mapping[str, Any] | None = None,
+        least: float | None = None,
     ) -> list[SearchHit]:
         """The images that answer a sentence best, or, asked with an image, those most like it."""
-        return self._search("images", query, Role.QUERY_IS_SENTENCE, limit, offset, where)
+        return self._search("images", query, Role.QUERY_IS_SENTENCE, limit, offset, where, least)
 
     def search_sentences(
         self,
@@ -87,9 +95,12 @@ class Index:
         limit: int,
         offset: int = 0,
         where: Mapping[str, Any] | None = None,
+        least: float | None = None,
     ) -> list[SearchHit]:
         """The sentences that an image answers best: each sentence's own fragments are summed."""
-        return self._search("sentences", query, Role.ROWS_ARE_SENTENCES, limit, offset, where)
+        return self._search(
+            "sentences", query, Role.ROWS_ARE_SENTENCES, limit, offset, where, least
+        )
 
     def similar_sentences(
         self,
@@ -98,9 +109,10 @@ class Index:
         limit: int,
         offset: int = 0,
         where: Mapping[str, Any] | None = None,
+        least: float | None = None,
     ) -> list[SearchHit]:
         """The sentences most like a sentence: they play the image's role."""
-        return self._search("sentences", query, Role.QUERY_IS_SENTENCE, limit, offset, where)
+        return self._search("sentences", query, Role.QUERY_IS_SENTENCE, limit, offset, where, least)
 
     def catch_up(self) -> int:
         """Take in the catalog's changes, as every search does; gives the revision reached."""
@@ -131,32 +143,56 @@ class Index:
         limit: int,
         offset: int,
         where: Mapping[str, Any] | None,
+        least: float | None,
     ) -> list[SearchHit]:
         query = self._checked(query)
         if limit < 1 or offset < 0:
             raise ValueError(f"limit starts at 1 and offset at 0, got {limit} and {offset}")
+        if least is not None and self._calibration is None:
+            raise ValueError(
+                "there are no probabilities to cut at: the matcher is not calibrated; "
+                "run `tessera calibrate`, or leave min_probability out"
+            )
         terms = _terms(query)
         snapshot, allowed = self._current(where)
         sides = [_side(segment, side) for segment in snapshot.segments]
         parts = [Chosen(rows, rows.chosen(allowed)) for rows in sides]
-        parts = list(self._candidates.choose(parts, terms, role, offset + limit))
+        # A probability may rank hits otherwise than their score: all within reach are looked at.
+        reach = offset + limit if least is None else FARTHEST
+        parts = list(self._candidates.choose(parts, terms, role, reach))
         scores = [self._scores(part, terms, role) for part in parts]
-        best = _best(parts, scores, offset + limit)[offset:]
-        return [self._hit(rows, row, query, role, score) for score, rows, row in best]
+        found = ranking.best(parts, scores, query.weights, reach)
+        if least is None:
+            found = found[offset:]
+        told = self._probabilities(query, found, role, side)
+        hits = list(zip(found, told, strict=True))
+        if least is not None:
+            hits = [hit for hit in hits if (hit[1] or 0.0) >= least][offset : offset + limit]
+        return [self._hit(one, query, role, probability) for one, probability in hits]
 
     def _scores(self, part: Chosen, terms: Sequence[Term], role: Role) -> Floats:
-        """The exact score of every row, (B,)."""
-        total = np.zeros(len(part.numbers), np.float32)
-        for term in terms:
-            total += term.weight * self._rescorer.exact(
-                part.rows.vectors,
-                part.rows.offsets,
-                part.numbers,
-                term.vectors,
-                role,
-                negated=term.negated,
-            )
-        return total
+        """The exact score of every row for each term, (P, B)."""
+        rows = part.rows
+        return np.stack(
+            [
+                self._rescorer.exact(
+                    rows.vectors,
+                    rows.offsets,
+                    part.numbers,
+                    term.vectors,
+                    role,
+                    negated=term.negated,
+                )
+                for term in terms
+            ]
+        )
+
+    def _probabilities(
+        self, query: Query, found: Sequence[Scored], role: Role, side: Side
+    ) -> Sequence[float | None]:
+        if self._calibration is None:
+            return [None] * len(found)
+        return ranking.probabilities(self._calibration, query, found, role, side == "images")
 
     def _checked(self, query: Query) -> Query:
         parts = tuple(self._checked_part(part) for part in query.parts)
@@ -177,18 +213,19 @@ class Index:
             raise ValueError("the query has a fragment vector that is not finite")
         return replace(part, vectors=vectors)
 
-    def _hit(self, rows: Rows, row: int, query: Query, role: Role, score: float) -> SearchHit:
-        bag, position = rows.bag(row), int(rows.positions[row])
+    def _hit(self, found: Scored, query: Query, role: Role, probability: float | None) -> SearchHit:
+        bag = found.rows.bag(found.row)
         if role is Role.QUERY_IS_SENTENCE:
             links = alignment.query_links(bag, query, self._collection.score)
         else:
             links = alignment.links(query.bag, bag, self._collection.score)
         return SearchHit(
-            item=rows.item(row),
-            position=None if position == IMAGE else position,
-            score=score,
+            item=found.rows.item(found.row),
+            position=None if found.position == IMAGE else found.position,
+            score=found.score,
             links=links,
             bag=bag,
+            probability=probability,
         )
 
 
@@ -204,18 +241,3 @@ def _terms(query: Query) -> list[Term]:
 
 def _side(segment: Segment, side: Side) -> Rows:
     return segment.images if side == "images" else segment.sentences
-
-
-def _best(
-    parts: Sequence[Chosen], scores: Sequence[Floats], count: int
-) -> list[tuple[float, Rows, int]]:
-    """The best rows of all parts, as (score, rows, row): ties by item id, then position."""
-    together = np.concatenate([*scores, np.empty(0, np.float32)])
-    least = np.partition(together, -count)[-count] if len(together) > count else -np.inf
-    found = [
-        (float(of[place]), part.rows, int(part.numbers[place]))
-        for part, of in zip(parts, scores, strict=True)
-        for place in np.flatnonzero(of >= least)
-    ]
-    found.sort(key=lambda hit: (-hit[0], hit[1].item(hit[2]), hit[1].positions[hit[2]]))
-    return found[:count]

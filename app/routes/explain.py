@@ -67,8 +67,9 @@ def ground(
     kind = acceptable(request.headers.get("accept", "*/*"), (JSON, PNG, SVG))
     asked = upload.fields
     with gate:
-        photo, _ = _photo(engine, upload)
-        found = engine.ground(photo, asked.text, asked.phrases or [asked.text], count=asked.count)
+        photo, bag = _photo(engine, upload)
+        phrases = asked.phrases or [asked.text]
+        found = engine.ground(photo, asked.text, phrases, count=asked.count, bag=bag)
         if kind != JSON:
             return draw_grounding(photo, asked.text, found, kind)
     return service.grounding(found, about(asked, photo))
@@ -85,10 +86,15 @@ def caption(
     if asked.count > asked.beam:
         raise ValueError(f"count: a beam of {asked.beam} gives at most as many captions")
     with gate:
-        photo, _ = _photo(engine, upload)
+        photo, bag = _photo(engine, upload)
         captions = engine.describe(photo, beam=asked.beam, count=asked.count)
+        told = engine.caption_probabilities(photo, captions, bag)
     return CaptionsOut(
-        captions=[CaptionOut(text=c.text, log_probability=c.log_probability) for c in captions],
+        captions=[
+            CaptionOut(text=c.text, log_probability=c.log_probability, probability=probability)
+            for c, probability in zip(captions, told, strict=True)
+        ],
+        unsure_below=engine.weak_below,
         notes=list(photo.notes),
     )
 
@@ -119,9 +125,11 @@ def draw(photo: Photo, text: str, found: Alignment, kind: str) -> Response:
 
 
 def draw_grounding(photo: Photo, text: str, found: Sequence[Grounded], kind: str) -> Response:
-    """Phrases and the best box of each as a picture."""
+    """Phrases and the best box of each as a picture; those that are not there have none."""
     drawn = [
-        DrawnLink(one.span, text[one.span.start : one.span.end], *one.boxes[0]) for one in found
+        DrawnLink(one.span, text[one.span.start : one.span.end], *one.boxes[0])
+        for one in found
+        if one.present
     ]
     return picture(photo, text, drawn, None, kind)
 

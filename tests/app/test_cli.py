@@ -11,10 +11,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from app.cli import app
 from app.engine import Engine
+from models import checkpoint
+from models.calibration import Calibration
 
 Png = Callable[..., bytes]
 ROOT = Path(__file__).parents[2]
@@ -55,6 +58,26 @@ def test_indexed_photos_are_found_with_reasons(
     assert code == 0
     assert "photos/red.png" in said
     assert "dog" in said
+
+
+def test_a_search_says_when_nothing_looks_like_the_query(
+    command: Callable[..., tuple[int, str]],
+    small_matcher: Path,
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weak, doubt = tmp_path / "weak.safetensors", "Nothing here looks like that"
+    for constant, nothing in ((-3.0, True), (3.0, False)):
+        coefficients = torch.tensor([[0.0, 0.0, 0.0, constant]] * 3)
+        made = Calibration(torch.zeros(1, 8), torch.zeros(1, 8), coefficients, 0.5)
+        checkpoint.calibrate(small_matcher, weak, made)
+        monkeypatch.setenv("TESSERA_MATCHER", str(weak))
+        command("index", photos)
+        code, said = command("search", "a dog")
+        assert code == 0
+        assert (doubt in said) is nothing
+        assert ("0.05" if nothing else "0.95") in said
 
 
 def test_a_search_for_unknown_words_says_so(command: Callable[..., tuple[int, str]]) -> None:

@@ -102,6 +102,7 @@ def test_phrases_get_their_likeliest_boxes_in_stored_and_uploaded_photos(
     stored = client.post("/ground", json=asked | {"id": "x"}).json()
     assert (stored["image"], stored["width"], stored["height"]) == ("/items/x/image", 40, 30)
     left, right = [0, 0, 0.5, 1], [0.5, 0, 1, 1]
+    assert [(one["present"], one["probability"]) for one in stored["phrases"]] == [(True, None)] * 2
     assert [(one["text"], one["span"]) for one in stored["phrases"]] == [
         ("Left", [0, 4]),
         ("right", [9, 14]),
@@ -181,8 +182,8 @@ def test_caption_describes_uploaded_and_stored_photos(client: TestClient, png: P
     form = {"beam": "3", "count": "2"}
     uploaded = client.post("/caption", files={"image": png("red")}, data=form).json()
     assert uploaded["captions"] == [
-        {"text": "40 by 30", "log_probability": 0.0},
-        {"text": "40 by 30", "log_probability": -1.0},
+        {"text": "40 by 30", "log_probability": 0.0, "probability": None},
+        {"text": "40 by 30", "log_probability": -1.0, "probability": None},
     ]
     client.put("/items/x", files={"image": png("red")})
     assert client.post("/caption", json={"id": "x"}).json()["captions"][0]["text"] == "40 by 30"

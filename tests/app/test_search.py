@@ -197,6 +197,15 @@ def test_stored_sentences_may_have_any_words(client: TestClient) -> None:
     assert hit["sentence"] == "日本 asdfgh red"
 
 
+def test_without_a_calibration_nobody_says_how_probable_a_hit_is(filled: TestClient) -> None:
+    answer = filled.post("/search/image", json={"text": "red"}).json()
+    assert answer["weak_below"] is None
+    assert {hit["probability"] for hit in answer["hits"]} == {None}
+    cut = filled.post("/search/image", json={"text": "red", "min_probability": 0.5})
+    assert cut.status_code == 422
+    assert "tessera calibrate" in cut.json()["detail"]
+
+
 def test_filter_lets_through_only_what_it_names(filled: TestClient) -> None:
     body = {"text": "red", "filter": {"parts": [2, 3]}}
     assert ids(filled.post("/search/image", json=body).json()) == ["rb"]
