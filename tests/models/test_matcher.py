@@ -18,7 +18,7 @@ TINY = {
         "correlated": {"sizes": (64,), "embedding": 4},
         "frame": {"sizes": (64,), "components": 6, "embedding": 8},
         "regions": {"sizes": (64,), "embedding": 12},
-        "regions_in_context": {"sizes": (32, 64), "embedding": 12},
+        "regions_in_context": {"views": ("lite0@32", "lite0@64"), "embedding": 12},
     },
     "text_towers": {
         "branch": {"axes": 3, "components": 2, "principal": 6, "hidden": 8, "embedding": 12},

@@ -83,7 +83,7 @@ def test_teachers_are_a_preset_of_their_own():
     made = parsed("mine", tables)
     assert made.teachers == preset.Teachers(preset.read("tessera"), 3)
     assert made.with_epochs(1).teachers == made.teachers
-    assert made.described()["teachers"]["preset"]["schedule"]["epochs"] == 4
+    assert made.described()["teachers"]["preset"]["schedule"]["epochs"] == 3
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ class Reliability:
 def reliability(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> Reliability:
     """The reliability of probabilities (N,) whose truth (N,) is known.
 
-    >>> reliability(np.array([0.2, 0.2, 0.9]), np.array([False, True, True])).error
-    0.23333333333333334
+    >>> round(reliability(np.array([0.2, 0.2, 0.9]), np.array([False, True, True])).error, 3)
+    0.233
     """
     places = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     bins = tuple(
