@@ -1,157 +1,123 @@
-"""Which rows might win: everything, or what the centroids of their fragments let through."""
+"""Candidates: the rows whose summaries promise most, found by FAISS."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
-from uuid import uuid4
+from typing import Any
 
 import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from index.rescorer import Codes, Floats, Numbers, Rescorer, Role, Term
-from index.rows import Rows
+from index.rows import Numbers, Rows
+from models.scoring import Floats
+
+WIDTH = 16  # FAISS's 8-bit codes are quick where a vector's length is a multiple of this
+SCANNED = 4_096  # rows up to which their codes are scanned, and FAISS has nothing to find
+LISTED = 50_000  # rows from which on they lie in lists by their nearest centroid
+TRAINED = 40  # rows of the sample for each centroid
+PROBED = 0.05  # of the lists, where nothing is filtered
+LEAST, PER_HIT, GROWTH = 64, 8, 10.0  # see wanted()
+
+
+def wanted(rows: int, reach: int) -> int:
+    """How many candidates hold the best `reach` of so many rows.
+
+    For the same recall the number grows as about N^0.3 (docs/performance.md).
+    """
+    return max(LEAST, PER_HIT * reach, round(GROWTH * rows**0.3))
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Some rows of a segment, by number."""
+class Structure:
+    """FAISS's index over the summaries of one side's rows; an id is a row's number."""
 
-    rows: Rows
-    numbers: Numbers
+    index: Any
+    kind: str
 
-
-class Candidates(Protocol):
-    """Thins out the rows that are to be scored exactly. Safe to call from several threads."""
-
-    def prepare(self, rows: Iterable[Rows]) -> None:
-        """Build what `choose` likes to have for these rows; may take minutes."""
-        ...
-
-    def choose(
-        self, parts: Sequence[Chosen], query: Sequence[Term], role: Role, best: int
-    ) -> Sequence[Chosen]:
-        """What of the parts might be among the `best` rows for a query of weighted terms."""
-        ...
-
-
-class Exact:
-    """Every row: nothing is ever missed."""
-
-    def prepare(self, rows: Iterable[Rows]) -> None:
-        """Nothing is needed."""
-
-    def choose(
-        self,
-        parts: Sequence[Chosen],
-        query: Sequence[Term],  # noqa: ARG002 - the Protocol's
-        role: Role,  # noqa: ARG002
-        best: int,  # noqa: ARG002
-    ) -> Sequence[Chosen]:
-        """All of them."""
-        return parts
+    def best(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Found:
+        """The rows with the highest products of their summaries and a query (D,), best first."""
+        padded = np.zeros((1, self.index.d), np.float32)
+        padded[0, : len(query)] = query
+        options: dict[str, Any] = {}
+        passing = 1.0
+        if allowed is not None:
+            # FAISS reads the bits when it searches, so the array must live that long.
+            bits = np.packbits(allowed, bitorder="little")
+            options["sel"] = faiss.IDSelectorBitmap(bits)
+            passing = max(float(allowed.mean()), PROBED)
+        faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
+        if self.kind == "lists":
+            # What passes a filter lies in lists that are less full: so more of them are looked at.
+            probed = min(self.index.nlist, round(PROBED / passing * self.index.nlist) + 1)
+            parameters = faiss.SearchParametersIVF(nprobe=probed, **options)
+        else:
+            parameters = faiss.SearchParameters(**options)
+        products, rows = self.index.search(padded, count, params=parameters)
+        there = rows[0] >= 0
+        return Found(rows[0][there].astype(np.int64), products[0][there])
 
 
-class Centroids:
-    """Rows ranked by their score with every fragment taken for its nearest centroid.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows by number, and what their summaries promise."""
 
-    Keeps each row's own sum, so it serves both directions, which nearest-fragment lists do not
-    (PLAID's centroid interaction, Santhanam et al. 2022, over our scores). A fragment costs two
-    bytes. Rows that are in memory, or that nobody has prepared, all pass.
-    """
-
-    def __init__(
-        self, rescorer: Rescorer, *, centroids: int = 4096, keep: int = 500, smallest: int = 10_000
-    ) -> None:
-        assert centroids <= 2**16, "codes have 16 bits"
-        self._rescorer = rescorer
-        self._centroids = centroids
-        self._keep = keep
-        self._smallest = smallest
-
-    def prepare(self, rows: Iterable[Rows]) -> None:
-        """Write the codes of each mapped segment of some size; centroids are learned once."""
-        learned: Floats | None = None
-        for one in rows:
-            if one.folder is None or len(one) < self._smallest:
-                continue
-            done = _coded(one.folder)
-            if done is None:
-                learned = _learn(one.vectors, self._centroids) if learned is None else learned
-                _write(one.folder, learned, _nearest(one.vectors, learned))
-            else:
-                learned = done[0]
-
-    def choose(
-        self, parts: Sequence[Chosen], query: Sequence[Term], role: Role, best: int
-    ) -> Sequence[Chosen]:
-        """The rows of the highest estimates: `keep` of them, or ten for each that is wanted."""
-        coded = [(part, _coded(part.rows.folder)) for part in parts]
-        passed = [part for part, codes in coded if codes is None]
-        thinned = [(part, codes) for part, codes in coded if codes is not None]
-        estimates = [self._estimates(part, codes, query, role) for part, codes in thinned]
-        keep = max(self._keep, 10 * best)
-        for (part, _), scores in zip(thinned, _highest(estimates, keep), strict=True):
-            passed.append(Chosen(part.rows, part.numbers[scores]))
-        return passed
-
-    def _estimates(
-        self, part: Chosen, coded: tuple[Floats, Codes], query: Sequence[Term], role: Role
-    ) -> Floats:
-        """The score of each row with every fragment taken for its centroid."""
-        centroids, codes = coded
-        total = np.zeros(len(part.numbers), np.float32)
-        for term in query:
-            table = centroids @ term.vectors.T  # (C, T)
-            total += term.weight * self._rescorer.coded(
-                codes, part.rows.offsets, part.numbers, table, role, negated=term.negated
-            )
-        return total
+    rows: Numbers
+    products: Floats
 
 
-def _highest(scores: list[Floats], keep: int) -> list[NDArray[np.bool_]]:
-    """Masks of the `keep` highest of all scores together, ties included."""
-    together = np.concatenate([*scores, np.empty(0, np.float32)])
-    if len(together) <= keep:
-        return [np.ones(len(one), np.bool_) for one in scores]
-    threshold = np.partition(together, -keep)[-keep]
-    return [one >= threshold for one in scores]
-
-
-def _learn(vectors: Floats, centroids: int) -> Floats:
-    """Spread centroids (C, D) over an even sample of the fragments, by k-means."""
-    centroids = min(centroids, len(vectors))
-    step = max(1, len(vectors) // (64 * centroids))
-    sample = np.ascontiguousarray(vectors[::step])
-    kmeans = faiss.Kmeans(vectors.shape[1], centroids, niter=10, seed=1, min_points_per_centroid=1)
-    kmeans.train(sample)
-    learned = kmeans.centroids
-    assert learned is not None
-    return learned
-
-
-def _nearest(vectors: Floats, centroids: Floats) -> Codes:
-    """The number of each fragment's nearest centroid, (N,)."""
-    index = faiss.IndexFlatL2(vectors.shape[1])
-    index.add(centroids)
-    blocks = range(0, len(vectors), 2**16)
-    found = [index.search(np.array(vectors[at : at + 2**16]), 1)[1][:, 0] for at in blocks]
-    return np.concatenate(found).astype(np.uint16)
-
-
-def _write(folder: Path, centroids: Floats, codes: Codes) -> None:
-    for name, array in (("centroids", centroids), ("codes", codes)):
-        partial = folder / f"{uuid4().hex}.partial.npy"
-        np.save(partial, array)
-        partial.replace(folder / f"{name}.npy")  # the codes come last: they make it whole
-
-
-def _coded(folder: Path | None) -> tuple[Floats, Codes] | None:
-    """Centroids (C, D) and mapped codes (N,) of a segment's side, if they are there."""
-    if folder is None or not (folder / "codes.npy").exists():
+def kind_for(rows: int) -> str | None:
+    """What is built over so many rows: nothing, a flat array, or lists by centroid."""
+    if rows <= SCANNED:
         return None
-    codes = np.load(folder / "codes.npy", mmap_mode="r").view(np.ndarray)
-    return np.load(folder / "centroids.npy", mmap_mode="r").view(np.ndarray), codes
+    return "flat" if rows < LISTED else "lists"
+
+
+def build(rows: Rows) -> Structure | None:
+    """Build what serves rows of this number; None where their codes are scanned instead."""
+    kind = kind_for(len(rows))
+    if kind is None:
+        return None
+    dimension = -(-rows.summaries.shape[1] // WIDTH) * WIDTH
+    code, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+    if kind == "flat":
+        index = faiss.IndexScalarQuantizer(dimension, code, metric)
+    else:
+        lists = round(4 * np.sqrt(len(rows)))
+        coarse = faiss.IndexFlatIP(dimension)
+        index = faiss.IndexIVFScalarQuantizer(coarse, dimension, lists, code, metric)
+        index.own_fields = True
+        coarse.this.disown()
+        index.cp.niter, index.cp.seed = 6, 1
+    sample = len(rows) if kind == "flat" else TRAINED * index.nlist
+    step = max(1, len(rows) // min(sample, 100_000))
+    index.train(_padded(rows.summaries[::step], dimension))
+    for start in range(0, len(rows), 2**14):
+        index.add(_padded(rows.summaries[start : start + 2**14], dimension))
+    return Structure(index, kind)
+
+
+def write(structure: Structure, path: Path) -> None:
+    """Write a structure to a file; OSError where it cannot be."""
+    try:
+        faiss.write_index(structure.index, str(path))
+    except RuntimeError as failed:  # FAISS's own word for any failure
+        raise OSError(f"{path} was not written: {failed}") from failed
+
+
+def read(path: Path, rows: int) -> Structure:
+    """The structure of so many rows that a file holds; ValueError where it does not."""
+    try:
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+    except RuntimeError as broken:
+        raise ValueError(f"{path.name} cannot be read: {broken}") from broken
+    if index.ntotal != rows:
+        raise ValueError(f"{path.name} has {index.ntotal} rows, not {rows}")
+    return Structure(index, "lists" if hasattr(index, "nlist") else "flat")
+
+
+def _padded(summaries: NDArray[np.float16], dimension: int) -> Floats:
+    padded = np.zeros((len(summaries), dimension), np.float32)
+    padded[:, : summaries.shape[1]] = summaries
+    return padded

@@ -1,26 +1,24 @@
-"""Exact scores of stored bags for a query."""
+"""Scores of stored rows for a query: from their codes, with a bound of the error, or exact."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numkong
 import numpy as np
-from numba import get_num_threads, njit
 from numpy.typing import NDArray
 
-from models.scoring import SMOOTHING
+from index.rows import Numbers, Rows, fragments_of, offsets_of
+from models.scoring import Floats, Score
 
-Floats = NDArray[np.float32]
-Numbers = NDArray[np.int64]
-Codes = NDArray[np.uint16]
-
-# Sums may be regrouped, which lets them use vector instructions; infinities keep their meaning.
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-SHARE = 500  # rows that keep one thread busy for about 2 ms
+BLOCK = 2**9  # rows whose products lie in the processor's second cache together
+FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
+NEGATED_LEAST, LEAST = np.float32(0), np.float32(-np.inf)
 
 
 class Role(Enum):
@@ -28,119 +26,6 @@ class Role(Enum):
 
     QUERY_IS_SENTENCE = "query"
     ROWS_ARE_SENTENCES = "rows"
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Machine code, kept on disk where a folder for it can be written. Releases the GIL."""
-    try:
-        return njit(function, nogil=True, fastmath=FAST, cache=True)  # type: ignore[no-any-return]
-    except RuntimeError:  # numba found no writable folder for its cache
-        return njit(function, nogil=True, fastmath=FAST)  # type: ignore[no-any-return]
-
-
-@compiled
-def similarities(row: Floats, query: Floats, out: Floats) -> None:
-    """v_f · q_t of a row (F, D) and a query (T, D) into out (≥ F, T), four at a time."""
-    F, D = row.shape
-    T = query.shape[0]
-    whole = T - T % 4
-    for f in range(F):
-        for t in range(0, whole, 4):
-            a = b = c = d = np.float32(0)
-            for i in range(D):
-                value = row[f, i]
-                a += value * query[t, i]
-                b += value * query[t + 1, i]
-                c += value * query[t + 2, i]
-                d += value * query[t + 3, i]
-            out[f, t], out[f, t + 1], out[f, t + 2], out[f, t + 3] = a, b, c, d
-        for t in range(whole, T):
-            a = np.float32(0)
-            for i in range(D):
-                a += row[f, i] * query[t, i]
-            out[f, t] = a
-
-
-@compiled
-def total_of_maxima(products: Floats, F: int, over_query: bool, least: np.float32) -> np.float32:
-    """Σ_t max_f of products (≥ F, T), or Σ_f max_t where the rows are the sentences.
-
-    (Karpathy & Fei-Fei 2015, eq. 8.) No maximum counts less than `least`.
-    """
-    T = products.shape[1]
-    total = np.float32(0)
-    if over_query:
-        for t in range(T):
-            best = products[0, t]
-            for f in range(1, F):
-                best = max(best, products[f, t])
-            total += max(best, least)
-    else:
-        for f in range(F):
-            best = products[f, 0]
-            for t in range(1, T):
-                best = max(best, products[f, t])
-            total += max(best, least)
-    return total
-
-
-@compiled
-def mean_of_positives(products: Floats, F: int, over_query: bool) -> np.float32:
-    """Σ_f Σ_t max(0, products[f, t]) / (|image| (|sentence| + n)): Karpathy et al. 2014, eq. 6."""
-    T = products.shape[1]
-    total = np.float32(0)
-    for f in range(F):
-        for t in range(T):
-            total += max(products[f, t], np.float32(0))
-    image, sentence = (F, T) if over_query else (T, F)
-    return total / np.float32(image * (sentence + SMOOTHING))
-
-
-@compiled
-def exact_scores(
-    vectors: Floats,
-    offsets: Numbers,
-    rows: Numbers,
-    query: Floats,
-    over_query: bool,
-    positive: bool,
-    least: np.float32,
-    out: Floats,
-) -> None:
-    """The score of each chosen row of vectors and a query (T, D): eq. 6 if positive, else eq. 8."""
-    longest = np.max(offsets[rows + 1] - offsets[rows])
-    products = np.empty((longest, query.shape[0]), np.float32)
-    for i in range(len(rows)):
-        row = vectors[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F, D)
-        similarities(row, query, products)
-        if positive:
-            out[i] = mean_of_positives(products, len(row), over_query)
-        else:
-            out[i] = total_of_maxima(products, len(row), over_query, least)
-
-
-@compiled
-def coded_scores(
-    codes: Codes,
-    offsets: Numbers,
-    rows: Numbers,
-    table: Floats,
-    over_query: bool,
-    positive: bool,
-    least: np.float32,
-    out: Floats,
-) -> None:
-    """The same with fragment f taken for centroid codes[f], whose products are table (C, T)."""
-    longest = np.max(offsets[rows + 1] - offsets[rows])
-    products = np.empty((longest, table.shape[1]), np.float32)
-    for i in range(len(rows)):
-        row = codes[offsets[rows[i]] : offsets[rows[i] + 1]]  # (F,)
-        for f in range(len(row)):
-            products[f] = table[row[f]]
-        if positive:
-            out[i] = mean_of_positives(products, len(row), over_query)
-        else:
-            out[i] = total_of_maxima(products, len(row), over_query, least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,75 +40,208 @@ class Term:
         """Whether it counts only where a row has it."""
         return self.weight < 0
 
+    @property
+    def least(self) -> np.float32:
+        """What no maximum over fragments counts less than."""
+        return NEGATED_LEAST if self.negated else LEAST
 
-POSITIVE = {"sum_of_max": False, "mean_of_positive": True}  # the kernels of each score
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Scores (B,) of rows, and how far each can be from the exact one."""
+
+    scores: Floats
+    errors: Floats
+
+
+class Coded:
+    """A query part in 8 bits, for the rows of one side. Its vectors are scales[t] · codes[t].
+
+    Where the rows are sentences, what the part's fragments have in common (the summary of an
+    image) is taken out first, as from stored images, and coded twice: with a coarse and a fine step.
+    """
+
+    def __init__(self, term: Term, score: Score, role: Role, *, rows_have_base: bool) -> None:
+        self.term, self.role, self.score = term, role, score
+        vectors = term.vectors
+        self.common: Floats | None = None
+        if role is Role.ROWS_ARE_SENTENCES:
+            self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
+            vectors = vectors - self.common
+        self.scales = steps(vectors)
+        codes = [coded(vectors, self.scales)]
+        if self.common is not None:
+            self.common_scale = steps(self.common[None])
+            coarse = coded(self.common[None], self.common_scale)
+            rest = self.common - coarse[0] * self.common_scale
+            codes += [coarse, coded(rest[None], self.common_scale / FINE)]
+        self.codes = numkong.dots_pack(np.concatenate(codes))
+        self.base = halves(term.vectors) if rows_have_base else None
+        self.lengths = np.abs(vectors).sum(axis=1)  # ‖v_t‖₁
+        self.reach = np.float32(np.sqrt(np.square(vectors).sum(axis=1)).sum())  # Σ_t ‖v_t‖₂
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+    def estimates(self, rows: Block) -> Estimates:
+        """Scores of rows by their codes."""
+        T, B = len(self), len(rows.scales)
+        dots = np.asarray(numkong.dots_packed(rows.codes, self.codes))  # (N, T [+ 2])
+        fragment_shifts = np.zeros(len(dots), np.float32)
+        if self.common is not None:
+            fragment_shifts = self.common_scale * (dots[:, T] + dots[:, T + 1] / np.float32(FINE))
+            dots = dots[:, :T]
+        row_shifts = np.zeros((B, T), np.float32)
+        if self.base is not None:
+            both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # (B, 2T)
+            row_shifts = both[:, :T] + both[:, T:] / np.float32(2**11)
+        scores = np.empty(B, np.float32)
+        self.score.kernel(
+            np.ascontiguousarray(dots),
+            rows.offsets,
+            rows.scales,
+            self.scales,
+            np.ascontiguousarray(row_shifts),
+            fragment_shifts.astype(np.float32),
+            self.role is Role.QUERY_IS_SENTENCE,
+            self.term.least,
+            scores,
+        )
+        return Estimates(scores, self._errors(rows))
+
+    def _errors(self, rows: Block) -> Floats:
+        """|v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞ of each product, through the score."""
+        products = rows.scales[:, None] * (self.lengths / 2)
+        products += rows.reach[:, None] * (self.scales / 2)
+        if self.common is not None:
+            products += rows.scales[:, None] * np.abs(self.common).sum() / 2
+            products += rows.reach[:, None] * self.common_scale / np.float32(2 * FINE)
+        asked = self.role is Role.QUERY_IS_SENTENCE
+        sizes = np.diff(rows.offsets)
+        return self.score.error(products, sizes, rows_are_images=asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows' arrays, as in Rows, cut or copied out."""
+
+    codes: NDArray[np.int8]
+    offsets: Numbers
+    scales: Floats
+    reach: Floats
+    summaries: NDArray[np.float16]
+
+    @classmethod
+    def between(cls, rows: Rows, start: int, end: int) -> Block:
+        """Neighbouring rows, not copied."""
+        offsets = rows.offsets[start : end + 1]
+        return cls(
+            rows.codes[offsets[0] : offsets[-1]],
+            offsets - offsets[0],
+            rows.scales[start:end],
+            rows.reach[start:end],
+            rows.summaries[start:end],
+        )
+
+    @classmethod
+    def of(cls, rows: Rows, numbers: Numbers) -> Block:
+        """Chosen rows, copied."""
+        return cls(
+            rows.codes[fragments_of(rows.offsets, numbers)],
+            offsets_of(rows.offsets[numbers + 1] - rows.offsets[numbers]),
+            rows.scales[numbers],
+            rows.reach[numbers],
+            rows.summaries[numbers],
+        )
 
 
 class Rescorer:
-    """Scores by the kernel that a collection names. Safe to call from several threads.
+    """Scores rows for queries. Safe to call from several threads, and uses some of its own."""
 
-    Threads of our own share the rows out, because numba's may not be entered by two at a time.
-    """
-
-    def __init__(self, score: str, threads: int | None = None) -> None:
-        if score not in POSITIVE:
-            raise LookupError(f"no kernel for score {score!r}; there are: {', '.join(POSITIVE)}")
-        self._positive = POSITIVE[score]
-        self._threads = threads or get_num_threads()
+    def __init__(self, score: Score, threads: int | None = None) -> None:
+        self.score = score
+        self._threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self._threads, "rescorer")
 
-    def exact(
-        self,
-        vectors: Floats,
-        offsets: Numbers,
-        rows: Numbers,
-        query: Floats,
-        role: Role,
-        *,
-        negated: bool = False,
-    ) -> Floats:
-        """Scores of the chosen rows of vectors (N, D), in their order, for a query (T, D).
+    def estimates(self, part: Coded, rows: Rows, numbers: Numbers | None = None) -> Estimates:
+        """Scores of the rows of these numbers, in their order, or of all rows."""
+        blocks = list(_blocks(rows, numbers))
+        if len(blocks) < 2 or self._threads < 2:
+            results = [_estimated(part, rows, blocks)] if blocks else []
+        else:
+            shares = [blocks[start :: self._threads] for start in range(self._threads)]
+            work = [self._pool.submit(_estimated, part, rows, share) for share in shares]
+            results = [done.result() for done in work]
+        count = len(rows) if numbers is None else len(numbers)
+        scores, errors = np.empty(count, np.float32), np.empty(count, np.float32)
+        for (start, _), found in (pair for result in results for pair in result):
+            scores[start : start + len(found.scores)] = found.scores
+            errors[start : start + len(found.errors)] = found.errors
+        return Estimates(scores, errors)
 
-        Row b is vectors[offsets[b] : offsets[b + 1]]. One row's score does not depend on others.
-        Where the query is negated no fragment counts less than 0.
-        """
-        return self._shared(exact_scores, vectors, offsets, rows, query, role, negated)
+    def exact(self, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:
+        """Scores (B,) of bags (F_b, D) and one part of a query."""
+        return exact(self.score, vectors, term, role)
 
-    def coded(
-        self,
-        codes: Codes,
-        offsets: Numbers,
-        rows: Numbers,
-        table: Floats,
-        role: Role,
-        *,
-        negated: bool = False,
-    ) -> Floats:
-        """Estimates for the chosen rows of codes (N,), given each centroid's products (C, T)."""
-        return self._shared(coded_scores, codes, offsets, rows, table, role, negated)
 
-    def _shared(
-        self,
-        kernel: Callable[..., None],
-        values: NDArray[Any],
-        offsets: Numbers,
-        rows: Numbers,
-        query: Floats,
-        role: Role,
-        negated: bool,
-    ) -> Floats:
-        out = np.empty(len(rows), np.float32)
-        least = np.float32(0) if negated else np.float32(-np.inf)
-        options = role is Role.QUERY_IS_SENTENCE, self._positive, least
-        shares = min(self._threads, 1 + len(rows) // SHARE)
-        if shares == 1 and len(rows):
-            kernel(values, offsets, rows, query, *options, out)
-        elif shares > 1:
-            parts = zip(np.array_split(rows, shares), np.array_split(out, shares), strict=True)
-            work = [
-                self._pool.submit(kernel, values, offsets, part, query, *options, result)
-                for part, result in parts
-            ]
-            for done in work:
-                done.result()
-        return out
+def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:
+    """Scores (B,) of bags (F_b, D) and one part of a query, in single precision."""
+    scores = np.empty(len(vectors), np.float32)
+    if not len(vectors):
+        return scores
+    products = np.concatenate(vectors) @ term.vectors.T  # (N, T)
+    score.kernel(
+        products,
+        offsets_of([len(bag) for bag in vectors]),
+        np.ones(len(vectors), np.float32),
+        np.ones(len(term.vectors), np.float32),
+        np.zeros((len(vectors), len(term.vectors)), np.float32),
+        np.zeros(len(products), np.float32),
+        role is Role.QUERY_IS_SENTENCE,
+        term.least,
+        scores,
+    )
+    return scores
+
+
+def steps(vectors: Floats) -> Floats:
+    """The step of each vector's codes, (T,), so that its largest number is 127."""
+    most = np.maximum(np.abs(vectors).max(axis=1), np.float32(1e-20))
+    scales: Floats = (most / np.float32(127)).astype(np.float32)
+    return scales
+
+
+def coded(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
+    """The nearest codes (T, D) of vectors for their steps."""
+    return np.rint(vectors / scales[:, None]).astype(np.int8)
+
+
+def halves(vectors: Floats) -> Any:
+    """Vectors (T, D) in half precision and, times 2^11, what that leaves: (2T, D), packed."""
+    high = vectors.astype(np.float16)
+    low = ((vectors - high.astype(np.float32)) * np.float32(2**11)).astype(np.float16)
+    return numkong.dots_pack(np.concatenate([high, low]))
+
+
+Piece = tuple[int, Numbers | int]  # where its results go; its rows' numbers, or its end
+
+
+def _blocks(rows: Rows, numbers: Numbers | None) -> Iterator[Piece]:
+    count = len(rows) if numbers is None else len(numbers)
+    for start in range(0, count, BLOCK):
+        end = min(start + BLOCK, count)
+        yield start, end if numbers is None else numbers[start:end]
+
+
+def _estimated(
+    part: Coded, rows: Rows, pieces: Sequence[Piece]
+) -> list[tuple[Piece, Estimates]]:
+    found = []
+    for start, piece in pieces:
+        block = (
+            Block.between(rows, start, piece)
+            if isinstance(piece, int)
+            else Block.of(rows, piece)
+        )
+        found.append(((start, piece), part.estimates(block)))
+    return found

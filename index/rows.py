@@ -1,112 +1,180 @@
-"""How bags lie one after another in arrays, in memory or in mapped files."""
+"""Rows: what a search must know of stored bags to find the best of them, in lean arrays.
+
+The catalog holds the bags themselves; what is shown, and the scores that are told, come from there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from index.bags import unpack_bag
-from index.catalog import BagRow
-from models.types import FragmentBag
+from models.scoring import Floats, Score
 
+Side = Literal["images", "sentences"]
+SIDES: tuple[Side, Side] = ("images", "sentences")
+Numbers = NDArray[np.int64]
 Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
-STORED = ("vectors", "offsets", "revisions", "positions", "details", "ends")
-BLOCK = 2**16  # values copied at a time when rows are joined
+BLOCK = 2**13  # rows that are copied at a time when rows are joined
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Bags one after another, by revision: row b has vectors[offsets[b] : offsets[b + 1]].
+    """Bags of one side in the order of their revisions: row b has fragments offsets[b : b + 2].
 
-    Shapes: vectors (N, D) float32, offsets (B + 1,), revisions and positions (B,). Details are
-    bytes, divided by `ends`: the item's id, a zero byte, then what index.bags packs. `live` (B,)
-    is False for rows whose item has been replaced or deleted. No array is ever written to.
+    A row's fragments are v_i = base + scale · code_i + noise. An image's base is its summary and a
+    sentence's is 0, so that with an image's summary f (models.scoring) v_i · s = f · s + scale ·
+    code_i · s. Every number of the noise is at most scale / 2, and those of scale · code_i add up
+    to no more than `reach`, signs left out.
+
+    Shapes: codes (N, D) int8, offsets (B + 1,), scales and reach (B,), summaries (B, D) float16,
+    revisions and positions (B,). `live` (B,) is False for rows whose item has been replaced or
+    deleted; it is not stored. No array is ever written to.
     """
 
-    vectors: NDArray[np.float32]
-    offsets: NDArray[np.int64]
-    revisions: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    details: NDArray[np.uint8]
-    ends: NDArray[np.int64]
+    codes: NDArray[np.int8]
+    offsets: Numbers
+    scales: Floats
+    reach: Floats
+    summaries: NDArray[np.float16]
+    revisions: Numbers
+    positions: NDArray[np.int32]
     live: NDArray[np.bool_]
-    folder: Path | None = None  # where the arrays are mapped from; None in memory
 
     def __len__(self) -> int:
         return len(self.revisions)
 
     @property
     def size(self) -> int:
-        """Bytes, the short arrays left out."""
-        return self.vectors.nbytes + self.details.nbytes
+        """Bytes of the long arrays."""
+        return self.codes.nbytes + self.summaries.nbytes
 
-    def item(self, row: int) -> str:
-        """The id of the item that a row belongs to."""
-        return self._details(row)[0].decode()
+    @property
+    def sizes(self) -> Numbers:
+        """How many fragments each row has, (B,)."""
+        return np.diff(self.offsets)
 
-    def fragments(self, row: int) -> NDArray[np.float32]:
-        """A row's vectors, (F, D)."""
-        return self.vectors[self.offsets[row] : self.offsets[row + 1]]
-
-    def bag(self, row: int) -> FragmentBag:
-        """A row's bag, copied out."""
-        return unpack_bag(self.fragments(row), self._details(row)[1], int(self.positions[row]))
-
-    def chosen(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """The numbers of the live rows, of all revisions or of the allowed ones."""
-        if allowed is None:
-            return np.flatnonzero(self.live)
-        return np.flatnonzero(self.live & np.isin(self.revisions, allowed))
-
-    def without(self, retired: NDArray[np.int64]) -> Rows:
+    def without(self, retired: Numbers) -> Rows:
         """The same rows after some revisions stopped being current."""
-        return replace(self, live=self.live & ~np.isin(self.revisions, retired))
+        if not len(retired) or not len(self):
+            return self
+        places = np.searchsorted(self.revisions, retired)
+        ends = np.searchsorted(self.revisions, retired, side="right")
+        if not (places < ends).any():
+            return self
+        live = self.live.copy()
+        for start, end in zip(places.tolist(), ends.tolist(), strict=True):
+            live[start:end] = False
+        return replace(self, live=live)
 
-    def _details(self, row: int) -> list[bytes]:
-        return self.details[self.ends[row] : self.ends[row + 1]].tobytes().split(b"\0", 1)
+    def until(self, revision: int) -> Rows:
+        """The rows up to a revision."""
+        return self._cut(slice(0, int(np.searchsorted(self.revisions, revision, side="right"))))
+
+    def since(self, revision: int) -> Rows:
+        """The rows behind a revision."""
+        return self._cut(slice(int(np.searchsorted(self.revisions, revision, side="right")), None))
+
+    def _cut(self, rows: slice) -> Rows:
+        offsets = self.offsets[rows.start : None if rows.stop is None else rows.stop + 1]
+        return Rows(
+            codes=self.codes[offsets[0] : offsets[-1]],
+            offsets=offsets - offsets[0],
+            **{name: getattr(self, name)[rows] for name in (*BY_ROW, "live")},
+        )
 
 
-def of_bags(bags: Sequence[BagRow], dimension: int) -> Rows:
-    """Rows in memory of bags that come in the order of their revisions."""
-    details = [bag.item.encode() + b"\0" + bag.details for bag in bags]
-    return _closed(
+STORED = tuple(field.name for field in fields(Rows) if field.name != "live")
+BY_ROW = ("scales", "reach", "summaries", "revisions", "positions")
+TYPES = {
+    "codes": np.int8,
+    "offsets": np.int64,
+    "scales": np.float32,
+    "reach": np.float32,
+    "summaries": np.float16,
+    "revisions": np.int64,
+    "positions": np.int32,
+}
+
+
+def of_vectors(
+    bags: Sequence[Floats],
+    revisions: Sequence[int],
+    positions: Sequence[int],
+    side: Side,
+    score: Score,
+    dimension: int,
+) -> Rows:
+    """Rows in memory of bags (F_b, D), which come in the order of their revisions."""
+    if not bags:
+        return empty(dimension)
+    vectors = np.concatenate(bags)  # (N, D)
+    offsets = offsets_of([len(bag) for bag in bags])
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    if side == "images":
+        summaries = score.image_summary(vectors, starts).astype(np.float16)
+        vectors = vectors - np.repeat(summaries.astype(np.float32), sizes, axis=0)
+    else:
+        summaries = score.sentence_summary(vectors, starts).astype(np.float16)
+    largest = np.maximum.reduceat(np.abs(vectors).max(axis=1), starts)
+    scales = np.maximum(largest, np.float32(1e-20)) / np.float32(127)
+    codes = np.rint(vectors / np.repeat(scales, sizes)[:, None]).astype(np.int8)
+    lengths = np.abs(codes).sum(axis=1, dtype=np.int64).astype(np.float32)
+    return closed(
         {
-            "vectors": np.frombuffer(b"".join(bag.vectors for bag in bags), "<f4").reshape(
-                -1, dimension
-            ),
-            "offsets": _offsets([len(bag.vectors) // (4 * dimension) for bag in bags]),
-            "revisions": np.array([bag.revision for bag in bags], np.int64),
-            "positions": np.array([bag.position for bag in bags], np.int64),
-            "details": np.frombuffer(b"".join(details), np.uint8),
-            "ends": _offsets([len(one) for one in details]),
+            "codes": codes,
+            "offsets": offsets,
+            "scales": scales.astype(np.float32),
+            "reach": scales * np.maximum.reduceat(lengths, starts),
+            "summaries": summaries,
+            "revisions": np.array(revisions, np.int64),
+            "positions": np.array(positions, np.int32),
         }
     )
 
 
+def empty(dimension: int) -> Rows:
+    """No rows."""
+    shapes = {"codes": (0, dimension), "offsets": (1,), "summaries": (0, dimension)}
+    return closed({name: np.zeros(shapes.get(name, (0,)), kind) for name, kind in TYPES.items()})
+
+
 def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
     """The live rows of all parts, in arrays that `allocate` makes from (name, shape, dtype)."""
-    fragments = np.concatenate([np.diff(rows.offsets)[rows.live] for rows in parts])
-    details = np.concatenate([np.diff(rows.ends)[rows.live] for rows in parts])
-    short = {
-        "offsets": _offsets(fragments),
-        "revisions": np.concatenate([rows.revisions[rows.live] for rows in parts]),
-        "positions": np.concatenate([rows.positions[rows.live] for rows in parts]),
-        "ends": _offsets(details),
+    kept = [np.flatnonzero(rows.live) for rows in parts]
+    offsets = offsets_of(
+        np.concatenate([rows.sizes[live] for rows, live in zip(parts, kept, strict=True)])
+    )
+    rows, dimension = len(offsets) - 1, parts[0].codes.shape[1]
+    arrays = {
+        "codes": allocate("codes", (int(offsets[-1]), dimension), np.int8),
+        "offsets": allocate("offsets", (rows + 1,), np.int64),
     }
-    arrays = {name: allocate(name, values.shape, np.int64) for name, values in short.items()}
-    for name, values in short.items():
-        arrays[name][:] = values
-    shape = (int(fragments.sum()), parts[0].vectors.shape[1])
-    arrays["vectors"] = allocate("vectors", shape, np.float32)
-    _gather(arrays["vectors"], [(rows.vectors, rows.offsets, rows.live) for rows in parts])
-    arrays["details"] = allocate("details", (int(details.sum()),), np.uint8)
-    _gather(arrays["details"], [(rows.details, rows.ends, rows.live) for rows in parts])
-    return _closed(arrays)
+    for name in BY_ROW:
+        shape = (rows, dimension) if name == "summaries" else (rows,)
+        arrays[name] = allocate(name, shape, TYPES[name])
+    arrays["offsets"][:] = offsets
+    at = 0
+    for part, live in zip(parts, kept, strict=True):
+        for start in range(0, len(live), BLOCK):  # so that memory stays flat
+            block = live[start : start + BLOCK]
+            for name in BY_ROW:
+                arrays[name][at : at + len(block)] = getattr(part, name)[block]
+            arrays["codes"][offsets[at] : offsets[at + len(block)]] = part.codes[
+                fragments_of(part.offsets, block)
+            ]
+            at += len(block)
+    return closed(arrays)
+
+
+def fragments_of(offsets: Numbers, rows: Numbers) -> Numbers:
+    """The numbers of the fragments of some rows, one row after another."""
+    starts, sizes = offsets[rows], offsets[rows + 1] - offsets[rows]
+    shifts = np.repeat(starts - offsets_of(sizes)[:-1], sizes)
+    return np.arange(len(shifts)) + shifts
 
 
 def in_memory(_name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
@@ -114,56 +182,30 @@ def in_memory(_name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     return np.empty(shape, kind)
 
 
-def on_disk(folder: Path) -> Allocate:
-    """Allocate arrays as files of a folder, for join."""
-
-    def allocate(name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        return np.lib.format.open_memmap(folder / f"{name}.npy", "w+", kind, shape)
-
-    return allocate
-
-
-def mapped(folder: Path) -> Rows:
-    """Rows as join wrote them; ValueError or OSError where the files are not whole."""
-    arrays = {
-        name: np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in STORED
-    }
-    rows = _closed(arrays, folder)
-    lengths = {len(rows), len(rows.positions), len(rows.offsets) - 1, len(rows.ends) - 1}
-    if len(lengths) > 1 or rows.vectors.dtype != np.float32 or rows.vectors.ndim != 2:
-        raise ValueError(f"the arrays in {folder} do not belong together")
-    _check(rows.offsets, len(rows.vectors), folder)
-    _check(rows.ends, len(rows.details), folder)
-    return rows
-
-
-def _check(offsets: NDArray[np.int64], values: int, folder: Path) -> None:
-    """The kernels read memory by these numbers, so none may point outside."""
-    if offsets[0] != 0 or offsets[-1] != values or bool((np.diff(offsets) <= 0).any()):
-        raise ValueError(f"the offsets in {folder} are broken")
-
-
-def _closed(arrays: dict[str, NDArray[Any]], folder: Path | None = None) -> Rows:
-    for array in arrays.values():
+def closed(arrays: dict[str, NDArray[Any]]) -> Rows:
+    """Rows of arrays that nobody writes to any more; ValueError if they do not fit together."""
+    for name, array in arrays.items():
         # As mapped files are: a compiled kernel tells the two apart, and would be compiled twice.
         array.flags.writeable = False
-    return Rows(**arrays, live=np.ones(len(arrays["revisions"]), np.bool_), folder=folder)
+        if array.dtype != TYPES[name]:
+            raise ValueError(f"{name} holds {array.dtype}, not {np.dtype(TYPES[name])}")
+    offsets, rows = arrays["offsets"], len(arrays["revisions"])
+    whole = (
+        len(offsets) == rows + 1
+        and all(len(arrays[name]) == rows for name in BY_ROW)
+        and arrays["codes"].ndim == arrays["summaries"].ndim == 2
+        and arrays["codes"].shape[1] == arrays["summaries"].shape[1]
+        # Kernels read memory by these numbers, so none may point outside.
+        and offsets[0] == 0
+        and offsets[-1] == len(arrays["codes"])
+        and not (np.diff(offsets) <= 0).any()
+        and not (np.diff(arrays["revisions"]) < 0).any()
+    )
+    if not whole:
+        raise ValueError("the arrays do not belong together")
+    return Rows(**arrays, live=np.ones(rows, np.bool_))
 
 
-def _offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+def offsets_of(lengths: Sequence[int] | Numbers) -> Numbers:
+    """Where each of some runs starts, and where the last ends: (B + 1,)."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-
-
-def _gather(
-    out: NDArray[Any],
-    parts: Iterable[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.bool_]]],
-) -> None:
-    """Copy the values of live rows one after another, a block at a time: memory stays flat."""
-    filled = 0
-    for values, offsets, live in parts:
-        kept = np.repeat(live, np.diff(offsets))
-        for start in range(0, len(values), BLOCK):
-            block = values[start : start + BLOCK][kept[start : start + BLOCK]]
-            out[filled : filled + len(block)] = block
-            filled += len(block)
-    assert filled == len(out)

@@ -1,55 +1,60 @@
-"""Which bags there are now: immutable segments that follow the catalog's revisions.
+"""Segments: immutable files of rows that the catalog's changes brought, each with a checksum.
 
-Segments are a cache of the catalog: each is written beside its place and renamed into it, and any
-of them may be deleted at any time. What is broken, missing or stale is built again.
+A segment is a cache of the catalog, and belongs to its history: it may be deleted at any time,
+and one that is broken or of another history is never used.
 """
 
 from __future__ import annotations
 
-import json
-import logging
+import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
-from index import rows
-from index.bags import IMAGE
-from index.catalog import BagRow, View
-from index.rows import Rows
+from index import candidates, rows
+from index.bags import IMAGE, unpack_vectors
+from index.candidates import Structure
+from index.catalog import BagRow
+from index.rows import SIDES, STORED, Numbers, Rows, Side
+from models.scoring import Score
+
+LOCK = "in-use"
+SMALL = 2**12  # bytes
+PIECE = 2**24  # bytes that are read at a time for a checksum
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
-    """Bytes: what lies on disk, what is read at a time, and from where on nothing is merged.
+class Span:
+    """What a segment covers: the items that the revisions in (after, until] put.
 
-    Two neighbours merge while the newer is over half the older, so there are few segments and a
-    row is rewritten a few times at most. The largest bounds how long a merge can take.
+    Its rows were live at revision `seen`, whose `mark` tells one history of a catalog from another.
     """
 
-    on_disk: int = 2**25
-    chunk: int = 2**27
-    largest: int = 2**29
+    after: int
+    until: int
+    seen: int
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The images and sentences that the revisions in (after, until] brought."""
+    """Rows of both sides, in memory or mapped from a folder of files."""
 
-    after: int
-    until: int
+    span: Span
     images: Rows
     sentences: Rows
-
-    @property
-    def folder(self) -> Path | None:
-        """Where the rows are mapped from; None while they lie in memory."""
-        return None if self.images.folder is None else self.images.folder.parent
+    structures: dict[Side, Structure] = field(default_factory=dict)
+    folder: Path | None = None
+    hold: Hold | None = None  # keeps the files while anyone uses the segment
 
     @property
     def size(self) -> int:
@@ -57,151 +62,180 @@ class Segment:
         return self.images.size + self.sentences.size
 
     @property
+    def count(self) -> int:
+        """How many rows there are, live or not."""
+        return len(self.images) + len(self.sentences)
+
+    @property
     def wasted(self) -> bool:
         """Whether most of the rows no longer count."""
-        live = self.images.live.sum() + self.sentences.live.sum()
-        return bool(2 * live < len(self.images) + len(self.sentences))
+        return bool(2 * (self.images.live.sum() + self.sentences.live.sum()) < self.count)
 
-    def without(self, retired: NDArray[np.int64]) -> Segment:
+    def side(self, side: Side) -> Rows:
+        """The rows of one side."""
+        return self.images if side == "images" else self.sentences
+
+    def without(self, retired: Numbers) -> Segment:
         """The same segment after some revisions stopped being current."""
-        here = retired[(retired > self.after) & (retired <= self.until)]
-        if not len(here):
-            return self
+        here = retired[(retired > self.span.after) & (retired <= self.span.until)]
         images, sentences = self.images.without(here), self.sentences.without(here)
+        if images is self.images and sentences is self.sentences:
+            return self
         return replace(self, images=images, sentences=sentences)
 
+    def only(self, current: Numbers) -> Segment:
+        """The segment with the rows of current revisions alone, which come in order."""
+        there = np.union1d(self.images.revisions, self.sentences.revisions)
+        return self.without(np.setdiff1d(there, current, assume_unique=True))
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A collection's rows as of a revision. Safe to read while newer ones are made."""
+    def since(self, revision: int) -> Segment:
+        """What of a segment in memory lies behind a revision."""
+        return replace(
+            self,
+            span=replace(self.span, after=max(revision, self.span.after)),
+            images=self.images.since(revision),
+            sentences=self.sentences.since(revision),
+        )
 
-    revision: int
-    segments: tuple[Segment, ...]
 
+class Hold:
+    """A shared lock on a segment's folder: files are only deleted where nobody holds one.
 
-class Segments:
-    """The segments of one collection under a directory. One thread at a time may call it."""
+    The operating system lets go of it when the process ends, however it ends.
+    """
 
-    def __init__(self, directory: Path, dimension: int, sizes: Sizes) -> None:
-        self._directory = directory
-        self._dimension = dimension
-        self._sizes = sizes
-
-    def load(self, view: View) -> Snapshot:
-        """What is on disk and agrees with the catalog; everything else there is deleted."""
-        found = sorted(self._readable(), key=lambda one: (one.after, -one.until))
-        chain: list[Segment] = []
-        for segment in found:
-            if segment.after == (chain[-1].until if chain else 0):
-                chain.append(segment)
-        current = view.revisions()
-        until = chain[-1].until if chain else 0
-        chain = [_only(segment, current) for segment in chain]
-        if until > view.revision or _items(chain) != int((current <= until).sum()):
-            chain, until = [], 0
-        kept = {segment.folder for segment in chain}
-        for segment in found:
-            if segment.folder not in kept:
-                _discard(segment)
-        return self.advance(Snapshot(until, tuple(chain)), view)
-
-    def advance(self, snapshot: Snapshot, view: View) -> Snapshot:
-        """Follow the catalog to the revision of the view."""
-        retired = view.retired(snapshot.revision)
-        segments = [segment.without(retired) for segment in snapshot.segments]
-        for chunk in _chunks(view.bags(snapshot.revision), self._sizes.chunk):
-            after = segments[-1].until if segments else 0
-            segments.append(_build(chunk, self._dimension, after))
-            self._tidy(segments)
-        self._tidy(segments)
-        return Snapshot(view.revision, tuple(segments))
-
-    def _tidy(self, segments: list[Segment]) -> None:
-        """Merge the newest while they are of like size; rewrite those that are mostly waste."""
-        while len(segments) > 1 and self._alike(*segments[-2:]):
-            segments[-2:] = [self._merge(segments[-2:])]
-        for place, segment in enumerate(segments):
-            if segment.wasted or (segment.folder is None and segment.size >= self._sizes.on_disk):
-                segments[place] = self._merge([segment])
-
-    def _alike(self, older: Segment, newer: Segment) -> bool:
-        return 2 * newer.size > older.size and older.size < self._sizes.largest
-
-    def _merge(self, parts: Sequence[Segment]) -> Segment:
-        """One segment of neighbours, rows that no longer count left out."""
-        small = sum(part.size for part in parts) < self._sizes.on_disk
-        if small and all(part.folder is None for part in parts):
-            return _join(parts, lambda _side: rows.in_memory)
+    def __init__(self, folder: Path) -> None:
+        self._handle = os.open(folder / LOCK, os.O_RDONLY)
         try:
-            merged = self._write(parts)
-        except OSError as failed:
-            # A full disk slows the next start down, but ends no search.
-            logging.getLogger(__name__).warning("a segment stays in memory: %s", failed)
-            return _join(parts, lambda _side: rows.in_memory)
-        for part in parts:
-            _discard(part)
-        return merged
+            fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._handle)
+            raise
 
-    def _write(self, parts: Sequence[Segment]) -> Segment:
-        folder = self._directory / uuid4().hex
-        partial = folder.with_suffix(".partial")
-        for side in ("images", "sentences"):
-            (partial / side).mkdir(parents=True)
-        merged = _join(parts, lambda side: rows.on_disk(partial / side))
-        described = {"after": merged.after, "until": merged.until}
-        (partial / "segment.json").write_text(json.dumps(described))
-        for path in [*partial.rglob("*"), partial]:
-            _sync(path)
-        partial.rename(folder)
-        return _mapped(folder)
+    def __enter__(self) -> Hold:
+        return self
 
-    def _readable(self) -> Iterator[Segment]:
-        for folder in sorted(self._directory.glob("*")):
-            try:
-                yield _mapped(folder)
-            except (OSError, ValueError, LookupError, EOFError):
-                # Broken, or unfinished: a process that was writing it keeps its rows in memory.
-                shutil.rmtree(folder, ignore_errors=True)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def __del__(self) -> None:
+        self.close()
 
 
-def _build(bags: Sequence[BagRow], dimension: int, after: int) -> Segment:
-    images = [bag for bag in bags if bag.position == IMAGE]
-    sentences = [bag for bag in bags if bag.position != IMAGE]
-    return Segment(
-        after,
-        bags[-1].revision,
-        rows.of_bags(images, dimension),
-        rows.of_bags(sentences, dimension),
+def discard(folder: Path) -> bool:
+    """Delete a segment's folder unless someone uses it; says whether it is gone."""
+    try:
+        handle = os.open(folder / LOCK, os.O_RDONLY)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)  # unfinished: nobody could have opened it
+        return not folder.exists()
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return not folder.exists()
+
+
+def of_bags(
+    bags: Sequence[BagRow], span: Span, score: Score, dimension: int
+) -> Segment:
+    """A segment in memory of bags that come in the order of their revisions."""
+    sides: dict[Side, Rows] = {}
+    for side in SIDES:
+        own = [bag for bag in bags if (bag.position == IMAGE) == (side == "images")]
+        sides[side] = rows.of_vectors(
+            [unpack_vectors(bag.vectors, dimension) for bag in own],
+            [bag.revision for bag in own],
+            [bag.position for bag in own],
+            side,
+            score,
+            dimension,
+        )
+    return Segment(span, sides["images"], sides["sentences"])
+
+
+def join(parts: Sequence[Segment], seen: Span) -> Segment:
+    """One segment in memory of the live rows of neighbours, live as of `seen`."""
+    span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
+    images, sentences = (
+        rows.join([part.side(side) for part in parts], rows.in_memory) for side in SIDES
     )
+    return Segment(span, images, sentences)
 
 
-def _join(parts: Sequence[Segment], allocate: Callable[[str], rows.Allocate]) -> Segment:
-    return Segment(
-        parts[0].after,
-        parts[-1].until,
-        rows.join([part.images for part in parts], allocate("images")),
-        rows.join([part.sentences for part in parts], allocate("sentences")),
-    )
+Sums = dict[str, tuple[int, str]]  # files by name: their bytes and checksums
 
 
-def _mapped(folder: Path) -> Segment:
-    described = json.loads((folder / "segment.json").read_text())
-    return Segment(
-        int(described["after"]),
-        int(described["until"]),
-        rows.mapped(folder / "images"),
-        rows.mapped(folder / "sentences"),
-    )
+def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
+    """Write the live rows of neighbours to a new folder; on disk when this returns.
+
+    Gives the folder and its files. Raises OSError, and leaves nothing behind, where that fails.
+    """
+    folder = directory / uuid4().hex
+    folder.mkdir(parents=True)
+    try:
+        (folder / LOCK).touch()
+        for side in SIDES:
+            joined = rows.join([part.side(side) for part in parts], _on_disk(folder, side))
+            structure = candidates.build(joined)
+            if structure is not None:
+                candidates.write(structure, folder / f"{side}.faiss")
+        sums: Sums = {}
+        for path in sorted(folder.iterdir()):
+            sync(path)
+            if path.name != LOCK:
+                sums[path.name] = (path.stat().st_size, checksum(path))
+        sync(folder)
+        sync(directory)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder, sums
 
 
-def _discard(segment: Segment) -> None:
-    """Delete a segment's folder; searches that still read it keep their mapping."""
-    if segment.folder is not None:
-        shutil.rmtree(segment.folder, ignore_errors=True)
+def opened(folder: Path, span: Span, sums: Sums) -> Segment:
+    """Map a segment's files; ValueError or OSError where they are not as they were written."""
+    hold = Hold(folder)
+    for name, (size, expected) in sums.items():
+        path = folder / name
+        if path.stat().st_size != size or checksum(path) != expected:
+            raise ValueError(f"{path.name} in segment {folder.name} is not as it was written")
+    sides: dict[Side, Rows] = {}
+    structures: dict[Side, Structure] = {}
+    for side in SIDES:
+        sides[side] = rows.closed(
+            {name: _mapped(folder / f"{side}-{name}.npy") for name in STORED}
+        )
+        if f"{side}.faiss" in sums:
+            structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
+    return Segment(span, sides["images"], sides["sentences"], structures, folder, hold)
 
 
-def _sync(path: Path) -> None:
-    """Make sure a file or folder survives a power cut before it gets its final name."""
+def checksum(path: Path) -> str:
+    """XXH3 of a file, 64 bits."""
+    digest = xxhash.xxh3_64()
+    with path.open("rb", buffering=0) as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file or folder survives a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -209,34 +243,28 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _chunks(bags: Iterator[BagRow], size: int) -> Iterator[list[BagRow]]:
-    """Bags by the chunk of so many bytes, the bags of a revision together."""
-    chunk: list[BagRow] = []
-    filled = 0
-    for bag in bags:
-        if filled >= size and bag.revision != chunk[-1].revision:
-            yield chunk
-            chunk, filled = [], 0
-        chunk.append(bag)
-        filled += len(bag.vectors)
-    if chunk:
-        yield chunk
+def unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:
+    """The folders of segments in a directory that nobody lists any more."""
+    known = set(listed)
+    return [path for path in directory.glob("*") if path.is_dir() and path not in known]
 
 
-def _only(segment: Segment, current: NDArray[np.int64]) -> Segment:
-    """The segment with the rows of current revisions alone."""
-    there = np.union1d(segment.images.revisions, segment.sentences.revisions)
-    return segment.without(np.setdiff1d(there, current, assume_unique=True))
+def _on_disk(folder: Path, side: Side) -> rows.Allocate:
+    def allocate(name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        path, kind = folder / f"{side}-{name}.npy", np.dtype(kind)
+        described = {"descr": kind.str, "fortran_order": False, "shape": shape}
+        with path.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, described)
+            start, size = file.tell(), int(np.prod(shape)) * kind.itemsize
+            file.flush()
+            # A mapped page that finds the disk full would kill the process: so it is taken first.
+            os.posix_fallocate(file.fileno(), 0, start + size)
+        return np.memmap(path, kind, "r+", start, shape) if size else np.empty(shape, kind)
+
+    return allocate
 
 
-def _items(segments: Sequence[Segment]) -> int:
-    """How many items the live rows belong to."""
-    return sum(
-        len(
-            np.union1d(
-                one.images.revisions[one.images.live],
-                one.sentences.revisions[one.sentences.live],
-            )
-        )
-        for one in segments
-    )
+def _mapped(path: Path) -> NDArray[Any]:
+    if path.stat().st_size <= SMALL:  # a file of a few bytes is as well read; an empty array must be
+        return np.load(path)
+    return np.load(path, mmap_mode="r").view(np.ndarray)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from models.lexicon import is_enclitic, is_function_word
 from models.queries import Query
-from models.scoring import SMOOTHING
-from models.types import WHOLE_PHOTO, WHOLE_SENTENCE, FragmentBag, Link, Span
+from models.scoring import has_whole, score_named
+from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
 
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
 BETA = 0.05
@@ -56,29 +56,8 @@ class Group:
 
 
 def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") -> tuple[Link, ...]:
-    """The terms of a score of models.scoring; they add up to it.
-
-    For sum_of_max every sentence fragment's best region (Karpathy & Fei-Fei 2015, eq. 8), for
-    mean_of_positive every pair that agrees (Karpathy et al. 2014, eq. 6).
-    """
-    similarity = sentence.vectors @ image.vectors.T  # (T, R)
-    if score == "sum_of_max":
-        regions = similarity.argmax(dim=1)  # (T,) the first of equals: the whole photo
-        shares = similarity.gather(1, regions[:, None])[:, 0]
-        pairs = torch.stack([torch.arange(len(regions)), regions], dim=1)
-        wholes = similarity[:, 0].tolist() if has_whole(image) else [None] * len(pairs)
-    elif score == "mean_of_positive":
-        pairs = (similarity > 0).nonzero()  # (N, 2)
-        shares = similarity[similarity > 0] / (len(image) * (len(sentence) + SMOOTHING))
-        wholes = [None] * len(pairs)
-    else:
-        raise LookupError(f"no links for score {score!r}")
-    return tuple(
-        Link(fragment, region, share, whole)
-        for (fragment, region), share, whole in zip(
-            pairs.tolist(), shares.tolist(), wholes, strict=True
-        )
-    )
+    """The terms of a score of models.scoring; they add up to it. LookupError for one it lacks."""
+    return score_named(score).links(image, sentence)
 
 
 def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> tuple[Link, ...]:
@@ -112,11 +91,6 @@ def part_score(image: FragmentBag, part: FragmentBag, score: str, *, negated: bo
     sign = -1.0 if negated else 1.0
     found = query_links(image, Query((part,), (sign,)), score)
     return sign * sum(link.similarity for link in found)
-
-
-def has_whole(image: FragmentBag) -> bool:
-    """Whether the first fragment stands for the whole photo."""
-    return image.labels[0] == WHOLE_PHOTO
 
 
 def decode_chain(similarity: Tensor, beta: float) -> list[int]:

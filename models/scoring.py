@@ -1,52 +1,278 @@
-"""How well images answer sentences: bags in, (K, L) scores out."""
+"""Scores of an image and a sentence: value, links, kernel and summaries, one class a score.
+
+A score compares the fragments v_i of an image with the fragments s_t of a sentence. Everything that
+depends on how it does so is a method of its class: a new score is one more class in SCORES.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from numba import njit
+from numpy.typing import NDArray
 from torch import Tensor
 
-from models.types import PaddedBags
+from models.types import WHOLE_PHOTO, FragmentBag, Link, PaddedBags
+
+Floats = NDArray[np.float32]
+
+# Sums may be regrouped, which lets them use vector instructions; infinities keep their meaning.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+SMOOTHING = 5  # n of Karpathy et al. 2014, eq. 6: without it, short sentences have an advantage
 
 
-def sum_of_max(images: PaddedBags, sentences: PaddedBags) -> Tensor:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Machine code, kept on disk where a folder for it can be written. Releases the GIL."""
+    try:
+        return njit(function, nogil=True, fastmath=FAST, cache=True)  # type: ignore[no-any-return]
+    except RuntimeError:  # numba found no writable folder for its cache
+        return njit(function, nogil=True, fastmath=FAST)  # type: ignore[no-any-return]
+
+
+@compiled
+def sums_of_maxima(
+    dots: NDArray[Any],
+    offsets: NDArray[np.int64],
+    scales: Floats,
+    query_scales: Floats,
+    row_shifts: Floats,
+    fragment_shifts: Floats,
+    rows_are_images: bool,
+    least: np.float32,
+    out: Floats,
+) -> None:
+    """Score.kernel of SumOfMax: Σ_t max_f, or Σ_f max_t where the rows are the sentences."""
+    T = dots.shape[1]
+    best = np.empty(T, np.float32)
+    for b in range(len(out)):
+        first, last = offsets[b], offsets[b + 1]
+        total = np.float32(0)
+        if rows_are_images:
+            for t in range(T):
+                best[t] = dots[first, t] * query_scales[t] + fragment_shifts[first]
+            for f in range(first + 1, last):
+                for t in range(T):
+                    best[t] = max(best[t], dots[f, t] * query_scales[t] + fragment_shifts[f])
+            for t in range(T):
+                total += max(scales[b] * best[t] + row_shifts[b, t], least)
+        else:
+            for f in range(first, last):
+                most = np.float32(-np.inf)
+                for t in range(T):
+                    shifted = scales[b] * dots[f, t] * query_scales[t] + row_shifts[b, t]
+                    most = max(most, shifted)
+                total += max(most + scales[b] * fragment_shifts[f], least)
+        out[b] = total
+
+
+@compiled
+def means_of_positives(
+    dots: NDArray[Any],
+    offsets: NDArray[np.int64],
+    scales: Floats,
+    query_scales: Floats,
+    row_shifts: Floats,
+    fragment_shifts: Floats,
+    rows_are_images: bool,
+    least: np.float32,  # noqa: ARG001 - nothing counts less than 0 anyway
+    out: Floats,
+) -> None:
+    """Score.kernel of MeanOfPositive: Σ_f Σ_t max(0, ·) / (|image| (|sentence| + n))."""
+    T = dots.shape[1]
+    for b in range(len(out)):
+        first, last = offsets[b], offsets[b + 1]
+        total = np.float32(0)
+        for f in range(first, last):
+            for t in range(T):
+                product = dots[f, t] * query_scales[t] + fragment_shifts[f]
+                total += max(scales[b] * product + row_shifts[b, t], np.float32(0))
+        F = last - first
+        image, sentence = (F, T) if rows_are_images else (T, F)
+        out[b] = total / np.float32(image * (sentence + SMOOTHING))
+
+
+class Score(ABC):
+    """How well an image answers a sentence.
+
+    `kernel` is compiled. It writes the scores (B,) of stored rows and a query of T fragments from
+    their products, of which it is given the parts: with fragment f of row b,
+    scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) + row_shifts[b, t]. Row b has the
+    fragments offsets[b : b + 2]. Where the query is negated, no maximum counts less than `least`.
+    """
+
+    name: ClassVar[str]
+    kernel: ClassVar[Callable[..., None]]
+
+    @abstractmethod
+    def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
+        """Scores (K, L) of images (K, R, D) and sentences (L, T, D)."""
+
+    @abstractmethod
+    def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
+        """The terms of a pair's score; they add up to it."""
+
+    @abstractmethod
+    def without(
+        self, others: Tensor, fragments: Tensor, given: Sequence[Link], region: int
+    ) -> float:
+        """The score without one region, by the links; others (R - 1, D), fragments (T, D)."""
+
+    @abstractmethod
+    def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """One vector m an image, (B, D), of fragments (N, D) that start at `starts` (B,).
+
+        m · g with the sentence's summary g is close to the score, and ranks like it.
+        """
+
+    @abstractmethod
+    def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """One vector g a sentence, (B, D), of fragments (N, D) that start at `starts` (B,)."""
+
+    @abstractmethod
+    def error(self, products: Floats, sizes: NDArray[np.int64], *, rows_are_images: bool) -> Floats:
+        """How far scores (B,) can be off where products can be off by `products` (B, T).
+
+        B rows of `sizes` (B,) fragments, a query of T fragments.
+        """
+
+
+class SumOfMax(Score):
     """S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_iᵀ s_t    (Karpathy & Fei-Fei 2015, eq. 8).
 
-    Shapes: images (K, R, D), sentences (L, T, D) give (K, L). Only real words are multiplied:
-    in a batch of sentences half of the places are padding.
+    With f the image's first fragment, the whole photo, S = fᵀ Σ_t s_t + Σ_t max_i (v_i − f)ᵀ s_t;
+    the first term is most of it.
     """
-    K, R, D = images.vectors.shape
-    words = sentences.vectors[sentences.mask]  # (N, D)
-    similarities = (words @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
-    best = similarities.masked_fill(~images.mask, float("-inf")).amax(dim=2)  # (N, K)
-    owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each word
-    scores = torch.zeros(len(sentences), K, dtype=best.dtype, device=best.device)
-    return scores.index_add(0, owners, best).T
+
+    name = "sum_of_max"
+    kernel = staticmethod(sums_of_maxima)
+
+    def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
+        """Only real words are multiplied: in a batch of sentences half of the places are padding."""
+        K, R, D = images.vectors.shape
+        words = sentences.vectors[sentences.mask]  # (N, D)
+        similarities = (words @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
+        best = similarities.masked_fill(~images.mask, float("-inf")).amax(dim=2)  # (N, K)
+        owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each word
+        scores = torch.zeros(len(sentences), K, dtype=best.dtype, device=best.device)
+        return scores.index_add(0, owners, best).T
+
+    def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
+        """Every sentence fragment's best region."""
+        similarity = sentence.vectors @ image.vectors.T  # (T, R)
+        regions = similarity.argmax(dim=1)  # (T,) the first of equals: the whole photo
+        shares = similarity.gather(1, regions[:, None])[:, 0].tolist()
+        wholes = similarity[:, 0].tolist() if has_whole(image) else [None] * len(shares)
+        return tuple(
+            Link(fragment, region, share, whole)
+            for fragment, (region, share, whole) in enumerate(
+                zip(regions.tolist(), shares, wholes, strict=True)
+            )
+        )
+
+    def without(
+        self, others: Tensor, fragments: Tensor, given: Sequence[Link], region: int
+    ) -> float:
+        """S' = S − Σ links + Σ second-best, over the fragments that are linked to the region."""
+        staying = sum(link.similarity for link in given if link.region != region)
+        switching = [link.fragment for link in given if link.region == region]
+        return staying + float((fragments[switching] @ others.T).amax(dim=1).sum())
+
+    def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """The first fragment f."""
+        return vectors[starts]
+
+    def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """Σ_t s_t."""
+        return np.add.reduceat(vectors, starts, axis=0)
+
+    def error(self, products: Floats, sizes: NDArray[np.int64], *, rows_are_images: bool) -> Floats:
+        """A maximum is off by no more than the product that is off most."""
+        if rows_are_images:
+            return products.sum(axis=1)
+        return products.max(axis=1) * sizes.astype(np.float32)
 
 
-SMOOTHING = 5  # n of eq. 6: without it, short sentences have an advantage
+class MeanOfPositive(Score):
+    """S_kl = 1 / (|g_k| (|g_l| + n)) Σ_{i ∈ g_k} Σ_{t ∈ g_l} max(0, v_iᵀ s_t), n = 5.
 
-
-def mean_of_positive(images: PaddedBags, sentences: PaddedBags) -> Tensor:
-    """S_kl = 1 / (|g_k| (|g_l| + n)) Σ_{i ∈ g_k} Σ_{j ∈ g_l} max(0, v_iᵀ s_j), n = 5.
-
-    (Karpathy et al. 2014, eq. 6.) Shapes: images (K, R, D), sentences (L, T, D) give (K, L).
+    (Karpathy et al. 2014, eq. 6.)
     """
-    K, R, D = images.vectors.shape
-    fragments = sentences.vectors[sentences.mask]  # (N, D)
-    similarities = (fragments @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
-    positive = (similarities.clamp_min(0) * images.mask).sum(2)  # (N, K)
-    owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each fragment
-    totals = torch.zeros(len(sentences), K, dtype=positive.dtype, device=positive.device)
-    totals = totals.index_add(0, owners, positive).T  # (K, L)
-    return totals / images.mask.sum(1)[:, None] / (sentences.mask.sum(1) + SMOOTHING)[None, :]
+
+    name = "mean_of_positive"
+    kernel = staticmethod(means_of_positives)
+
+    def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
+        """As SumOfMax, without the padding."""
+        K, R, D = images.vectors.shape
+        fragments = sentences.vectors[sentences.mask]  # (N, D)
+        similarities = (fragments @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
+        positive = (similarities.clamp_min(0) * images.mask).sum(2)  # (N, K)
+        owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each fragment
+        totals = torch.zeros(len(sentences), K, dtype=positive.dtype, device=positive.device)
+        totals = totals.index_add(0, owners, positive).T  # (K, L)
+        return totals / images.mask.sum(1)[:, None] / (sentences.mask.sum(1) + SMOOTHING)[None, :]
+
+    def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
+        """Every pair of fragments that agrees."""
+        similarity = sentence.vectors @ image.vectors.T  # (T, R)
+        pairs = (similarity > 0).nonzero().tolist()  # (N, 2)
+        shares = similarity[similarity > 0] / (len(image) * (len(sentence) + SMOOTHING))
+        return tuple(
+            Link(fragment, region, share)
+            for (fragment, region), share in zip(pairs, shares.tolist(), strict=True)
+        )
+
+    def without(
+        self,
+        others: Tensor,
+        fragments: Tensor,  # noqa: ARG002 - no fragment turns to another region
+        given: Sequence[Link],
+        region: int,
+    ) -> float:
+        """S' = (S − Σ links) · R / (R − 1), as the mean is over one region less."""
+        staying = sum(link.similarity for link in given if link.region != region)
+        return staying * (len(others) + 1) / len(others)
+
+    def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """The mean of the fragments."""
+        sizes = np.diff(starts, append=len(vectors)).astype(np.float32)
+        means: Floats = np.add.reduceat(vectors, starts, axis=0) / sizes[:, None]
+        return means
+
+    def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """Σ_t s_t / (T + n)."""
+        sizes = np.diff(starts, append=len(vectors)).astype(np.float32)
+        sums: Floats = np.add.reduceat(vectors, starts, axis=0) / (sizes + SMOOTHING)[:, None]
+        return sums
+
+    def error(self, products: Floats, sizes: NDArray[np.int64], *, rows_are_images: bool) -> Floats:
+        """A mean is off by no more than the mean of what its terms are off by."""
+        T = products.shape[1]
+        mean = products.mean(axis=1)
+        terms = np.full(len(sizes), T) if rows_are_images else sizes
+        shares = terms / (terms + SMOOTHING)
+        off: Floats = (mean * shares).astype(np.float32)
+        return off
 
 
-SCORES: dict[str, Callable[[PaddedBags, PaddedBags], Tensor]] = {
-    "sum_of_max": sum_of_max,
-    "mean_of_positive": mean_of_positive,
-}
+def has_whole(image: FragmentBag) -> bool:
+    """Whether the first fragment stands for the whole photo."""
+    return image.labels[0] == WHOLE_PHOTO
+
+
+SCORES: dict[str, Score] = {score.name: score for score in (SumOfMax(), MeanOfPositive())}
+
+
+def score_named(name: str) -> Score:
+    """The score of a name; LookupError names the ones there are."""
+    if name not in SCORES:
+        raise LookupError(f"no score {name!r}; there are: {', '.join(SCORES)}")
+    return SCORES[name]
+
 
 LENGTHENED = 2  # numbers that the two functions below add to a vector
 

@@ -5,7 +5,7 @@ import torch
 
 from models.alignment import EARNED, decode_chain, links, phrases, query_links, word_groups
 from models.queries import Query
-from models.scoring import SCORES, sum_of_max
+from models.scoring import SCORES
 from models.types import (
     WHOLE_FRAME,
     WHOLE_PHOTO,
@@ -52,7 +52,7 @@ def energy(similarity, regions, beta):
 @pytest.mark.parametrize("seed", range(3))
 def test_links_add_up_to_the_score(seed):
     image, sentence = random_pair(seed)
-    score = sum_of_max(PaddedBags.of([image.vectors]), PaddedBags.of([sentence.vectors]))
+    score = SCORES["sum_of_max"](PaddedBags.of([image.vectors]), PaddedBags.of([sentence.vectors]))
     found = links(image, sentence)
     assert [link.fragment for link in found] == [0, 1, 2, 3]
     assert sum(link.similarity for link in found) == pytest.approx(float(score), abs=1e-5)

@@ -3,7 +3,7 @@ import torch
 
 from models.correlation import Correlation, correlate, directions, regularised
 from models.image_towers import correlated as photo
-from models.scoring import sum_of_max
+from models.scoring import SCORES
 from models.text_towers import correlated as sentence
 from models.types import PaddedBags
 
@@ -29,7 +29,7 @@ def solve(image, text, images, sentences):
     image.prepare(images)
     text.prepare(sentences, range(5))
     correlate(image, text, images, sentences, range(5), Correlation(ridge=0.01))
-    return sum_of_max(image(PaddedBags.of(images)), text(PaddedBags.of(sentences)))
+    return SCORES["sum_of_max"](image(PaddedBags.of(images)), text(PaddedBags.of(sentences)))
 
 
 def test_each_photo_answers_its_own_sentence(towers):

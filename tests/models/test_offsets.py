@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models.offsets import TEMPERATURE, WEIGHT, Offsets
-from models.scoring import sum_of_max
+from models.scoring import SCORES
 from models.types import PaddedBags
 
 
@@ -32,8 +32,8 @@ def test_an_offset_is_what_a_sentence_scores_with_reference_photos(offsets):
 
 def test_scores_gain_the_offset_of_their_sentence_and_nothing_else(offsets):
     images, sentences = bags(3, 2), bags(2, 4, 1)
-    before = sum_of_max(images, sentences)
-    after = sum_of_max(offsets.images(images), offsets.sentences(sentences))
+    before = SCORES["sum_of_max"](images, sentences)
+    after = SCORES["sum_of_max"](offsets.images(images), offsets.sentences(sentences))
     sums = (sentences.vectors * sentences.mask[..., None]).sum(1)
     torch.testing.assert_close(after, before + offsets.of(sums)[None])
 
@@ -41,8 +41,8 @@ def test_scores_gain_the_offset_of_their_sentence_and_nothing_else(offsets):
 def test_there_are_no_offsets_while_training(offsets):
     images, sentences = bags(3, 2), bags(2, 4, 1)
     offsets.train()
-    after = sum_of_max(offsets.images(images), offsets.sentences(sentences))
-    torch.testing.assert_close(after, sum_of_max(images, sentences))
+    after = SCORES["sum_of_max"](offsets.images(images), offsets.sentences(sentences))
+    torch.testing.assert_close(after, SCORES["sum_of_max"](images, sentences))
 
 
 def test_without_reference_photos_every_offset_is_zero():

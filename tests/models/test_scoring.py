@@ -3,10 +3,9 @@ import torch
 
 from models.scoring import (
     LENGTHENED,
+    SCORES,
     lengthened_images,
     lengthened_sentences,
-    mean_of_positive,
-    sum_of_max,
 )
 from models.types import PaddedBags
 
@@ -40,22 +39,22 @@ def literal(images, sentences):
 def test_each_word_gives_its_best_region():
     image = bag([1.0, 0.0], [0.0, 2.0])
     sentence = bag([3.0, 1.0], [1.0, 1.0], [-1.0, -1.0])
-    assert sum_of_max(image, sentence).tolist() == [[3.0 + 2.0 - 1.0]]
+    assert SCORES["sum_of_max"](image, sentence).tolist() == [[3.0 + 2.0 - 1.0]]
 
 
 def test_padded_region_never_wins():
     image = bag([-1.0, 0.0], [0.0, 0.0], real=1)
-    assert sum_of_max(image, bag([1.0, 0.0])).tolist() == [[-1.0]]
+    assert SCORES["sum_of_max"](image, bag([1.0, 0.0])).tolist() == [[-1.0]]
 
 
 def test_padded_word_adds_nothing():
     image = bag([2.0, 0.0])
-    assert sum_of_max(image, bag([1.0, 0.0], [5.0, 5.0], real=1)).tolist() == [[2.0]]
+    assert SCORES["sum_of_max"](image, bag([1.0, 0.0], [5.0, 5.0], real=1)).tolist() == [[2.0]]
 
 
 def test_scores_equal_the_literal_loop():
     images, sentences = random_bags(3, 5), random_bags(4, 6, seed=1)
-    scores = sum_of_max(images, sentences)
+    scores = SCORES["sum_of_max"](images, sentences)
     assert scores.shape == (3, 4)
     torch.testing.assert_close(scores, literal(images, sentences))
 
@@ -64,7 +63,7 @@ def test_gradients_are_those_of_finite_differences():
     images, sentences = random_bags(2, 3), random_bags(2, 4, seed=1)
 
     def score(v, s):
-        return sum_of_max(PaddedBags(v, images.mask), PaddedBags(s, sentences.mask))
+        return SCORES["sum_of_max"](PaddedBags(v, images.mask), PaddedBags(s, sentences.mask))
 
     inputs = (images.vectors.requires_grad_(), sentences.vectors.requires_grad_())
     assert torch.autograd.gradcheck(score, inputs)
@@ -84,13 +83,15 @@ def literal_mean(images, sentences):
 
 def test_mean_of_positive_equals_the_literal_sum():
     images, sentences = random_bags(4, 6, seed=1), random_bags(5, 7, seed=2)
-    torch.testing.assert_close(mean_of_positive(images, sentences), literal_mean(images, sentences))
+    torch.testing.assert_close(
+        SCORES["mean_of_positive"](images, sentences), literal_mean(images, sentences)
+    )
 
 
 def test_mean_of_positive_worked_by_hand():
     # Products 1, -3 and 2, 0: three in 2 · (2 + 5).
     image, sentence = bag([1.0, 0.0], [0.0, 1.0]), bag([1.0, -3.0], [2.0, 0.0])
-    assert mean_of_positive(image, sentence).item() == pytest.approx(3 / 14)
+    assert SCORES["mean_of_positive"](image, sentence).item() == pytest.approx(3 / 14)
 
 
 def test_products_of_lengthened_vectors_are_negative_squared_distances():
@@ -98,4 +99,4 @@ def test_products_of_lengthened_vectors_are_negative_squared_distances():
     v, s = lengthened_images(images), lengthened_sentences(sentences)
     assert v.vectors.shape == s.vectors.shape == (1, 2, 2 + LENGTHENED)
     assert (s.vectors[0] @ v.vectors[0].T).tolist() == [[-4.0, -18.0], [-1.0, -5.0]]
-    assert sum_of_max(v, s).tolist() == [[-5.0]]
+    assert SCORES["sum_of_max"](v, s).tolist() == [[-5.0]]

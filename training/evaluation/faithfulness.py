@@ -78,23 +78,8 @@ def masked(image: FragmentBag, sentence: FragmentBag, given: Sequence[Link], sco
         before=exact(image.vectors, sentence.vectors, score),
         after=exact(others, sentence.vectors, score),
         linked=shares[region],
-        predicted=predicted(others, sentence.vectors, given, region, score),
+        predicted=SCORES[score].without(others, sentence.vectors, given, region),
     )
-
-
-def predicted(
-    others: Tensor, fragments: Tensor, given: Sequence[Link], region: int, score: str
-) -> float:
-    """The score without a region, by the links alone; others (R - 1, D), fragments (T, D).
-
-    sum_of_max: S' = S − Σ links + Σ second-best, over the fragments that are linked to the region.
-    mean_of_positive: S' = (S − Σ links) · R / (R − 1), as the mean is over one region less.
-    """
-    staying = sum(link.similarity for link in given if link.region != region)
-    if score == "mean_of_positive":
-        return staying * (len(others) + 1) / len(others)
-    switching = [link.fragment for link in given if link.region == region]
-    return staying + float((fragments[switching] @ others.T).amax(dim=1).sum())
 
 
 def exact(regions: Tensor, fragments: Tensor, score: str) -> float:

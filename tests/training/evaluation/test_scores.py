@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from models.scoring import sum_of_max
+from models.scoring import SCORES
 from models.types import PaddedBags
 from training.evaluation import scores
 from training.evaluation.scores import score_matrix
@@ -13,5 +13,5 @@ def test_blocks_give_the_scores_of_one_great_batch(monkeypatch):
     generator = torch.Generator().manual_seed(0)
     images = [torch.randn(1 + k % 4, 5, generator=generator) for k in range(8)]
     sentences = [torch.randn(1 + (7 * k) % 6, 5, generator=generator) for k in range(13)]
-    expected = sum_of_max(PaddedBags.of(images), PaddedBags.of(sentences)).numpy()
+    expected = SCORES["sum_of_max"](PaddedBags.of(images), PaddedBags.of(sentences)).numpy()
     np.testing.assert_allclose(score_matrix(images, sentences, "sum_of_max"), expected, rtol=1e-5)

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from models.scoring import sum_of_max
+from models.scoring import SCORES
 from models.types import PaddedBags
 from training.objectives.match import Match
 from training.objectives.squared import squared
@@ -17,7 +17,7 @@ def bags(vectors, image):
 
 def match_of(v, y, owners):
     images, sentences = bags(v, image=True), bags(y, image=False)
-    return Match(images, sentences, torch.tensor(owners), sum_of_max(images, sentences))
+    return Match(images, sentences, torch.tensor(owners), SCORES["sum_of_max"](images, sentences))
 
 
 def random(*shape, seed=0):

@@ -1,0 +1,158 @@
+"""The follower: one process a data folder builds the segments that all processes search.
+
+It reads the catalog's changes, writes segments, merges them, and publishes them by a manifest.
+Killed at any point it leaves the manifest before or the one after, and files that no manifest
+lists, which the next follower deletes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from time import monotonic
+
+from index import manifest, segments
+from index.catalog import BagRow, Catalog, View
+from index.items import Collection, ModelMismatch
+from index.manifest import Listed, Manifest
+from index.segments import Segment, Span
+from index.snapshot import opened_chain, valid_chain
+from models.scoring import score_named
+
+POLL = 0.2  # seconds
+LOCK = "follower.lock"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """When changes become a segment, and when segments merge.
+
+    A segment is written of `chunk` revisions, or of `least` once nothing new has come for
+    `quiet` seconds. Neighbours merge while the newer has over half the rows of the older and that
+    has less than `largest`: so there are few segments, and a row is rewritten a few times at most.
+    """
+
+    chunk: int = 8_192
+    least: int = 256
+    quiet: float = 2.0
+    largest: int = 2**21
+
+
+class Follower:
+    """Builds the segments of one collection. Only whoever holds the data folder's lock may."""
+
+    def __init__(
+        self, catalog: Catalog, collection: Collection, directory: Path, sizes: Sizes | None = None
+    ) -> None:
+        self._catalog, self._collection = catalog, collection
+        self._score = score_named(collection.score)
+        self._directory, self._sizes = directory, sizes or Sizes()
+        self._listed: dict[Path | None, Listed] = {}
+        self._chain: tuple[Segment, ...] | None = None
+        self._seen, self._since = -1, 0.0  # the newest revision, and when it came
+
+    def step(self, *, flush: bool = False) -> bool:
+        """Do one piece of work and publish it; False where there is nothing to do.
+
+        With `flush` even a few changes become a segment. Raises OSError where files cannot be
+        written, and ModelMismatch once the collection is gone.
+        """
+        bags: list[BagRow] = []
+        with self._catalog.reading(self._collection) as view:
+            chain = self._checked(view)
+            after = chain[-1].span.until if chain else 0
+            end = self._end(after, view.revision, flush)
+            span = Span(after, end, view.revision, view.mark(view.revision) or "")
+            if end > after:
+                bags = list(view.bags(after, end))
+        if end > after:
+            new = segments.of_bags(bags, span, self._score, self._collection.dimension)
+            self._put([*chain], [new], [], span)
+        elif (merging := self._merging(chain)) is not None:
+            start, stop = merging
+            self._put([*chain[:start]], [*chain[start:stop]], [*chain[stop:]], span)
+        else:
+            self._sweep()
+            return False
+        return True
+
+    def _checked(self, view: View) -> tuple[Segment, ...]:
+        """The published segments that are whole and of this history, as of the view."""
+        if self._chain is None:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            try:
+                found = manifest.read(self._directory, self._collection.token)
+            except ValueError as broken:
+                log.warning("%s; it is built anew", broken)
+                found = None
+            listed = found.segments if found else ()
+            self._listed = {self._directory / one.folder: one for one in listed}
+            opened = opened_chain(listed, self._directory, {})
+        else:
+            opened = list(self._chain)
+        self._chain = valid_chain(opened, view)
+        if len(self._chain) < len(self._listed):
+            self._publish(self._chain)
+        return self._chain
+
+    def _end(self, after: int, newest: int, flush: bool) -> int:
+        """Up to which revision the next segment goes; `after` where it is not time yet."""
+        if newest != self._seen:
+            self._seen, self._since = newest, monotonic()
+        waiting = newest - after
+        quiet = monotonic() - self._since >= self._sizes.quiet
+        if waiting >= self._sizes.chunk or flush or (quiet and waiting >= self._sizes.least):
+            return min(after + self._sizes.chunk, newest)
+        return after
+
+    def _merging(self, chain: Sequence[Segment]) -> tuple[int, int] | None:
+        """Which neighbours to write as one next; one alone where most of it is waste."""
+        for start, (older, newer) in reversed(list(enumerate(zip(chain, chain[1:], strict=False)))):
+            if older.count < self._sizes.largest and 2 * newer.count >= older.count:
+                return start, start + 2
+        for start, segment in enumerate(chain):
+            if segment.count and segment.wasted:
+                return start, start + 1
+        return None
+
+    def _put(
+        self, before: list[Segment], parts: list[Segment], behind: list[Segment], seen: Span
+    ) -> None:
+        """Write parts as one segment between its neighbours, and publish that."""
+        span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
+        folder, sums = segments.write(parts, self._directory)
+        self._listed[folder] = Listed(folder.name, span, sums)
+        self._chain = (*before, segments.opened(folder, span, sums), *behind)
+        self._publish(self._chain)
+        log.info("segment %s: revisions %s to %s", folder.name, span.after + 1, span.until)
+
+    def _publish(self, chain: Sequence[Segment]) -> None:
+        listed = tuple(self._listed[one.folder] for one in chain)
+        manifest.publish(self._directory, Manifest(self._collection.token, listed))
+        self._listed = {one.folder: self._listed[one.folder] for one in chain}
+
+    def _sweep(self) -> None:
+        """Delete what no manifest lists and nobody uses."""
+        for folder in segments.unlisted(self._directory, [one for one in self._listed if one]):
+            segments.discard(folder)
+
+
+def elect(folder: Path) -> int | None:
+    """Take the follower's lock of a data folder: its handle, or None where another has it.
+
+    The operating system gives it back when the process ends, however it ends.
+    """
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle

@@ -1,0 +1,199 @@
+"""Snapshots: the rows of a collection as of a revision, from published segments and a tail.
+
+What the follower has published is mapped; what is newer is read from the catalog and kept in
+memory. Nothing here waits for a writer, nor a writer for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+from index import manifest, segments
+from index.catalog import Catalog, View
+from index.items import Collection, ModelMismatch
+from index.manifest import Listed
+from index.segments import Segment, Span
+from models.scoring import Score
+
+STEP = 4_096  # revisions that are read from the catalog at a time
+LONGEST = 2**30  # bytes of a tail; what is newer waits for the follower
+POLL = 0.1  # seconds
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A collection's rows as of a revision, safe to read while newer ones are made.
+
+    `newest` is the revision that the catalog had reached when the snapshot was made.
+    """
+
+    published: tuple[Segment, ...] = ()
+    tail: tuple[Segment, ...] = ()
+    revision: int = 0
+    newest: int = 0
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """All segments, one after another."""
+        return self.published + self.tail
+
+    @property
+    def behind(self) -> int:
+        """How many changes of the catalog are not in it yet."""
+        return self.newest - self.revision
+
+
+class Reader:
+    """The snapshot of one collection, for many threads; it only grows newer.
+
+    Until `start`, every `current` takes in all that the catalog has. From then on a thread of its
+    own does, and `current` only waits for what this process itself has written.
+    """
+
+    def __init__(
+        self, catalog: Catalog, collection: Collection, directory: Path, score: Score
+    ) -> None:
+        self._catalog, self._collection, self._score = catalog, collection, score
+        self._directory = directory
+        self._lock, self._publishing = Lock(), Lock()
+        self._snapshot = Snapshot()
+        self._version = (-1, -1)
+        self._stopped = Event()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Follow the catalog in the background."""
+        if self._thread is None:
+            self._thread = Thread(target=self._follow, name="index-reader", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop following."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def current(self) -> Snapshot:
+        """The newest snapshot; ModelMismatch once another model has re-embedded the collection."""
+        if self._thread is None:
+            self.publish()
+            while self.advance().behind:
+                pass
+        elif self._snapshot.revision < self._catalog.acknowledged(self._collection):
+            self.advance()
+        return self._snapshot
+
+    def advance(self) -> Snapshot:
+        """Take in some of what is newer in the catalog."""
+        with self._lock, self._catalog.reading(self._collection) as view:
+            self._snapshot = self._followed(self._snapshot, view)
+            return self._snapshot
+
+    def publish(self) -> None:
+        """Take in the segments that the follower has published since the last time."""
+        with self._publishing:
+            version = manifest.version(self._directory)
+            if version == self._version:
+                return
+            try:
+                listed = manifest.read(self._directory, self._collection.token)
+            except ValueError as broken:
+                log.warning("%s; it is built anew", broken)
+                listed = None
+            mapped = {one.folder: one for one in self._snapshot.published}
+            there = opened_chain(listed.segments if listed else (), self._directory, mapped)
+            with self._lock, self._catalog.reading(self._collection) as view:
+                published = valid_chain(there, view)
+                self._snapshot = self._followed(replace(self._snapshot, published=published), view)
+            self._version = version
+
+    def _follow(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self.publish()
+                if self._catalog.revision(self._collection) != self._snapshot.revision:
+                    self.advance()
+                wait = 0.0 if self._snapshot.behind else POLL
+            except ModelMismatch:
+                return  # searches say so themselves
+            except Exception:  # noqa: BLE001 - a database that is away comes back
+                log.exception("the index cannot follow the catalog; it tries again")
+                wait = 1.0
+            self._stopped.wait(wait)
+
+    def _followed(self, snapshot: Snapshot, view: View) -> Snapshot:
+        """A snapshot that is newer by a step, and whose tail begins where its segments end."""
+        until = snapshot.published[-1].span.until if snapshot.published else 0
+        tail = [one.since(until) for one in snapshot.tail if one.span.until > until]
+        if tail and tail[0].span.after != until:
+            tail = []  # segments are gone that were there: what is between is read again
+        if snapshot.newest < view.floor:
+            current = view.revisions()
+            published = tuple(one.only(current) for one in snapshot.published)
+            tail = [one.only(current) for one in tail]
+        else:
+            retired = view.retired(snapshot.newest)
+            published = tuple(one.without(retired) for one in snapshot.published)
+            tail = [one.without(retired) for one in tail]
+        reached = tail[-1].span.until if tail else until
+        end = min(reached + STEP, view.revision)
+        if end > reached and sum(one.size for one in tail) < LONGEST:
+            span = Span(reached, end, view.revision, "")
+            bags = list(view.bags(reached, end))
+            tail.append(segments.of_bags(bags, span, self._score, self._collection.dimension))
+            reached = end
+        return Snapshot(published, tuple(_tidied(tail)), reached, view.revision)
+
+
+def opened_chain(
+    listed: Sequence[Listed], directory: Path, mapped: dict[Path | None, Segment]
+) -> list[Segment]:
+    """The listed segments up to the first that cannot be opened; those in `mapped` are kept."""
+    chain: list[Segment] = []
+    for one in listed:
+        folder = directory / one.folder
+        try:
+            kept = mapped.get(folder)
+            chain.append(kept or segments.opened(folder, one.span, one.sums))
+        except (OSError, ValueError) as broken:
+            log.warning("segment %s is built anew: %s", one.folder, broken)
+            break
+    return chain
+
+
+def valid_chain(chain: Sequence[Segment], view: View) -> tuple[Segment, ...]:
+    """Those of the segments that lead, unbroken and of this history, from the start on.
+
+    Rows that were retired since they were written no longer count.
+    """
+    valid: list[Segment] = []
+    for segment in chain:
+        if segment.span.after != (valid[-1].span.until if valid else 0):
+            break
+        if not of_this_history(segment.span, view):
+            log.warning("segment %s is of another history; it is built anew", segment.folder)
+            break
+        if segment.span.seen < view.floor:
+            valid.append(segment.only(view.revisions()))
+        else:
+            valid.append(segment.without(view.retired(segment.span.seen)))
+    return tuple(valid)
+
+
+def of_this_history(span: Span, view: View) -> bool:
+    """Whether a catalog went through the very change that a segment was built at."""
+    return span.seen <= view.revision and view.mark(span.seen) == span.mark
+
+
+def _tidied(tail: list[Segment]) -> list[Segment]:
+    """A tail of few segments: neighbours of like size are one."""
+    while len(tail) > 1 and 2 * tail[-1].count >= tail[-2].count:
+        last = tail[-1].span
+        tail[-2:] = [segments.join(tail[-2:], last)]
+    return tail
