@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.bags import unpack_bag
-from index.catalog import BagRow
+from index.views import BagRow
 from models.types import FragmentBag
 
 Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from index import rows
 from index.bags import IMAGE
-from index.catalog import BagRow, View
 from index.rows import Rows
+from index.views import BagRow, View
 
 
 @dataclass(frozen=True, slots=True)
