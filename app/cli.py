@@ -100,11 +100,8 @@ def index(
         engine = load_engine(settings)
         if reembed:
             _reembed(engine, collection)
-        found = list(folder.find(paths or []))
-        counts = Counter(_tell(one) for one in found if isinstance(one, Outcome))
-        sources = [one for one in found if isinstance(one, Source)]
         try:
-            counts += _bring_in(engine, collection, sources, settings)
+            counts = _bring_in(engine, collection, folder.find(paths or []), settings)
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
@@ -295,15 +292,16 @@ def _edges(box: Box) -> str:
 
 
 def _bring_in(
-    engine: Engine, collection: str, sources: Sequence[Source], settings: Settings
+    engine: Engine, collection: str, found: Iterable[Source | Outcome], settings: Settings
 ) -> Counter[str]:
     """Import with a bar on the terminal, and a line for each that is refused."""
     outcomes: Iterable[Outcome] = folder.bring_in(
-        engine, collection, sources, batch=settings.batch, limits=settings.photo_limits
+        engine, collection, found, batch=settings.batch, limits=settings.photo_limits
     )
     console = Console(stderr=True)
     if console.is_terminal:
-        outcomes = track(outcomes, "Indexing", total=len(sources), console=console)
+        total = len(found) if isinstance(found, Sequence) else None  # a stream's end is not known
+        outcomes = track(outcomes, "Indexing", total=total, console=console)
     return Counter(_tell(outcome) for outcome in outcomes)
 
 

@@ -1,4 +1,4 @@
-"""How folders, photos and .jsonl files on this machine become items; what is known is skipped."""
+"""Import of folders, photos and .jsonl files on this machine; what has not changed is skipped."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ PHOTO_ENDINGS = {
     *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".mpo"),
 }
 DECODERS = 2  # threads that decode ahead of the model
+LOOKED_UP = 500  # sources that the catalog is asked about at a time
 FIELDS = {"id", "image", "sentences", "metadata"}
 
 
@@ -46,33 +47,29 @@ class Outcome:
 
 def find(paths: Iterable[Path]) -> Iterator[Source | Outcome]:
     """The items in folders (and folders below), photos and .jsonl files; Outcomes are refusals."""
-    owners: dict[str, str] = {}
     for path in paths:
-        for found in _find(path):
-            if isinstance(found, Source):
-                owner = owners.setdefault(found.id, found.place)
-                if owner != found.place:
-                    found = _taken(found, owner)
-            yield found
+        yield from _find(path)
 
 
 def bring_in(
     engine: Engine,
     collection: str,
-    sources: Sequence[Source],
+    found: Iterable[Source | Outcome],
     *,
     batch: int,
     limits: dict[str, int],
 ) -> Iterator[Outcome]:
-    """Store sources in small batches and say what became of each; whole when interrupted."""
+    """Store sources in small batches and say what became of each; whole when interrupted.
+
+    Takes sources as a stream, in one pass, and holds some hundreds at a time. Outcomes come in the
+    order of the stream, except that those of the batches that are being read come later. Outcomes
+    in the stream are passed on.
+    """
     home = engine.open(collection, create=True)
-    known = engine.catalog.stamps(home)
-    fresh = [source for source in sources if known.get(source.place) != source.stamp]
-    unchanged = (Outcome(one.place, "skipped") for one in sources if one not in fresh)
-    yield from unchanged
     pool = ThreadPoolExecutor(DECODERS)
     try:
-        for ready in _ahead(pool, lambda source: _read(source, limits), fresh, batch):
+        unread = _without_known(engine, home, found)
+        for ready in _ahead(pool, lambda source: _read(source, limits), unread, batch):
             drafts, outcomes = _claim(engine, home, ready)
             yield from outcomes
             for draft, reason in zip(drafts, engine.put_each(collection, drafts), strict=True):
@@ -80,6 +77,19 @@ def bring_in(
                 yield Outcome(place, "refused", reason) if reason else Outcome(place, "stored")
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _without_known(
+    engine: Engine, home: Collection, found: Iterable[Source | Outcome]
+) -> Iterator[Source | Outcome]:
+    """The stream with an Outcome in place of each source that has not changed since it came in."""
+    stream = iter(found)
+    while part := list(islice(stream, LOOKED_UP)):
+        places = [one.place for one in part if isinstance(one, Source)]
+        known = engine.catalog.stamps(home, places)
+        for one in part:
+            unchanged = isinstance(one, Source) and known.get(one.place) == one.stamp
+            yield Outcome(one.place, "skipped") if unchanged else one
 
 
 def _find(path: Path) -> Iterator[Source | Outcome]:
@@ -161,17 +171,23 @@ def _read(source: Source, limits: dict[str, int]) -> Draft | Outcome:
 def _ahead(
     pool: ThreadPoolExecutor,
     read: Callable[[Source], Draft | Outcome],
-    sources: Sequence[Source],
+    found: Iterable[Source | Outcome],
     batch: int,
 ) -> Iterator[list[Draft | Outcome]]:
     """Batches of what was read, while the next batch is being read already."""
-    left, reading = iter(sources), deque[list[Future[Draft | Outcome]]]()
-    while part := list(islice(left, batch)):
-        reading.append([pool.submit(read, source) for source in part])
+    part, reading = list[Future[Draft | Outcome]](), deque[list[Future[Draft | Outcome]]]()
+    for one in found:
+        if isinstance(one, Outcome):
+            yield [one]
+            continue
+        part.append(pool.submit(read, one))
+        if len(part) == batch:
+            reading.append(part)
+            part = []
         if len(reading) > 1:
             yield [future.result() for future in reading.popleft()]
-    while reading:
-        yield [future.result() for future in reading.popleft()]
+    for last in (*reading, part):
+        yield [future.result() for future in last]
 
 
 def _claim(
@@ -180,14 +196,19 @@ def _claim(
     """Keep the drafts whose ids are free or their own; ids of others' items are never taken."""
     drafts = [one for one in ready if isinstance(one, Draft)]
     outcomes = [one for one in ready if isinstance(one, Outcome)]
+    if not drafts:
+        return [], outcomes
     there = engine.catalog.get_many(home, [draft.id for draft in drafts])
+    owners: dict[str, str | None] = {
+        item.id: item.source for item in there.values() if not _gone(item.source)
+    }
     kept = []
     for draft in drafts:
-        item = there.get(draft.id)
-        if item is None or item.source == draft.source or _gone(item.source):
+        owner = owners.setdefault(draft.id, draft.source)
+        if owner == draft.source:
             kept.append(draft)
         else:
-            outcomes.append(_taken(draft, item.source or "an item that was put over the API"))
+            outcomes.append(_taken(draft, owner or "an item that was put over the API"))
     return kept, outcomes
 
 
@@ -196,6 +217,6 @@ def _gone(place: str | None) -> bool:
     return place is not None and not Path(place.partition("#")[0]).exists()
 
 
-def _taken(wanted: Source | Draft, owner: str) -> Outcome:
-    place = wanted.place if isinstance(wanted, Source) else wanted.source or wanted.id
-    return Outcome(place, "refused", f"its id {wanted.id!r} is taken by {owner}; rename one")
+def _taken(draft: Draft, owner: str) -> Outcome:
+    reason = f"its id {draft.id!r} is taken by {owner}; rename one"
+    return Outcome(draft.source or draft.id, "refused", reason)

@@ -1,84 +1,37 @@
-"""Which items a collection holds: the database is the truth, and every change has a revision."""
+"""The catalog: the items of collections in a database, where every change has a revision."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from threading import Lock
+from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy import Connection, Row, func, select
 
+from index import garbage
 from index.facets import matching
+from index.garbage import Collector
 from index.items import Collection, Entry, Item, ModelMismatch, Picture, check_id
+from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
     check_dimension,
+    chunks,
     read_entries,
     read_items,
     read_picture,
+    record,
     retire,
     select_items,
-    write_entry,
+    write,
 )
-from index.tables import bags, collections, connect, items, retired
+from index.revisions import add_collection, advance, live, replaced, state_of
+from index.tables import collections, connect, items, setting
+from index.views import View
 
-
-@dataclass(frozen=True, slots=True)
-class BagRow:
-    """One stored bag: the image's (position -1) or that of a sentence."""
-
-    revision: int
-    position: int
-    item: str
-    details: bytes
-    vectors: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A collection as of one revision, inside one read transaction."""
-
-    connection: Connection
-    collection: int
-    revision: int
-
-    def revisions(self) -> NDArray[np.int64]:
-        """The revisions of the items there are, in order."""
-        return self._numbers(
-            select(items.c.revision)
-            .where(items.c.collection == self.collection)
-            .order_by(items.c.revision)
-        )
-
-    def retired(self, after: int) -> NDArray[np.int64]:
-        """The revisions that were replaced or deleted by a change later than `after`."""
-        return self._numbers(
-            select(retired.c.was).where(
-                retired.c.collection == self.collection, retired.c.revision > after
-            )
-        )
-
-    def matching(self, where: Mapping[str, Any]) -> NDArray[np.int64]:
-        """The revisions of the items that a metadata filter lets through."""
-        return self._numbers(matching(self.collection, where))
-
-    def bags(self, after: int) -> Iterator[BagRow]:
-        """The bags of items put later than `after`, by revision and position, as a stream."""
-        columns = (bags.c.revision, bags.c.position, items.c.id, bags.c.details, bags.c.vectors)
-        stream = self.connection.execution_options(yield_per=64).execute(
-            select(*columns)
-            .join_from(bags, items)
-            .where(bags.c.collection == self.collection, bags.c.revision > after)
-            .order_by(bags.c.revision, bags.c.position)
-        )
-        return (BagRow(*row) for row in stream)
-
-    def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
-        return np.fromiter(self.connection.execute(query).scalars(), np.int64)
+PAUSE = 0.05  # seconds between transactions that delete garbage
+Read = TypeVar("Read")
 
 
 class Catalog:
@@ -87,14 +40,22 @@ class Catalog:
     What a method has returned for is on disk: a crash at any moment loses nothing of it.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, pictures: Pictures) -> None:
         self.reader, self.writer = connect(url)
+        self.pictures = pictures
+        with self.reader.begin() as connection:
+            self.secret = setting(connection, "secret").encode()
+        self._acknowledged: dict[int, int] = {}
+        self._lock = Lock()
 
     @classmethod
     def in_folder(cls, folder: Path) -> Catalog:
-        """The SQLite catalog of a data folder, made if it is not there."""
+        """The SQLite catalog of a data folder and its pictures, made if it is not there.
+
+        ValueError if another version of Tessera made it.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        return cls(f"sqlite:///{folder / 'catalog.sqlite'}")
+        return cls(f"sqlite:///{folder / 'catalog.sqlite'}", FolderPictures(folder / "pictures"))
 
     def close(self) -> None:
         """Let go of the database's connections."""
@@ -137,22 +98,51 @@ class Catalog:
         return self.put_many(collection, [entry])[0]
 
     def put_many(self, collection: Collection, entries: Sequence[Entry]) -> list[int]:
-        """Store items in one transaction: all of them or none."""
+        """Store items in one transaction: all of them or none. OSError if the disk is full."""
+        if not entries:
+            return []
         check_dimension(collection, entries)
+        records = [record(entry) for entry in entries]
+        shown = {
+            one.picture["name"]: entry.picture.jpeg
+            for one, entry in zip(records, entries, strict=True)
+            if one.picture is not None and entry.picture is not None
+        }
+        if shown:
+            self.pictures.put(shown)  # first, so that every picture that a row names is there
         with self.writer.begin() as connection:
             last = advance(connection, collection, len(entries))
             revisions = list(range(last - len(entries) + 1, last + 1))
-            for revision, entry in zip(revisions, entries, strict=True):
-                write_entry(connection, collection.key, revision, entry)
+            write(connection, collection.key, revisions[0], records)
+            # A sweep may have taken them for garbage; now that their rows are here, it cannot.
+            if lost := self.pictures.missing(shown):
+                self.pictures.put({name: shown[name] for name in lost})
+        self._acknowledge(collection, last)
         return revisions
 
     def delete(self, collection: Collection, item: str) -> int:
         """Delete an item; gives the revision of the change, LookupError for an unknown id."""
         with self.writer.begin() as connection:
             revision = advance(connection, collection, 1)
-            if not retire(connection, collection.key, revision, item):
+            if not retire(connection, collection.key, {item: revision}):
                 raise _unknown(collection, item)
+        self._acknowledge(collection, revision)
         return revision
+
+    def revision(self, collection: Collection) -> int:
+        """The revision of the newest change; ModelMismatch if it was re-embedded since."""
+        with self.reader.begin() as connection:
+            revision: int = state_of(connection, collection).revision
+        return revision
+
+    def acknowledged(self, collection: Collection) -> int:
+        """The newest revision that this process has written, 0 if none; asks no database."""
+        return self._acknowledged.get(collection.key, 0)
+
+    def _acknowledge(self, collection: Collection, revision: int) -> None:
+        with self._lock:
+            newest = max(revision, self._acknowledged.get(collection.key, 0))
+            self._acknowledged[collection.key] = newest
 
     def get(self, collection: Collection, item: str) -> Item:
         """An item without its picture and bags; LookupError for an unknown id."""
@@ -167,18 +157,43 @@ class Catalog:
             return {item.id: item for item in read_items(connection, collection.key, rows)}
 
     def entry(self, collection: Collection, item: str) -> Entry:
-        """An item with its picture and bags; LookupError for an unknown id."""
-        with self.reader.begin() as connection:
-            return read_entries(connection, collection, [_row(connection, collection, item)])[0]
+        """An item with its picture and bags; LookupError for an unknown id.
+
+        PictureLost if the picture is missing from the store, or damaged.
+        """
+
+        def read(connection: Connection) -> Entry:
+            row = _row(connection, collection, item)
+            return read_entries(connection, collection, [row], self.pictures)[0]
+
+        return self.read_pictures(read)
 
     def picture(self, collection: Collection, item: str) -> Picture:
-        """An item's picture; LookupError for an unknown id or an item without one."""
-        with self.reader.begin() as connection:
-            row = _row(connection, collection, item)
-            picture = read_picture(connection, collection.key, row.revision)
+        """An item's picture; LookupError for an unknown id or an item without one.
+
+        PictureLost if it is missing from the store, or damaged.
+        """
+
+        def read(connection: Connection) -> Picture | None:
+            return read_picture(_row(connection, collection, item), self.pictures)
+
+        picture = self.read_pictures(read)
         if picture is None:
             raise LookupError(f"item {item!r} has sentences but no picture")
         return picture
+
+    def read_pictures(self, read: Callable[[Connection], Read]) -> Read:
+        """Read rows and their pictures in one transaction.
+
+        A picture that is missing may be one that was replaced since the transaction began: then a
+        second one finds the new row.
+        """
+        try:
+            with self.reader.begin() as connection:
+                return read(connection)
+        except PictureLost:
+            with self.reader.begin() as connection:
+                return read(connection)
 
     def list_items(
         self,
@@ -198,59 +213,67 @@ class Catalog:
 
     def count(self, collection: Collection) -> int:
         """How many items there are."""
-        here = items.c.collection == collection.key
+        here = items.c.collection == live(collection.key)
         with self.reader.begin() as connection:
             return connection.execute(
                 select(func.count()).select_from(items).where(here)
             ).scalar_one()
 
-    def stamps(self, collection: Collection) -> dict[str, str | None]:
-        """How each source looked when it was imported: what an import may skip."""
-        chosen = select(items.c.source, items.c.stamp).where(
-            items.c.collection == collection.key, items.c.source.is_not(None)
-        )
+    def stamps(self, collection: Collection, sources: Sequence[str]) -> dict[str, str | None]:
+        """How those of the sources that were imported looked then: what an import may skip."""
+        found: dict[str, str | None] = {}
         with self.reader.begin() as connection:
-            return {row.source: row.stamp for row in connection.execute(chosen)}
+            for part in chunks(sources):
+                chosen = (
+                    select(items.c.source, items.c.stamp)
+                    .where(items.c.collection == live(collection.key), items.c.source.in_(part))
+                    .order_by(items.c.revision)
+                )
+                found.update((row.source, row.stamp) for row in connection.execute(chosen))
+        return found
 
     @contextmanager
     def reading(self, collection: Collection) -> Iterator[View]:
         """One consistent view of a collection; ModelMismatch if it was re-embedded since."""
-        revision = select(collections.c.revision).where(collections.c.key == collection.key)
         with self.reader.begin() as connection:
-            current = connection.execute(revision).scalar()
-            if current is None:
-                raise _replaced(collection)
-            yield View(connection, collection.key, current)
+            state = state_of(connection, collection)
+            yield View(connection, collection.key, state.revision, state.floor)
 
+    def purge(self, collection: Collection, until: int, marks: Iterable[int] = ()) -> int:
+        """Forget which items were retired up to a revision, once every reader has passed it.
 
-def add_collection(connection: Connection, **values: Any) -> int:
-    """A new, empty collection's key."""
-    row = {"token": uuid4().hex, "revision": 0, "copied": 0} | values
-    key: int = connection.execute(
-        insert(collections).returning(collections.c.key), row
-    ).scalar_one()
-    return key
+        Their pictures go, unless another row names them, and SQLite gives free pages back. A
+        re-embedding that has not come this far is a reader too: the floor stays where it is.
+        Gives the floor that was reached (see View). Marks of changes before the floor go as well,
+        but for those that View.mark gives for the revisions in `marks`: name those up to which
+        segments on disk were built, so that they can still prove that they belong here.
+        """
+        collector = self._collector()
+        floor = collector.purge(collection.key, until, marks)
+        if floor is None:
+            raise replaced(collection)
+        collector.give_back()
+        return floor
 
+    def sweep(self, segments: Path | None = None) -> None:
+        """Delete what interruptions left behind, in small transactions; safe at any time.
 
-def advance(connection: Connection, collection: Collection, changes: int) -> int:
-    """Take the next revisions of a collection; gives the last. Other writers wait here."""
-    taken = (
-        update(collections)
-        .where(collections.c.key == collection.key)
-        .values(revision=collections.c.revision + changes)
-        .returning(collections.c.revision)
-    )
-    revision: int | None = connection.execute(taken).scalar()
-    if revision is None:
-        raise _replaced(collection)
-    return revision
+        That is collections that were replaced, pictures that no item has, and in the folder
+        `segments` the subfolders of tokens that no collection has.
+        """
+        collector = self._collector()
+        collector.sweep_collections()
+        collector.sweep_pictures()
+        collector.give_back()
+        if segments is not None:
+            garbage.sweep_segments(self.reader, segments)
 
+    def sweep_collections(self) -> None:
+        """Delete collections that were replaced, as part of sweep."""
+        self._collector().sweep_collections()
 
-def _replaced(collection: Collection) -> ModelMismatch:
-    return ModelMismatch(
-        f"collection {collection.name!r} no longer holds the bags of model "
-        f"{collection.fingerprint}: another model has re-embedded it; open it again with that one"
-    )
+    def _collector(self) -> Collector:
+        return Collector(self.reader, self.writer, self.pictures, PAUSE)
 
 
 def _unknown(collection: Collection, item: str) -> LookupError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from models.types import Box, FragmentBag, Span
@@ -92,6 +93,17 @@ def check_id(item: str) -> None:
     """Refuse an id that is empty, too long, or not printable."""
     if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
         raise ValueError(f"an id is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
+
+
+def bucket_of(item: str) -> int:
+    """Which of 65,536 buckets an id falls into: a stable hash, by which shards can be cut.
+
+    It is BLAKE2b (RFC 7693) with a digest of two bytes, of the id in UTF-8, big-endian.
+
+    >>> bucket_of("a")
+    7707
+    """
+    return int.from_bytes(blake2b(item.encode(), digest_size=2).digest(), "big")
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:

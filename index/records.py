@@ -1,53 +1,113 @@
-"""How an entry is written to the tables and read back; every function works in a transaction."""
+"""Entries as rows of the tables: written many at a time, and read back, within a transaction."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, insert, select
 
 from index.bags import IMAGE, pack_details, pack_vectors, unpack_bag, unpack_vectors
 from index.facets import facets_of
-from index.items import Collection, Entry, Item, Picture, metadata_text
+from index.items import Collection, Entry, Item, Picture, bucket_of, metadata_text
+from index.pictures import PictureLost, Pictures, name_of
+from index.revisions import live
 from index.tables import bags, facets, items, pictures, retired
 from models.types import FragmentBag
 
-
-def write_entry(connection: Connection, collection: int, revision: int, entry: Entry) -> None:
-    """Put an entry under a new revision; the item it replaces, if any, is retired."""
-    retire(connection, collection, revision, entry.id)
-    key = {"collection": collection, "revision": revision}
-    connection.execute(
-        insert(items),
-        key
-        | {"id": entry.id, "metadata": metadata_text(entry.metadata)}
-        | {"source": entry.source, "stamp": entry.stamp},
-    )
-    connection.execute(insert(bags), [key | row for row in _bag_rows(entry)])
-    found = [key | {"key": name, "value": value} for name, value in facets_of(entry.metadata)]
-    if found:
-        connection.execute(insert(facets), found)
-    if entry.picture is not None:
-        connection.execute(insert(pictures), key | _picture_row(entry.picture))
+CHUNK = 500  # ids or revisions in one statement
+Values = dict[str, Any]
 
 
-def retire(connection: Connection, collection: int, revision: int, item: str) -> bool:
-    """Take an item out and note that `revision` did it; False where there is none."""
-    here = (items.c.collection == collection) & (items.c.id == item)
-    was = connection.execute(select(items.c.revision).where(here)).scalar()
-    if was is None:
-        return False
-    connection.execute(
-        insert(retired),
-        {"collection": collection, "revision": revision, "was": was, "id": item},
-    )
-    connection.execute(delete(items).where(here))
-    return True
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An entry as the rows it becomes, but for their collection and revision."""
+
+    id: str
+    item: Values
+    bags: list[Values]
+    facets: list[Values]
+    picture: Values | None
 
 
-def _bag_rows(entry: Entry) -> list[dict[str, Any]]:
+def record(entry: Entry, picture: Values | None = None) -> Record:
+    """The rows of an entry, to be made before a transaction begins.
+
+    `picture` is the row of its picture (see `picture_rows`), if that is stored already.
+    """
+    if picture is None and entry.picture is not None:
+        picture = _picture_row(entry.picture)
+    item = {
+        "id": entry.id,
+        "bucket": bucket_of(entry.id),
+        "metadata": metadata_text(entry.metadata),
+        "source": entry.source,
+        "stamp": entry.stamp,
+    }
+    pairs = [{"key": key, "value": value} for key, value in facets_of(entry.metadata)]
+    return Record(entry.id, item, _bag_rows(entry), pairs, picture)
+
+
+def write(connection: Connection, collection: int, first: int, records: Sequence[Record]) -> None:
+    """Put records under revisions from `first` on; the items they replace are retired.
+
+    Of records with the same id, the last is stored; each of the others counts as replaced.
+    """
+    latest: dict[str, tuple[int, Record]] = {}
+    replacing: dict[str, int] = {}
+    replaced: list[Values] = []
+    for revision, one in enumerate(records, start=first):
+        if one.id in latest:
+            was, earlier = latest[one.id]
+            name = earlier.picture and earlier.picture["name"]
+            replaced.append({"revision": revision, "was": was, "id": one.id, "picture": name})
+        else:
+            replacing[one.id] = revision
+        latest[one.id] = revision, one
+    retire(connection, collection, replacing)
+    _insert(connection, retired, collection, replaced)
+    numbered = sorted(latest.values(), key=lambda pair: pair[0])
+    _insert(connection, items, collection, ({"revision": r} | one.item for r, one in numbered))
+    for table, name in ((bags, "bags"), (facets, "facets")):
+        rows = ({"revision": r} | row for r, one in numbered for row in getattr(one, name))
+        _insert(connection, table, collection, rows)
+    shown = ({"revision": r} | one.picture for r, one in numbered if one.picture)
+    _insert(connection, pictures, collection, shown)
+
+
+def retire(connection: Connection, collection: int, changes: Mapping[str, int]) -> int:
+    """Take items out by id, and note the revision that did it; gives how many there were."""
+    count = 0
+    for ids in chunks(list(changes)):
+        chosen = (
+            select(items.c.id, items.c.revision.label("was"), pictures.c.name.label("picture"))
+            .outerjoin_from(items, pictures)
+            .where(items.c.collection == collection, items.c.id.in_(ids))
+        )
+        rows = [dict(row._mapping) for row in connection.execute(chosen)]
+        gone = [row | {"revision": changes[row["id"]]} for row in rows]
+        _insert(connection, retired, collection, gone)
+        here = (items.c.collection == collection) & items.c.revision.in_(
+            [row["was"] for row in rows]
+        )
+        connection.execute(delete(items).where(here))
+        count += len(rows)
+    return count
+
+
+def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Values, as many at a time as one statement takes."""
+    return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
+
+
+def _insert(connection: Connection, table: Any, collection: int, rows: Iterable[Values]) -> None:
+    if found := [{"collection": collection} | row for row in rows]:
+        connection.execute(insert(table), found)
+
+
+def _bag_rows(entry: Entry) -> list[Values]:
     numbered: list[tuple[int, str | None, FragmentBag]] = [
         (position, text, bag)
         for position, (text, bag) in enumerate(zip(entry.sentences, entry.bags, strict=True))
@@ -65,33 +125,45 @@ def _bag_rows(entry: Entry) -> list[dict[str, Any]]:
     ]
 
 
-def _picture_row(picture: Picture) -> dict[str, Any]:
+def _bag(row: Row[Any], dimension: int) -> FragmentBag:
+    return unpack_bag(unpack_vectors(row.vectors, dimension), row.details, row.position)
+
+
+def _picture_row(picture: Picture) -> Values:
+    size = {"width": picture.width, "height": picture.height}
+    return size | {"digest": picture.digest, "name": name_of(picture.jpeg)}
+
+
+def picture_rows(rows: Sequence[Row[Any]]) -> dict[str, Values]:
+    """The picture rows among rows of select_items, by the id of their item."""
+    columns = ("width", "height", "digest", "name")
     return {
-        "width": picture.width,
-        "height": picture.height,
-        "digest": picture.digest,
-        "jpeg": picture.jpeg,
+        row.id: {column: getattr(row, column) for column in columns} for row in rows if row.name
     }
 
 
 def select_items(collection: int) -> Select[Any]:
-    """Items with the size of their pictures, but without the bytes."""
-    size = (pictures.c.width, pictures.c.height, pictures.c.digest)
+    """Items with what the table of pictures says of them."""
+    about = (pictures.c.width, pictures.c.height, pictures.c.digest, pictures.c.name)
     return (
-        select(items, *size).outerjoin_from(items, pictures).where(items.c.collection == collection)
+        select(items, *about)
+        .outerjoin_from(items, pictures)
+        .where(items.c.collection == live(collection))
     )
 
 
 def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]) -> list[Item]:
     """Rows of select_items as items, with their sentences."""
     of: dict[int, list[str]] = {row.revision: [] for row in rows}
-    sentences = (
-        select(bags.c.revision, bags.c.text)
-        .where(bags.c.collection == collection, bags.c.revision.in_(of), bags.c.position != IMAGE)
-        .order_by(bags.c.revision, bags.c.position)
-    )
-    for revision, text in connection.execute(sentences):
-        of[revision].append(text)
+    for part in chunks(list(of)):
+        sentences = (
+            select(bags.c.revision, bags.c.text)
+            .where(bags.c.collection == collection, bags.c.revision.in_(part))
+            .where(bags.c.position != IMAGE)
+            .order_by(bags.c.revision, bags.c.position)
+        )
+        for revision, text in connection.execute(sentences):
+            of[revision].append(text)
     return [
         Item(
             id=row.id,
@@ -109,43 +181,40 @@ def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]
 
 
 def read_entries(
-    connection: Connection, collection: Collection, rows: Sequence[Row[Any]]
+    connection: Connection, collection: Collection, rows: Sequence[Row[Any]], store: Pictures
 ) -> list[Entry]:
-    """Rows of select_items as whole entries: pictures and bags too."""
+    """Rows of select_items as whole entries: pictures and bags too.
+
+    PictureLost where a picture is missing from the store or damaged.
+    """
+    found: dict[int, dict[int, FragmentBag]] = {row.revision: {} for row in rows}
+    for part in chunks(list(found)):
+        here = (bags.c.collection == collection.key) & bags.c.revision.in_(part)
+        for bag in connection.execute(select(bags).where(here)):
+            found[bag.revision][bag.position] = _bag(bag, collection.dimension)
     return [
-        _entry(connection, collection, item)
-        for item in read_items(connection, collection.key, rows)
+        Entry(
+            id=item.id,
+            metadata=item.metadata,
+            picture=read_picture(row, store),
+            image=found[item.revision].get(IMAGE),
+            sentences=item.sentences,
+            bags=tuple(found[item.revision][place] for place in range(len(item.sentences))),
+            source=item.source,
+            stamp=item.stamp,
+        )
+        for row, item in zip(rows, read_items(connection, collection.key, rows), strict=True)
     ]
 
 
-def _entry(connection: Connection, collection: Collection, item: Item) -> Entry:
-    found = {
-        row.position: unpack_bag(
-            unpack_vectors(row.vectors, collection.dimension), row.details, row.position
-        )
-        for row in connection.execute(
-            select(bags).where(
-                bags.c.collection == collection.key, bags.c.revision == item.revision
-            )
-        )
-    }
-    return Entry(
-        id=item.id,
-        metadata=item.metadata,
-        picture=read_picture(connection, collection.key, item.revision),
-        image=found.get(IMAGE),
-        sentences=item.sentences,
-        bags=tuple(found[position] for position in range(len(item.sentences))),
-        source=item.source,
-        stamp=item.stamp,
-    )
-
-
-def read_picture(connection: Connection, collection: int, revision: int) -> Picture | None:
-    """The picture of an item's revision."""
-    here = (pictures.c.collection == collection) & (pictures.c.revision == revision)
-    row = connection.execute(select(pictures).where(here)).one_or_none()
-    return None if row is None else Picture(row.jpeg, row.width, row.height, row.digest)
+def read_picture(row: Row[Any], store: Pictures) -> Picture | None:
+    """The picture of a row of select_items, if it has one; PictureLost as read_entries."""
+    if row.name is None:
+        return None
+    try:
+        return Picture(store.get(row.name), row.width, row.height, row.digest)
+    except PictureLost as lost:
+        raise PictureLost(f"item {row.id!r}: {lost}") from lost
 
 
 def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:

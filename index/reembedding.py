@@ -1,22 +1,47 @@
-"""How a collection moves to another model without losing an item or a day's work.
+"""Re-embedding: a collection moves to another model without losing an item or a day's work.
 
 The new bags grow in a collection without a name, which follows the old one's changes as an index
 does. The old one serves and takes writes until the new one has caught up and takes its name, in
-one transaction. An interruption at any moment resumes after the last finished batch.
+one transaction that touches these two rows only. The old one is garbage from then on, and its
+items are deleted a few at a time. An interruption at any moment resumes after the last finished
+batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Row, exists, select, update
 
-from index.catalog import Catalog, add_collection, advance
+from index.catalog import Catalog
 from index.items import Collection, Entry
-from index.records import check_dimension, read_entries, retire, select_items, write_entry
+from index.records import (
+    Values,
+    check_dimension,
+    picture_rows,
+    read_entries,
+    record,
+    retire,
+    select_items,
+    write,
+)
+from index.revisions import add_collection, advance, replaced, state_of
 from index.tables import collections, items, retired
 
 Embed = Callable[[Sequence[Entry]], Sequence[Entry]]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened to a collection in the revisions (after, until]."""
+
+    after: int
+    until: int
+    entries: list[Entry]
+    pictures: dict[str, Values]  # rows of their pictures, by id
+    gone: list[str]  # ids
 
 
 def reembed(
@@ -32,6 +57,8 @@ def reembed(
 ) -> Collection:
     """Give a collection the bags of another model, and open it for that one.
 
+    What it replaces is deleted before this returns, or by `Catalog.sweep` if it is interrupted.
+
     `embed` gives entries back with new bags and nothing else changed; what it raises ends the
     work, to be resumed by the next call. `progress` hears how many items are done, of how many.
     """
@@ -39,11 +66,13 @@ def reembed(
     if old.fingerprint == fingerprint:
         return old
     new = _begin(catalog, old, fingerprint, dimension, score)
+    done, total = catalog.count(new), catalog.count(old)
     while not _take_over(catalog, old, new):
-        copied, entries, gone = _changes(catalog, old, new, batch)
-        _store(catalog, new, copied, embed(entries) if entries else [], gone)
-        total = catalog.count(old)
-        progress(min(catalog.count(new), total), total)  # deletions are taken over last
+        changes = _changes(catalog, old, new, batch)
+        _store(catalog, new, changes, embed(changes.entries) if changes.entries else [])
+        done = min(done + len(changes.entries), total)  # what was put meanwhile comes on top
+        progress(done, total)
+    catalog.sweep_collections()
     return catalog.collection(name, fingerprint=fingerprint, dimension=dimension, score=score)
 
 
@@ -54,66 +83,80 @@ def _begin(
     wanted = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
     begun = collections.c.replaces == old.key
     with catalog.writer.begin() as connection:
-        unfinished = delete(collections).where(begun, collections.c.fingerprint != fingerprint)
-        connection.execute(unfinished)
+        if state_of(connection, old).name is None:
+            raise replaced(old)
+        others = update(collections).where(begun, collections.c.fingerprint != fingerprint)
+        connection.execute(others.values(replaces=None))  # garbage from now on
         if connection.execute(select(collections.c.key).where(begun)).scalar() is None:
             add_collection(connection, replaces=old.key, **wanted)
         row = connection.execute(select(collections).where(begun)).one()
     return Collection(row.key, row.token, old.name, fingerprint, dimension, score)
 
 
-def _changes(
-    catalog: Catalog, old: Collection, new: Collection, batch: int
-) -> tuple[int, list[Entry], list[str]]:
-    """The next items to embed, the ids that are gone, and up to which revision that is."""
-    with catalog.reader.begin() as connection:
-        copied = _number(connection, new, "copied")
+def _changes(catalog: Catalog, old: Collection, new: Collection, batch: int) -> Changes:
+    """The next items to embed, and the ids that are gone."""
+
+    def read(connection: Connection) -> Changes:
+        source, target = _row(connection, old), _row(connection, new)
+        if source is None or target is None:  # another process has taken over, or dropped this
+            return Changes(0, 0, [], {}, [])
+        copied = target.copied
         later = select_items(old.key).where(items.c.revision > copied)
         rows = connection.execute(later.order_by(items.c.revision).limit(batch)).all()
-        until = rows[-1].revision if len(rows) == batch else _number(connection, old, "revision")
-        there = select(items.c.id).where(items.c.collection == old.key)
+        until = rows[-1].revision if len(rows) == batch else source.revision
+        same = (items.c.collection == retired.c.collection) & (items.c.id == retired.c.id)
         gone = select(retired.c.id).where(
             retired.c.collection == old.key,
             retired.c.revision > copied,
             retired.c.revision <= until,
-            retired.c.id.not_in(there),
+            ~exists().where(same),
         )
         ids = list(connection.execute(gone.distinct()).scalars())
-        return until, read_entries(connection, old, rows), ids
+        entries = read_entries(connection, old, rows, catalog.pictures)
+        return Changes(copied, until, entries, picture_rows(rows), ids)
+
+    return catalog.read_pictures(read)
 
 
-def _store(
-    catalog: Catalog, new: Collection, copied: int, entries: Sequence[Entry], gone: list[str]
-) -> None:
+def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequence[Entry]) -> None:
+    """Take the changes over, unless another process was first."""
     check_dimension(new, entries)
+    records = [record(entry, changes.pictures.get(entry.id)) for entry in entries]
     with catalog.writer.begin() as connection:
-        for entry in entries:
-            write_entry(connection, new.key, advance(connection, new, 1), entry)
-        for item in gone:
-            retire(connection, new.key, advance(connection, new, 1), item)
+        row = _row(connection, new)
+        if row is None or row.replaces is None or row.copied != changes.after:
+            return
+        if count := len(records) + len(changes.gone):
+            first = advance(connection, new, count) - count + 1
+            write(connection, new.key, first, records)
+            after = first + len(records)
+            gone = {item: after + place for place, item in enumerate(changes.gone)}
+            retire(connection, new.key, gone)
         this = update(collections).where(collections.c.key == new.key)
-        connection.execute(this.values(copied=copied))
+        connection.execute(this.values(copied=changes.until))
 
 
 def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
-    """Replace the old collection if nothing in it has changed since the last batch."""
+    """Move the name to the new collection if it has every change of the old one.
+
+    Nothing is lost then: `copied` rises with the changes up to it, in the same transaction, and
+    no change of the old collection can come in between. True as well if another process has done
+    it, or has begun to embed for a third model.
+    """
     with catalog.writer.begin() as connection:
-        if _number(connection, new, "copied") != _number(connection, old, "revision"):
+        source, target = _row(connection, old), _row(connection, new)
+        if source is None or target is None or target.replaces is None:
+            return True
+        if target.copied != source.revision:
             return False
-        assert _count(connection, old) == _count(connection, new), "an item got lost"
-        this = update(collections).where(collections.c.key == new.key)
-        connection.execute(this.values(replaces=None))
-        connection.execute(delete(collections).where(collections.c.key == old.key))
-        connection.execute(this.values(name=old.name))
+        rename = update(collections)
+        connection.execute(rename.where(collections.c.key == old.key).values(name=None))
+        connection.execute(
+            rename.where(collections.c.key == new.key).values(name=old.name, replaces=None)
+        )
     return True
 
 
-def _number(connection: Connection, collection: Collection, column: str) -> int:
+def _row(connection: Connection, collection: Collection) -> Row[Any] | None:
     here = collections.c.key == collection.key
-    number: int = connection.execute(select(collections.c[column]).where(here)).scalar_one()
-    return number
-
-
-def _count(connection: Connection, collection: Collection) -> int:
-    here = items.c.collection == collection.key
-    return connection.execute(select(func.count()).select_from(items).where(here)).scalar_one()
+    return connection.execute(select(collections).where(here)).one_or_none()

@@ -1,7 +1,8 @@
-"""Which tables hold the truth, and how a database is opened so that nothing is lost."""
+"""The tables of the catalog, and how a database is opened so that nothing is lost."""
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import time
 from typing import Any
@@ -22,14 +23,28 @@ from sqlalchemy import (
     UniqueConstraint,
     create_engine,
     event,
+    insert,
+    inspect,
+    select,
 )
 
 # Ids sort by code point everywhere, as Python sorts them (SQLite's own order already does).
 IDENTIFIER = String().with_variant(String(collation="C"), "postgresql")
 
+LAYOUT = 2  # a database whose tables have another layout is refused
+
 schema = MetaData()
 
-# A collection without a name is being re-embedded, and will take the place of `replaces`.
+# The layout, and the secret that signs cursors in every process of a data folder.
+settings = Table(
+    "settings",
+    schema,
+    Column("name", String, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+# A collection without a name is being filled to take the place of `replaces`; where that is
+# empty too, the collection is garbage: nothing reads or writes it, and its rows may be deleted.
 collections = Table(
     "collections",
     schema,
@@ -40,9 +55,20 @@ collections = Table(
     Column("dimension", Integer, nullable=False),
     Column("score", String, nullable=False),
     Column("revision", Integer, nullable=False),  # the newest change
+    Column("floor", Integer, nullable=False),  # retirements up to this revision may be deleted
     Column("replaces", ForeignKey("collections.key", ondelete="CASCADE"), unique=True),
     Column("copied", Integer, nullable=False),  # the newest change of `replaces` that is in here
     sqlite_autoincrement=True,  # a key is never used twice
+)
+
+# The last revision of each transaction, with a random mark: two histories that parted, as those
+# of a database and its restored backup, have no mark in common from there on.
+changes = Table(
+    "changes",
+    schema,
+    Column("collection", ForeignKey("collections.key", ondelete="CASCADE"), primary_key=True),
+    Column("revision", Integer, primary_key=True),
+    Column("mark", String, nullable=False),
 )
 
 # Every put makes a new row with a new revision; a row never changes.
@@ -52,10 +78,12 @@ items = Table(
     Column("collection", ForeignKey("collections.key", ondelete="CASCADE"), primary_key=True),
     Column("revision", Integer, primary_key=True),
     Column("id", IDENTIFIER, nullable=False),
+    Column("bucket", Integer, nullable=False),  # see index.items.bucket_of
     Column("metadata", Text, nullable=False),
     Column("source", Text),
     Column("stamp", Text),
     UniqueConstraint("collection", "id"),
+    Index("items_by_source", "collection", "source"),
 )
 
 
@@ -65,6 +93,7 @@ def _of_item() -> ForeignKeyConstraint:
     )
 
 
+# The display copy itself lies in the picture store, under `name`.
 pictures = Table(
     "pictures",
     schema,
@@ -72,9 +101,10 @@ pictures = Table(
     Column("revision", Integer, primary_key=True),
     Column("width", Integer, nullable=False),
     Column("height", Integer, nullable=False),
-    Column("digest", String, nullable=False),
-    Column("jpeg", LargeBinary, nullable=False),
+    Column("digest", String, nullable=False),  # of the original photo
+    Column("name", String, nullable=False),
     _of_item(),
+    Index("pictures_by_name", "name"),
 )
 
 # Position -1 is the image; a sentence's position is its place among the item's sentences.
@@ -110,11 +140,16 @@ retired = Table(
     Column("revision", Integer, primary_key=True),
     Column("was", Integer, nullable=False),
     Column("id", IDENTIFIER, nullable=False),
+    Column("picture", String),  # the name of its display copy, which is kept as long as this row
+    Index("retired_by_picture", "picture"),
 )
 
 
 def connect(url: str) -> tuple[Engine, Engine]:
-    """Open a database, made if new, for reading and for writing: both see one snapshot each."""
+    """Open a database, made if new, for reading and for writing: both see one snapshot each.
+
+    ValueError for a database that another version of Tessera made, with another layout.
+    """
     engine = create_engine(url)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
@@ -123,21 +158,59 @@ def connect(url: str) -> tuple[Engine, Engine]:
     else:
         reading = engine.execution_options(isolation_level="REPEATABLE READ")
     writing = engine.execution_options(writes=True)
-    with writing.begin() as connection:
-        schema.create_all(connection)
+    try:
+        with reading.begin() as connection:
+            layout = _layout(connection)
+        if layout is None:
+            with writing.begin() as connection:
+                layout = _layout(connection) or _create_tables(connection)
+        if layout != LAYOUT:
+            raise ValueError(
+                f"the catalog {engine.url.database} was made by another version of Tessera: its "
+                f"tables have layout {layout}, and this version reads layout {LAYOUT}. Index into "
+                "a new data folder, or use the version that made this one"
+            )
+    except BaseException:
+        engine.dispose()
+        raise
     return reading, writing
+
+
+def setting(connection: Connection, name: str) -> str:
+    """What was written into the settings when the database was made."""
+    value: str = connection.execute(
+        select(settings.c.value).where(settings.c.name == name)
+    ).scalar_one()
+    return value
+
+
+def _layout(connection: Connection) -> int | None:
+    """The layout of the tables, None for a database without tables."""
+    names = inspect(connection).get_table_names()
+    if settings.name in names:
+        return int(setting(connection, "layout"))
+    return 1 if collections.name in names else None  # the first layout did not say which it was
+
+
+def _create_tables(connection: Connection) -> int:
+    schema.create_all(connection)
+    written = {"layout": str(LAYOUT), "secret": secrets.token_hex(32)}
+    rows = [{"name": name, "value": value} for name, value in written.items()]
+    connection.execute(insert(settings), rows)
+    return LAYOUT
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # transactions begin where SQLAlchemy says, see below
     connection.execute("PRAGMA busy_timeout = 30000")  # milliseconds; before anything that waits
-    _keep_a_log(connection)
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; before its first page
+    _enable_wal(connection)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
 
 
-def _keep_a_log(connection: Any) -> None:
-    """Switch to write-ahead logging; where others switch too, SQLite waits for nobody, so we do."""
+def _enable_wal(connection: Any) -> None:
+    """Switch to write-ahead logging; where others switch too, SQLite does not wait, so we do."""
     deadline = time.monotonic() + 30
     while True:
         try:

@@ -11,7 +11,7 @@ import pytest
 
 from app import sample
 from app.engine import Engine
-from app.folder import Outcome, Source, bring_in, find
+from app.folder import bring_in, find
 
 Png = Callable[..., bytes]
 LIMITS = {"most_bytes": 10**6, "most_pixels": 10**6}
@@ -19,10 +19,7 @@ LIMITS = {"most_bytes": 10**6, "most_pixels": 10**6}
 
 def run(engine: Engine, *paths: Path) -> dict[str, tuple[str, str]]:
     """Import paths; what became of each place, by the place's name."""
-    found = list(find(paths))
-    sources = [one for one in found if isinstance(one, Source)]
-    outcomes = [one for one in found if isinstance(one, Outcome)]
-    outcomes += bring_in(engine, "default", sources, batch=2, limits=LIMITS)
+    outcomes = bring_in(engine, "default", find(paths), batch=2, limits=LIMITS)
     return {Path(one.place).name: (one.status, one.reason) for one in outcomes}
 
 
@@ -82,13 +79,19 @@ def test_id_of_another_source_is_not_taken(
     assert run(engine, other)["a.png"][0] == "stored"
 
 
-def test_same_id_twice_in_one_import_is_refused(engine: Engine, tmp_path: Path, png: Png) -> None:
+@pytest.mark.parametrize("batch", [1, 2])
+def test_same_id_twice_in_one_import_is_refused(
+    engine: Engine, tmp_path: Path, png: Png, batch: int
+) -> None:
     for name in ("x", "y"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.png").write_bytes(png("red"))
-    found = list(find([tmp_path / "x" / "a.png", tmp_path / "y" / "a.png"]))
-    assert isinstance(found[1], Outcome)
-    assert "is taken by" in found[1].reason
+    photos = find([tmp_path / "x" / "a.png", tmp_path / "y" / "a.png"])
+    outcomes = list(bring_in(engine, "default", photos, batch=batch, limits=LIMITS))
+    assert {one.status for one in outcomes} == {"stored", "refused"}
+    (refused,) = [one for one in outcomes if one.status == "refused"]
+    assert refused.place == str(tmp_path / "y" / "a.png")
+    assert "is taken by" in refused.reason
 
 
 def test_lines_bring_photos_sentences_and_metadata(
@@ -126,8 +129,7 @@ def test_missing_path_is_refused(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_interrupted_import_keeps_what_it_said_is_stored(engine: Engine, photos: Path) -> None:
-    sources = [one for one in find([photos]) if isinstance(one, Source)]
-    work = bring_in(engine, "default", sources, batch=1, limits=LIMITS)
+    work = bring_in(engine, "default", find([photos]), batch=1, limits=LIMITS)
     first = next(work)
     work.close()
     assert first.status == "stored"

@@ -96,7 +96,7 @@ def test_items_are_listed_page_by_page_in_the_order_of_their_ids(catalog, collec
 def test_stamps_say_what_an_import_may_skip(catalog, collection, entry):
     catalog.put(collection, entry("a", source="a.jpg", stamp="1"))
     catalog.put(collection, entry("b"))
-    assert catalog.stamps(collection) == {"a.jpg": "1"}
+    assert catalog.stamps(collection, ["a.jpg", "b.jpg"]) == {"a.jpg": "1"}
 
 
 def test_collections_keep_apart(catalog, collection, entry):

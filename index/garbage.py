@@ -1,0 +1,179 @@
+"""Garbage collection: rows, pictures and files that nothing refers to any more.
+
+Every step is a short transaction or can be repeated, so a process may be killed between or within
+any two of them: what is left over is garbage again, and the next call deletes it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, delete, func, select, update
+
+from index.pictures import Pictures
+from index.records import chunks
+from index.tables import changes, collections, items, pictures, retired
+
+BATCH = 500  # items, or names of pictures, a transaction
+ROWS = 1_000  # rows of retired and changes a transaction
+PAGES = 500  # pages of SQLite a transaction
+SPARE = 4_096  # free pages that SQLite keeps for the next puts: 16 MB
+TOKEN = re.compile(r"[0-9a-f]{32}")
+
+
+class Collector:
+    """Deletes garbage of a database and its picture store, and rests `pause` seconds in between.
+
+    SQLite lets one writer in at a time, and those who wait ask again every 1 to 100 milliseconds:
+    without a pause they would wait for all of the work.
+    """
+
+    def __init__(self, reader: Engine, writer: Engine, store: Pictures, pause: float) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._store = store
+        self._pause = pause
+
+    def purge(self, collection: int, until: int, marks: Iterable[int]) -> int | None:
+        """Forget retirements, see Catalog.purge; None if there is no such collection."""
+        with self._writer.begin() as connection:
+            floor = _raise_floor(connection, collection, until)
+            if floor is None:
+                return None
+            kept = [_marked(connection, collection, revision) for revision in marks]
+        gone = retired.c.revision <= floor
+        while self._delete(retired, collection, gone, ROWS):
+            self._rest()
+        # The mark at the floor itself, or the next one, proves the history of who is that far.
+        unneeded = (changes.c.revision < floor) & changes.c.revision.not_in(kept)
+        while self._delete(changes, collection, unneeded, ROWS):
+            self._rest()
+        return floor
+
+    def sweep_collections(self) -> None:
+        """Delete collections that were replaced, or never finished."""
+        with self._writer.begin() as connection:
+            keys = connection.execute(select(collections.c.key).where(_nameless)).scalars().all()
+        for key in keys:
+            for table, size in ((items, BATCH), (retired, ROWS), (changes, ROWS)):
+                while self._delete(table, key, table.c.revision >= 0, size):
+                    self._rest()
+            with self._writer.begin() as connection:
+                here = (collections.c.key == key) & _nameless
+                connection.execute(delete(collections).where(here))
+
+    def sweep_pictures(self) -> None:
+        """Delete pictures that no row names: of puts that were interrupted."""
+        self._store.delete_partial()
+        for names in _batches(self._store.names(), BATCH):
+            with self._reader.begin() as connection:
+                suspects = set(names) - _named(connection, names)
+            if suspects:
+                with self._writer.begin() as connection:
+                    self._delete_pictures(connection, suspects)
+                self._rest()
+
+    def give_back(self, spare: int = SPARE) -> None:
+        """Give free pages of an SQLite file back to the disk, all but some."""
+        if self._writer.dialect.name != "sqlite":
+            return
+        while True:
+            with self._writer.begin() as connection:
+                free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+                if free <= spare:
+                    return
+                pages = min(PAGES, free - spare)
+                # A row comes for every page: SQLite moves them as they are fetched.
+                connection.exec_driver_sql(f"PRAGMA incremental_vacuum({pages})").all()
+                if connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == free:
+                    return  # the file was made without auto_vacuum
+            self._rest()
+
+    def _delete(self, table: Table, collection: int, which: Any, size: int) -> bool:
+        """Delete the next rows by revision, with their pictures; False if there were none."""
+        here = (table.c.collection == collection) & which
+        first = select(table.c.revision).where(here).order_by(table.c.revision).limit(size)
+        with self._writer.begin() as connection:
+            revisions = connection.execute(first).scalars().all()
+            if not revisions:
+                return False
+            here &= table.c.revision <= revisions[-1]
+            names = set[str]()
+            if table is retired:
+                found = select(retired.c.picture).where(here, retired.c.picture.is_not(None))
+                names.update(name for name in connection.execute(found).scalars() if name)
+            elif table is items:
+                shown = (pictures.c.collection == collection) & (
+                    pictures.c.revision <= revisions[-1]
+                )
+                names.update(connection.execute(select(pictures.c.name).where(shown)).scalars())
+            connection.execute(delete(table).where(here))
+            self._delete_pictures(connection, names)
+        return True
+
+    def _delete_pictures(self, connection: Connection, names: set[str]) -> None:
+        """Delete those that no row names now, while no put can come to name one."""
+        if not names:
+            return
+        if connection.dialect.name != "sqlite":  # there, a writer is alone anyway
+            connection.exec_driver_sql("LOCK TABLE pictures, retired IN EXCLUSIVE MODE")
+        self._store.delete(names - _named(connection, list(names)))
+
+    def _rest(self) -> None:
+        time.sleep(self._pause)
+
+
+def sweep_segments(reader: Engine, folder: Path) -> None:
+    """Delete the folders of tokens that no collection has."""
+    # Listed first: a collection's row is there before its folder is.
+    there = [path for path in folder.glob("*") if TOKEN.fullmatch(path.name)]
+    with reader.begin() as connection:
+        tokens = set(connection.execute(select(collections.c.token)).scalars())
+    for path in there:
+        if path.name not in tokens:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+_nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
+
+
+def _raise_floor(connection: Connection, collection: int, until: int) -> int | None:
+    """Say up to where retirements are forgotten, before the first one is."""
+    here = collections.c.key == collection
+    row = connection.execute(select(collections).where(here)).one_or_none()
+    if row is None:
+        return None
+    follower = select(func.min(collections.c.copied)).where(collections.c.replaces == collection)
+    copied = connection.execute(follower).scalar()
+    limit = row.revision if copied is None else copied
+    floor: int = max(row.floor, min(until, limit))
+    if floor > row.floor:
+        connection.execute(update(collections).where(here).values(floor=floor))
+    return floor
+
+
+def _marked(connection: Connection, collection: int, revision: int) -> int:
+    """The change that View.mark finds for a revision."""
+    later = (changes.c.collection == collection) & (changes.c.revision >= revision)
+    found = connection.execute(select(func.min(changes.c.revision)).where(later)).scalar()
+    return revision if found is None else int(found)
+
+
+def _named(connection: Connection, names: list[str]) -> set[str]:
+    """Those of the names that some row has."""
+    found = set[str]()
+    for part in chunks(names):
+        for column in (pictures.c.name, retired.c.picture):
+            found.update(connection.execute(select(column).where(column.in_(part))).scalars())
+    return found
+
+
+def _batches(names: Iterator[str], size: int) -> Iterator[list[str]]:
+    while part := list(islice(names, size)):
+        yield part

@@ -1,0 +1,162 @@
+"""Picture store: display copies of photos, named by their content, outside the database."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+NAME = re.compile(r"[0-9a-f]{64}")
+
+
+class PictureLost(LookupError):
+    """A display copy is missing from the picture store, or damaged."""
+
+
+class Pictures(Protocol):
+    """A store of immutable JPEGs; a name is the SHA-256 of the bytes (see `name_of`).
+
+    What the catalog's rows name is kept; the catalog deletes the rest under its writer's lock.
+    """
+
+    def put(self, pictures: Mapping[str, bytes]) -> None:
+        """Store pictures under their names; once this returns they survive a power cut.
+
+        OSError where that fails: none of the names may be relied on then.
+        """
+        ...
+
+    def get(self, name: str) -> bytes:
+        """A picture's bytes; PictureLost if they are missing or are not what was put."""
+        ...
+
+    def missing(self, names: Iterable[str]) -> set[str]:
+        """Those of the names under which there is nothing."""
+        ...
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete pictures; names under which there is nothing are skipped."""
+        ...
+
+    def names(self) -> Iterator[str]:
+        """The names of all pictures, in any order, as a stream."""
+        ...
+
+    def delete_partial(self) -> None:
+        """Delete what interrupted puts left behind; puts that still run must succeed."""
+        ...
+
+
+def name_of(jpeg: bytes) -> str:
+    """The name a picture is stored under."""
+    return sha256(jpeg).hexdigest()
+
+
+class FolderPictures:
+    """Pictures as files in a folder. Safe for many threads and processes.
+
+    Files lie in 4,096 subfolders by the first three digits of their names. Two levels of 256 would
+    cost a folder, which takes a block on disk and an fsync, for nearly every picture.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._partial = folder / "partial"
+        self._partial.mkdir(parents=True, exist_ok=True)
+        _sync(folder.parent)
+
+    def put(self, pictures: Mapping[str, bytes]) -> None:
+        """See Pictures: written beside their places, synced, then renamed."""
+        partial: dict[str, Path] = {}
+        try:
+            for name, jpeg in pictures.items():
+                if not self._holds(name, jpeg):
+                    partial[name] = self._write(jpeg)
+            for name, written in partial.items():
+                self._rename(written, name, pictures[name])
+        finally:
+            for written in partial.values():
+                written.unlink(missing_ok=True)
+        # Also where the file was there before: whoever renamed it may not have come this far.
+        for folder in {self._path(name).parent for name in pictures}:
+            _sync(folder)
+        _sync(self._folder)
+
+    def get(self, name: str) -> bytes:
+        """See Pictures."""
+        try:
+            jpeg = self._path(name).read_bytes()
+        except OSError as unreadable:
+            raise PictureLost(f"picture {name} is missing; {_REPAIR}") from unreadable
+        if name_of(jpeg) != name:
+            raise PictureLost(f"picture {name} is damaged; {_REPAIR}")
+        return jpeg
+
+    def missing(self, names: Iterable[str]) -> set[str]:
+        """See Pictures."""
+        return {name for name in names if not self._path(name).is_file()}
+
+    def delete(self, names: Iterable[str]) -> None:
+        """See Pictures."""
+        for name in names:
+            self._path(name).unlink(missing_ok=True)
+
+    def names(self) -> Iterator[str]:
+        """See Pictures: files with other names than ours are no pictures."""
+        for folder in self._folder.glob("[0-9a-f]" * 3):
+            with os.scandir(folder) as files:
+                for file in files:
+                    name = file.name.removesuffix(".jpg")
+                    if NAME.fullmatch(name) and file.name.endswith(".jpg"):
+                        yield name
+
+    def delete_partial(self) -> None:
+        """See Pictures: a put whose file vanishes before it is renamed writes it again."""
+        for file in self._partial.iterdir():
+            file.unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / name[:3] / f"{name}.jpg"
+
+    def _holds(self, name: str, jpeg: bytes) -> bool:
+        """Whether the picture is there and whole, so that a damaged one is written again."""
+        with suppress(OSError):
+            return self._path(name).read_bytes() == jpeg
+        return False
+
+    def _write(self, jpeg: bytes) -> Path:
+        path = self._partial / uuid4().hex
+        try:
+            with path.open("xb") as file:
+                file.write(jpeg)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return path
+
+    def _rename(self, written: Path, name: str, jpeg: bytes) -> None:
+        target = self._path(name)
+        target.parent.mkdir(exist_ok=True)
+        try:
+            written.rename(target)
+        except FileNotFoundError:  # delete_partial took it for an interrupted put's
+            self._rename(self._write(jpeg), name, jpeg)
+
+
+_REPAIR = "put its item again, or restore the file from a backup"
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

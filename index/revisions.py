@@ -1,0 +1,69 @@
+"""Collections as rows: they are made, take revisions, and become garbage once they are replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Row, ScalarSelect, insert, or_, select, update
+
+from index.items import Collection, ModelMismatch
+from index.tables import changes, collections
+
+
+def live(collection: int) -> ScalarSelect[int]:
+    """The key of a collection, or nothing where it is garbage: then it reads as empty."""
+    return (
+        select(collections.c.key)
+        .where(
+            collections.c.key == collection,
+            or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None)),
+        )
+        .scalar_subquery()
+    )
+
+
+def add_collection(connection: Connection, **values: Any) -> int:
+    """A new, empty collection's key."""
+    row = {"token": uuid4().hex, "revision": 0, "floor": 0, "copied": 0} | values
+    key: int = connection.execute(
+        insert(collections).returning(collections.c.key), row
+    ).scalar_one()
+    return key
+
+
+def advance(connection: Connection, collection: Collection, count: int) -> int:
+    """Take the next revisions of a collection, at least one; gives the last.
+
+    Called once a transaction: it marks the change. Other writers wait here.
+    """
+    assert count > 0, "a change has a revision"
+    taken = (
+        update(collections)
+        .where(collections.c.key == live(collection.key))
+        .values(revision=collections.c.revision + count)
+        .returning(collections.c.revision)
+    )
+    revision: int | None = connection.execute(taken).scalar()
+    if revision is None:
+        raise replaced(collection)
+    change = {"collection": collection.key, "revision": revision, "mark": uuid4().hex}
+    connection.execute(insert(changes), change)
+    return revision
+
+
+def state_of(connection: Connection, collection: Collection) -> Row[Any]:
+    """The collection's row; ModelMismatch if it was replaced."""
+    here = collections.c.key == live(collection.key)
+    row = connection.execute(select(collections).where(here)).one_or_none()
+    if row is None:
+        raise replaced(collection)
+    return row
+
+
+def replaced(collection: Collection) -> ModelMismatch:
+    """The error of using a collection that another one has replaced."""
+    return ModelMismatch(
+        f"collection {collection.name!r} no longer holds the bags of model "
+        f"{collection.fingerprint}: another model has re-embedded it; open it again with that one"
+    )
