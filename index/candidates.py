@@ -14,7 +14,7 @@ from index.rows import Numbers, Rows
 from models.scoring import Floats
 
 WIDTH = 16  # FAISS's 8-bit codes are quick where a vector's length is a multiple of this
-SCANNED = 4_096  # rows up to which their codes are scanned, and FAISS has nothing to find
+SCANNED = 2_048  # rows up to which their codes are scanned, and FAISS has nothing to find
 LISTED = 50_000  # rows from which on they lie in lists by their nearest centroid
 TRAINED = 40  # rows of the sample for each centroid
 PROBED = 0.05  # of the lists, where nothing is filtered
@@ -26,7 +26,7 @@ def wanted(rows: int, reach: int) -> int:
 
     For the same recall the number grows as about N^0.3 (docs/performance.md).
     """
-    return max(LEAST, PER_HIT * reach, round(GROWTH * rows**0.3))
+    return max(LEAST, PER_HIT * reach, round(GROWTH * float(rows) ** 0.3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,14 @@ class Structure:
         if allowed is not None:
             # FAISS reads the bits when it searches, so the array must live that long.
             bits = np.packbits(allowed, bitorder="little")
-            options["sel"] = faiss.IDSelectorBitmap(bits)
+            options["sel"] = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
             passing = max(float(allowed.mean()), PROBED)
         faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
         if self.kind == "lists":
             # What passes a filter lies in lists that are less full: so more of them are looked at.
             probed = min(self.index.nlist, round(PROBED / passing * self.index.nlist) + 1)
-            parameters = faiss.SearchParametersIVF(nprobe=probed, **options)
+            options["nprobe"] = probed
+            parameters: Any = faiss.SearchParametersIVF(**options)
         else:
             parameters = faiss.SearchParameters(**options)
         products, rows = self.index.search(padded, count, params=parameters)
@@ -81,11 +82,12 @@ def build(rows: Rows) -> Structure | None:
         return None
     dimension = -(-rows.summaries.shape[1] // WIDTH) * WIDTH
     code, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+    index: Any
     if kind == "flat":
         index = faiss.IndexScalarQuantizer(dimension, code, metric)
     else:
         lists = round(4 * np.sqrt(len(rows)))
-        coarse = faiss.IndexFlatIP(dimension)
+        coarse: Any = faiss.IndexFlatIP(dimension)
         index = faiss.IndexIVFScalarQuantizer(coarse, dimension, lists, code, metric)
         index.own_fields = True
         coarse.this.disown()

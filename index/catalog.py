@@ -16,8 +16,10 @@ from index.garbage import Collector
 from index.items import Collection, Entry, Item, ModelMismatch, Picture, check_id
 from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
+    Stored,
     check_dimension,
     chunks,
+    read_bags,
     read_entries,
     read_items,
     read_picture,
@@ -93,6 +95,12 @@ class Catalog:
         with self.reader.begin() as connection:
             return [_collection(row) for row in connection.execute(named.order_by("name"))]
 
+    def followed(self) -> list[Collection]:
+        """All collections that searches need segments of: those that are being re-embedded too."""
+        here = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
+        with self.reader.begin() as connection:
+            return [_collection(row) for row in connection.execute(select(collections).where(here))]
+
     def put(self, collection: Collection, entry: Entry) -> int:
         """Store an item in place of what its id had before; gives its revision."""
         return self.put_many(collection, [entry])[0]
@@ -167,6 +175,13 @@ class Catalog:
             return read_entries(connection, collection, [row], self.pictures)[0]
 
         return self.read_pictures(read)
+
+    def bags(
+        self, collection: Collection, keys: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], Stored]:
+        """The bags with these revisions and positions that are still there."""
+        with self.reader.begin() as connection:
+            return read_bags(connection, collection, keys)
 
     def picture(self, collection: Collection, item: str) -> Picture:
         """An item's picture; LookupError for an unknown id or an item without one.

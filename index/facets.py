@@ -33,7 +33,7 @@ def canonical(value: str | float | bool | None) -> str:
 def matching(collection: int, where: Mapping[str, Any]) -> Select[tuple[int]]:
     """Select the revisions whose metadata has, for every key, the value or any of the list."""
     selected = select(items.c.revision).where(items.c.collection == collection)
-    for key, values in _checked(where):
+    for key, values in conditions(where):
         selected = selected.where(
             items.c.revision.in_(
                 select(facets.c.revision).where(
@@ -46,7 +46,11 @@ def matching(collection: int, where: Mapping[str, Any]) -> Select[tuple[int]]:
     return selected
 
 
-def _checked(where: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def conditions(where: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The keys of a filter with the canonical values of which each may have any.
+
+    Raises ValueError for what cannot be compared.
+    """
     for key, values in where.items():
         if not isinstance(key, str) or not key:
             raise ValueError(f"a filter's keys are metadata keys, non-empty text, got {key!r}")

@@ -10,22 +10,27 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from time import monotonic
 
 from index import manifest, segments
-from index.catalog import BagRow, Catalog, View
+from index.catalog import Catalog
+from index.views import BagRow, View
 from index.items import Collection, ModelMismatch
 from index.manifest import Listed, Manifest
 from index.segments import Segment, Span
 from index.snapshot import opened_chain, valid_chain
 from models.scoring import score_named
 
-POLL = 0.2  # seconds
+POLL = 0.2  # seconds between looks at a catalog that is quiet
+TIDY = 60.0  # seconds between looks for what can be forgotten
 LOCK = "follower.lock"
+SEGMENTS = "segments"  # the folder of all collections' segments, below the data folder
 
 log = logging.getLogger(__name__)
 
@@ -94,9 +99,8 @@ class Follower:
                 found = None
             listed = found.segments if found else ()
             self._listed = {self._directory / one.folder: one for one in listed}
-            opened = opened_chain(listed, self._directory, {})
-        else:
-            opened = list(self._chain)
+        mapped = {one.folder: one for one in self._chain or ()}
+        opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
         self._chain = valid_chain(opened, view)
         if len(self._chain) < len(self._listed):
             self._publish(self._chain)
@@ -138,6 +142,12 @@ class Follower:
         manifest.publish(self._directory, Manifest(self._collection.token, listed))
         self._listed = {one.folder: self._listed[one.folder] for one in chain}
 
+    def forget(self) -> None:
+        """Have the catalog forget what was retired before all segments were written."""
+        if self._chain:
+            seen = [one.span.seen for one in self._chain]
+            self._catalog.purge(self._collection, min(seen), seen)
+
     def _sweep(self) -> None:
         """Delete what no manifest lists and nobody uses."""
         for folder in segments.unlisted(self._directory, [one for one in self._listed if one]):
@@ -156,3 +166,74 @@ def elect(folder: Path) -> int | None:
         os.close(handle)
         return None
     return handle
+
+
+class Following:
+    """Follows all collections of a data folder, those that are being re-embedded too."""
+
+    def __init__(self, catalog: Catalog, folder: Path, sizes: Sizes | None = None) -> None:
+        self._catalog, self._folder, self._sizes = catalog, folder, sizes
+        self._followers: dict[str, Follower] = {}
+        self._tidied = float("-inf")
+
+    def step(self) -> bool:
+        """A piece of work for every collection; False where none had any."""
+        there = {one.token: one for one in self._catalog.followed()}
+        for token in self._followers.keys() - there.keys():
+            del self._followers[token]
+        worked = False
+        for token, collection in there.items():
+            directory = self._folder / SEGMENTS / token
+            follower = self._followers.setdefault(
+                token, Follower(self._catalog, collection, directory, self._sizes)
+            )
+            try:
+                worked |= follower.step()
+            except ModelMismatch:
+                del self._followers[token]
+        if not worked and monotonic() - self._tidied > TIDY:
+            self._tidied = monotonic()
+            for follower in self._followers.values():
+                follower.forget()
+            self._catalog.sweep(self._folder / SEGMENTS)
+        return worked
+
+    def run(self, stopped: Event) -> None:
+        """Work until told to stop; what fails is logged and tried again."""
+        while not stopped.is_set():
+            try:
+                wait = 0.0 if self.step() else POLL
+            except Exception:
+                log.exception("the follower could not work; it tries again")
+                self._followers.clear()
+                wait = 5.0
+            stopped.wait(wait)
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that follows a data folder, or waits until it may; it ends with this one."""
+    root = str(Path(__file__).parent.parent)
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-m", "index.follower", str(folder)],
+        stdin=subprocess.PIPE,  # it reads the end of it when this process ends, however it ends
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
+    )
+
+
+def main(folder: Path) -> None:
+    """Follow a data folder until standard input ends."""
+    logging.basicConfig(level=logging.WARNING)
+    os.nice(5)  # searches come first
+    stopped = Event()
+    Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
+    while (lock := elect(folder)) is None:
+        stopped.wait(1.0)
+    try:
+        Following(Catalog.in_folder(folder), folder).run(stopped)
+    finally:
+        os.close(lock)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

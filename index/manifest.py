@@ -47,7 +47,11 @@ def read(directory: Path, token: str) -> Manifest | None:
     try:
         outer = json.loads(text)
         inner = outer["manifest"]
-        if outer["form"] != FORM or outer["checksum"] != _checksum(inner) or inner["token"] != token:
+        if (
+            outer["form"] != FORM
+            or outer["checksum"] != _checksum(inner)
+            or inner["token"] != token
+        ):
             raise ValueError("it was not written for this collection by this version")
         return Manifest(token, tuple(_listed(one) for one in inner["segments"]))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as broken:
@@ -86,4 +90,4 @@ def _listed(row: dict[str, Any]) -> Listed:
 
 
 def _checksum(inner: object) -> str:
-    return xxhash.xxh3_64_hexdigest(json.dumps(inner, sort_keys=True))
+    return xxhash.xxh3_64_hexdigest(json.dumps(inner, sort_keys=True).encode())

@@ -17,6 +17,7 @@ from index.rows import Numbers, Rows, fragments_of, offsets_of
 from models.scoring import Floats, Score
 
 BLOCK = 2**9  # rows whose products lie in the processor's second cache together
+ALONE = 4  # blocks up to which another thread costs more time than it saves
 FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
 NEGATED_LEAST, LEAST = np.float32(0), np.float32(-np.inf)
 
@@ -77,8 +78,7 @@ class Coded:
             codes += [coarse, coded(rest[None], self.common_scale / FINE)]
         self.codes = numkong.dots_pack(np.concatenate(codes))
         self.base = halves(term.vectors) if rows_have_base else None
-        self.lengths = np.abs(vectors).sum(axis=1)  # ‖v_t‖₁
-        self.reach = np.float32(np.sqrt(np.square(vectors).sum(axis=1)).sum())  # Σ_t ‖v_t‖₂
+        self.lengths: Floats = np.abs(vectors).sum(axis=1)  # ‖v_t‖₁
 
     def __len__(self) -> int:
         return len(self.scales)
@@ -111,7 +111,7 @@ class Coded:
 
     def _errors(self, rows: Block) -> Floats:
         """|v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞ of each product, through the score."""
-        products = rows.scales[:, None] * (self.lengths / 2)
+        products: Floats = rows.scales[:, None] * (self.lengths / 2)
         products += rows.reach[:, None] * (self.scales / 2)
         if self.common is not None:
             products += rows.scales[:, None] * np.abs(self.common).sum() / 2
@@ -166,7 +166,7 @@ class Rescorer:
     def estimates(self, part: Coded, rows: Rows, numbers: Numbers | None = None) -> Estimates:
         """Scores of the rows of these numbers, in their order, or of all rows."""
         blocks = list(_blocks(rows, numbers))
-        if len(blocks) < 2 or self._threads < 2:
+        if len(blocks) < ALONE or self._threads < 2:
             results = [_estimated(part, rows, blocks)] if blocks else []
         else:
             shares = [blocks[start :: self._threads] for start in range(self._threads)]
@@ -179,17 +179,14 @@ class Rescorer:
             errors[start : start + len(found.errors)] = found.errors
         return Estimates(scores, errors)
 
-    def exact(self, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:
-        """Scores (B,) of bags (F_b, D) and one part of a query."""
-        return exact(self.score, vectors, term, role)
-
 
 def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:
-    """Scores (B,) of bags (F_b, D) and one part of a query, in single precision."""
+    """Scores (B,) of some bags (F_b, D) and one part of a query, in single precision.
+
+    Each to the bit what it is among others: products of several bags at once would round otherwise.
+    """
     scores = np.empty(len(vectors), np.float32)
-    if not len(vectors):
-        return scores
-    products = np.concatenate(vectors) @ term.vectors.T  # (N, T)
+    products = np.concatenate([bag @ term.vectors.T for bag in vectors])  # (N, T)
     score.kernel(
         products,
         offsets_of([len(bag) for bag in vectors]),
@@ -213,7 +210,8 @@ def steps(vectors: Floats) -> Floats:
 
 def coded(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
     """The nearest codes (T, D) of vectors for their steps."""
-    return np.rint(vectors / scales[:, None]).astype(np.int8)
+    codes: NDArray[np.int8] = np.rint(vectors / scales[:, None]).astype(np.int8)
+    return codes
 
 
 def halves(vectors: Floats) -> Any:
@@ -233,15 +231,11 @@ def _blocks(rows: Rows, numbers: Numbers | None) -> Iterator[Piece]:
         yield start, end if numbers is None else numbers[start:end]
 
 
-def _estimated(
-    part: Coded, rows: Rows, pieces: Sequence[Piece]
-) -> list[tuple[Piece, Estimates]]:
+def _estimated(part: Coded, rows: Rows, pieces: Sequence[Piece]) -> list[tuple[Piece, Estimates]]:
     found = []
     for start, piece in pieces:
         block = (
-            Block.between(rows, start, piece)
-            if isinstance(piece, int)
-            else Block.of(rows, piece)
+            Block.between(rows, start, piece) if isinstance(piece, int) else Block.of(rows, piece)
         )
         found.append(((start, piece), part.estimates(block)))
     return found

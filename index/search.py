@@ -1,57 +1,70 @@
-"""Which stored bags answer a query best: candidates, then exact scores, then the links."""
+"""Search: candidates by FAISS, their scores from codes, and the exact scores of the best."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from index import ranking
+from index import candidates, ranking, rescorer
 from index.bags import IMAGE
-from index.candidates import Candidates, Chosen, Exact
 from index.catalog import Catalog
+from index.filters import Filters, passing
 from index.items import Collection
-from index.ranking import Scored
-from index.rescorer import Floats, Rescorer, Role, Term
-from index.rows import Rows
-from index.segments import Segment, Segments, Sizes, Snapshot
+from index.ranking import Key
+from index.records import Stored
+from index.requests import Answer, Hit, Request
+from index.rescorer import Coded, Rescorer, Role, Term
+from index.rows import Numbers, Rows
+from index.segments import Segment
+from index.snapshot import Reader, Snapshot
 from models import alignment
 from models.calibration import Calibration
 from models.queries import Query
-from models.types import FragmentBag, Link
+from models.scoring import Floats, score_named
+from models.types import FragmentBag
 
-Side = Literal["images", "sentences"]
-FARTHEST = 10_000  # hits that can be paged through, or looked at for their probability
+SPARE = 16  # rows whose exact scores are looked at beyond what is asked for
+SLACK = 0.05  # by how much a probability from codes may be too small
+ROUNDING = np.float32(1e-3)  # what single precision may add to the errors of codes
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class SearchHit:
-    """One answer. The links add up to the score; `bag` is the answer's own.
+class Scored:
+    """Rows of a segment with their scores (P, N) for the query's parts, from their codes.
 
-    `position` says which of the item's sentences it is, None for its image. A link's `fragment`
-    counts in the bag of the sentence's role, its `region` in the bag of the image's role.
+    `total` (N,) is the weighted sum, and `error` (N,) how far it can be from the exact one.
     """
 
-    item: str
-    position: int | None
-    score: float
-    links: tuple[Link, ...]
-    bag: FragmentBag
-    probability: float | None = None  # None where the matcher is not calibrated
+    rows: Rows
+    numbers: Numbers
+    parts: Floats
+    total: Floats
+    error: Floats
+
+    def only(self, kept: NDArray[np.bool_]) -> Scored:
+        """Those rows that a mask (N,) keeps."""
+        return Scored(
+            self.rows,
+            self.numbers[kept],
+            self.parts[:, kept],
+            self.total[kept],
+            self.error[kept],
+        )
 
 
 class Index:
-    """Search over a collection, as the catalog has it at that moment. Safe for many threads.
+    """Search over a collection: the shard of one machine. Safe for many threads.
 
-    Every search first takes in what any process has put or deleted since the last one. Hits come
-    by score, the highest first, then by item id and position. All searches raise ValueError for a
-    query without parts or of another dimension, ModelMismatch once another model has re-embedded
-    the collection. `where` maps metadata keys to a value, or a list of which any will do.
+    Hits come by score, the highest first, then by item id and position. Until `start`, every
+    search first takes in what any process has written; then a thread does so in the background,
+    and a search waits for what this process has written alone.
     """
 
     def __init__(
@@ -60,139 +73,227 @@ class Index:
         collection: Collection,
         directory: Path,
         *,
-        candidates: Candidates | None = None,
-        rescorer: Rescorer | None = None,
-        sizes: Sizes | None = None,
         calibration: Calibration | None = None,
+        threads: int | None = None,
     ) -> None:
-        self._catalog = catalog
-        self._collection = collection
-        self._rescorer = rescorer or Rescorer(collection.score)
-        self._candidates = candidates or Exact()
+        self._catalog, self._collection = catalog, collection
         self._calibration = calibration
+        self._score = score_named(collection.score)
+        self._rescorer = Rescorer(self._score, threads)
+        self._filters = Filters(catalog, collection)
         # Named by the token, so that what another database left behind is never taken for ours.
-        folder = directory / collection.token
-        self._segments = Segments(folder, collection.dimension, sizes or Sizes())
-        self._snapshot: Snapshot | None = None
-        self._lock = Lock()
+        self._reader = Reader(catalog, collection, directory / collection.token, self._score)
 
-    def search_images(
-        self,
-        query: Query,
-        *,
-        limit: int,
-        offset: int = 0,
-        where: Mapping[str, Any] | None = None,
-        least: float | None = None,
-    ) -> list[SearchHit]:
-        """The images that answer a sentence best, or, asked with an image, those most like it."""
-        return self._search("images", query, Role.QUERY_IS_SENTENCE, limit, offset, where, least)
+    def start(self) -> None:
+        """Follow the catalog in the background from now on."""
+        self._reader.start()
 
-    def search_sentences(
-        self,
-        query: Query,
-        *,
-        limit: int,
-        offset: int = 0,
-        where: Mapping[str, Any] | None = None,
-        least: float | None = None,
-    ) -> list[SearchHit]:
-        """The sentences that an image answers best: each sentence's own fragments are summed."""
-        return self._search(
-            "sentences", query, Role.ROWS_ARE_SENTENCES, limit, offset, where, least
-        )
+    def close(self) -> None:
+        """Stop following."""
+        self._reader.close()
 
-    def similar_sentences(
-        self,
-        query: Query,
-        *,
-        limit: int,
-        offset: int = 0,
-        where: Mapping[str, Any] | None = None,
-        least: float | None = None,
-    ) -> list[SearchHit]:
-        """The sentences most like a sentence: they play the image's role."""
-        return self._search("sentences", query, Role.QUERY_IS_SENTENCE, limit, offset, where, least)
+    def snapshot(self) -> Snapshot:
+        """What a search would look at now."""
+        return self._reader.current()
 
-    def catch_up(self) -> int:
-        """Take in the catalog's changes, as every search does; gives the revision reached."""
-        return self._current(None)[0].revision
+    def best(self, request: Request) -> Answer:
+        """The best hits for a request.
 
-    def prepare(self) -> None:
-        """Let the candidates build what makes searches of big segments fast; may take minutes."""
-        segments = self._current(None)[0].segments
-        self._candidates.prepare(segment.images for segment in segments)
-        self._candidates.prepare(segment.sentences for segment in segments)
-
-    def _current(
-        self, where: Mapping[str, Any] | None
-    ) -> tuple[Snapshot, NDArray[np.int64] | None]:
-        """The rows there are, and the revisions a filter allows, both as of one moment."""
-        with self._lock, self._catalog.reading(self._collection) as view:
-            if self._snapshot is None:
-                self._snapshot = self._segments.load(view)
-            elif self._snapshot.revision != view.revision:
-                self._snapshot = self._segments.advance(self._snapshot, view)
-            return self._snapshot, view.matching(where) if where else None
-
-    def _search(
-        self,
-        side: Side,
-        query: Query,
-        role: Role,
-        limit: int,
-        offset: int,
-        where: Mapping[str, Any] | None,
-        least: float | None,
-    ) -> list[SearchHit]:
-        query = self._checked(query)
-        if limit < 1 or offset < 0:
-            raise ValueError(f"limit starts at 1 and offset at 0, got {limit} and {offset}")
-        if least is not None and self._calibration is None:
+        Raises ValueError for a query without fragments, of another dimension or not finite, for a
+        filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
+        another model has re-embedded the collection.
+        """
+        request = replace(request, query=self._checked(request.query))
+        if request.least is not None and self._calibration is None:
             raise ValueError(
                 "there are no probabilities to cut at: the matcher is not calibrated; "
                 "run `tessera calibrate`, or leave min_probability out"
             )
-        terms = _terms(query)
-        snapshot, allowed = self._current(where)
-        sides = [_side(segment, side) for segment in snapshot.segments]
-        parts = [Chosen(rows, rows.chosen(allowed)) for rows in sides]
-        # A probability may rank hits otherwise than their score: all within reach are looked at.
-        reach = offset + limit if least is None else FARTHEST
-        parts = list(self._candidates.choose(parts, terms, role, reach))
-        scores = [self._scores(part, terms, role) for part in parts]
-        found = ranking.best(parts, scores, query.weights, reach)
-        if least is None:
-            found = found[offset:]
-        told = self._probabilities(query, found, role, side)
-        hits = list(zip(found, told, strict=True))
-        if least is not None:
-            hits = [hit for hit in hits if (hit[1] or 0.0) >= least][offset : offset + limit]
-        return [self._hit(one, query, role, probability) for one, probability in hits]
-
-    def _scores(self, part: Chosen, terms: Sequence[Term], role: Role) -> Floats:
-        """The exact score of every row for each term, (P, B)."""
-        rows = part.rows
-        return np.stack(
-            [
-                self._rescorer.exact(
-                    rows.vectors,
-                    rows.offsets,
-                    part.numbers,
-                    term.vectors,
-                    role,
-                    negated=term.negated,
-                )
-                for term in terms
-            ]
+        terms = _terms(request.query)
+        snapshot = self._reader.current()
+        revisions = (
+            self._filters.matching(request.where, snapshot.revision) if request.where else None
+        )
+        chosen, exact = self._chosen(snapshot, request, terms, revisions)
+        scored = [self._scored(rows, numbers, terms, request) for rows, numbers in chosen]
+        if request.least is not None:
+            scored = [self._probable(one, request) for one in scored]
+        hits = self._exact(scored, request, terms, complete=exact)
+        return Answer(
+            tuple(hits[: request.limit]),
+            exact=exact,
+            candidates=sum(len(numbers) for _, numbers in chosen),
+            rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
+            behind=snapshot.behind,
+            more=len(hits) > request.limit,
         )
 
+    def _chosen(
+        self,
+        snapshot: Snapshot,
+        request: Request,
+        terms: Sequence[Term],
+        revisions: Numbers | None,
+    ) -> tuple[list[tuple[Rows, Numbers]], bool]:
+        """The rows that might be among the best, and whether no others could."""
+        chosen: list[tuple[Rows, Numbers]] = []
+        query = None if request.exact else self._summary(request, terms)
+        exact = True
+        wanted = candidates.wanted(
+            sum(len(segment.side(request.side)) for segment in snapshot.segments), request.reach
+        )
+        for segment in snapshot.segments:
+            rows = segment.side(request.side)
+            structure = segment.structures.get(request.side)
+            allowed = passing(rows, revisions)
+            count = int(allowed.sum())
+            few = count <= max(candidates.SCANNED, wanted)
+            if structure is None or query is None or few:
+                if count:
+                    chosen.append((rows, np.flatnonzero(allowed)))
+                continue
+            whole = count == len(rows)
+            found = structure.best(query, wanted, None if whole else allowed)
+            chosen.append((rows, found.rows))
+            exact = False
+        return chosen, exact
+
+    def _summary(self, request: Request, terms: Sequence[Term]) -> Floats | None:
+        """The vector whose products with stored summaries rank like scores; None without one.
+
+        Negated parts are left out: they count only where a photo has them. Sentences have the
+        summaries of the sentence's role alone.
+        """
+        asked = [term for term in terms if not term.negated]
+        start = np.zeros(1, np.int64)
+        if request.role is Role.ROWS_ARE_SENTENCES:
+            photo: Floats = self._score.image_summary(asked[0].vectors, start)[0]
+            return photo
+        if request.side == "sentences" or not asked:
+            return None
+        parts = [t.weight * self._score.sentence_summary(t.vectors, start)[0] for t in asked]
+        summed: Floats = np.sum(parts, axis=0, dtype=np.float32)
+        return summed
+
+    def _scored(
+        self, rows: Rows, numbers: Numbers, terms: Sequence[Term], request: Request
+    ) -> Scored:
+        """The scores of rows from their codes."""
+        based = request.side == "images"
+        every = len(numbers) == len(rows)
+        found = [
+            self._rescorer.estimates(
+                Coded(term, self._score, request.role, rows_have_base=based),
+                rows,
+                None if every else numbers,
+            )
+            for term in terms
+        ]
+        parts = np.stack([one.scores for one in found])
+        errors = np.stack([one.errors for one in found])
+        weights = [term.weight for term in terms]
+        return Scored(
+            rows,
+            numbers,
+            parts,
+            ranking.totals(parts, weights),
+            ranking.totals(errors, np.abs(weights).tolist()) + ROUNDING,
+        )
+
+    def _probable(self, scored: Scored, request: Request) -> Scored:
+        """Those of the rows whose probability may be as high as is asked for."""
+        assert self._calibration is not None and request.least is not None
+        told = ranking.probabilities(
+            self._calibration,
+            request.query,
+            request.role,
+            scored.parts,
+            scored.rows.summaries[scored.numbers].astype(np.float32),
+            scored.rows.sizes[scored.numbers],
+            in_photos=request.side == "images",
+        )
+        return scored.only(np.array(told, np.float32) >= request.least - SLACK)
+
+    def _exact(
+        self, scored: Sequence[Scored], request: Request, terms: Sequence[Term], *, complete: bool
+    ) -> list[Hit]:
+        """One hit more than is asked for, if there are so many, from the bags of the catalog.
+
+        Rows come by their scores from codes, until none that is left can be among the best. Where
+        rows were left out before, it is enough to look a little farther than is asked for.
+        """
+        total = np.concatenate([*(one.total for one in scored), np.empty(0, np.float32)])
+        highest = np.concatenate([*(one.total + one.error for one in scored), total[:0]])
+        owner = np.repeat(np.arange(len(scored)), [len(one.total) for one in scored])
+        place = np.concatenate([*(np.arange(len(one.total)) for one in scored), owner[:0]])
+        if request.after is not None:
+            lowest = total - (highest - total)
+            kept = lowest <= request.after.score
+            total, highest, owner, place = total[kept], highest[kept], owner[kept], place[kept]
+        needed = request.limit + 1
+        hits: list[Found] = []
+        for batch in _batches(highest if complete else total, needed + SPARE):
+            if len(hits) >= needed and (
+                not complete or highest[batch[0]] < hits[needed - 1].key.score
+            ):
+                break
+            rows = [(scored[owner[at]], int(place[at])) for at in batch]
+            for found in self._fetched(rows, request, terms):
+                if request.after is None or found.key > request.after:
+                    hits.append(found)
+            hits.sort(key=lambda found: found.key)
+        return [self._hit(found, request) for found in hits[:needed]]
+
+    def _fetched(
+        self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]
+    ) -> Iterator[Found]:
+        """Rows with their bags and exact scores; those deleted meanwhile are missing."""
+        keys = [
+            (
+                int(one.rows.revisions[one.numbers[at]]),
+                int(one.rows.positions[one.numbers[at]]),
+            )
+            for one, at in chosen
+        ]
+        stored = self._catalog.bags(self._collection, keys)
+        there = [place for place, key in enumerate(keys) if key in stored]
+        if not there:
+            return
+        found = [stored[keys[place]] for place in there]
+        vectors = [bag.vectors for bag in found]
+        parts = np.stack([rescorer.exact(self._score, vectors, t, request.role) for t in terms])
+        total = ranking.totals(parts, [term.weight for term in terms])
+        told = self._probabilities(vectors, parts, request)
+        for bag, place, score, probability in zip(found, there, total.tolist(), told, strict=True):
+            one, at = chosen[place]
+            if abs(score - one.total[at]) > one.error[at] + ROUNDING * abs(score):
+                self._reader.report(keys[place][0])
+            if request.least is None or (probability or 0.0) >= request.least:
+                yield Found(Key(-score, bag.item, bag.position), bag, probability)
+
     def _probabilities(
-        self, query: Query, found: Sequence[Scored], role: Role, side: Side
+        self, bags: Sequence[Floats], parts: Floats, request: Request
     ) -> Sequence[float | None]:
         if self._calibration is None:
-            return [None] * len(found)
-        return ranking.probabilities(self._calibration, query, found, role, side == "images")
+            return [None] * len(bags)
+        return ranking.probabilities(
+            self._calibration,
+            request.query,
+            request.role,
+            parts,
+            np.stack([bag.sum(axis=0) for bag in bags]),
+            np.array([len(bag) for bag in bags]),
+            in_photos=request.side == "images",
+        )
+
+    def _hit(self, found: Found, request: Request) -> Hit:
+        query, bag, score = request.query, found.stored.bag, self._collection.score
+        if request.role is Role.QUERY_IS_SENTENCE:
+            links = alignment.query_links(bag, query, score)
+        else:
+            links = alignment.links(query.bag, bag, score)
+        position = None if found.key.position == IMAGE else found.key.position
+        return Hit(found.key.item, position, found.key.score, links, bag, found.probability)
 
     def _checked(self, query: Query) -> Query:
         parts = tuple(self._checked_part(part) for part in query.parts)
@@ -213,31 +314,31 @@ class Index:
             raise ValueError("the query has a fragment vector that is not finite")
         return replace(part, vectors=vectors)
 
-    def _hit(self, found: Scored, query: Query, role: Role, probability: float | None) -> SearchHit:
-        bag = found.rows.bag(found.row)
-        if role is Role.QUERY_IS_SENTENCE:
-            links = alignment.query_links(bag, query, self._collection.score)
-        else:
-            links = alignment.links(query.bag, bag, self._collection.score)
-        return SearchHit(
-            item=found.rows.item(found.row),
-            position=None if found.position == IMAGE else found.position,
-            score=found.score,
-            links=links,
-            bag=bag,
-            probability=probability,
-        )
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row's bag as the catalog has it, and its exact place among the hits."""
+
+    key: Key
+    stored: Stored
+    probability: float | None
 
 
 def _terms(query: Query) -> list[Term]:
-    """The parts as the rows are, not to be written to: one compiled kernel serves all."""
-    terms = []
-    for part, weight in zip(query.parts, query.weights, strict=True):
-        vectors: Floats = part.vectors.numpy().view()
-        vectors.flags.writeable = False
-        terms.append(Term(vectors, weight))
-    return terms
+    return [
+        Term(part.vectors.numpy(), weight)
+        for part, weight in zip(query.parts, query.weights, strict=True)
+    ]
 
 
-def _side(segment: Segment, side: Side) -> Rows:
-    return segment.images if side == "images" else segment.sentences
+def _batches(values: Floats, first: int) -> Iterator[Numbers]:
+    """The places of values, the highest first, in batches that double."""
+    done, size = 0, first
+    while done < len(values):
+        count = min(done + size, len(values))
+        best = (
+            np.argpartition(-values, count - 1)[:count] if count < len(values) else np.arange(count)
+        )
+        ordered = best[np.argsort(-values[best], kind="stable")]
+        yield ordered[done:]
+        done, size = count, 2 * size

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import numpy as np
@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from index import candidates, rows
 from index.bags import IMAGE, unpack_vectors
 from index.candidates import Structure
-from index.catalog import BagRow
+from index.views import BagRow
 from index.rows import SIDES, STORED, Numbers, Rows, Side
 from models.scoring import Score
 
 LOCK = "in-use"
+BROKEN = "broken"  # a file that says so
 SMALL = 2**12  # bytes
 PIECE = 2**24  # bytes that are read at a time for a checksum
 
@@ -150,9 +151,7 @@ def discard(folder: Path) -> bool:
     return not folder.exists()
 
 
-def of_bags(
-    bags: Sequence[BagRow], span: Span, score: Score, dimension: int
-) -> Segment:
+def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) -> Segment:
     """A segment in memory of bags that come in the order of their revisions."""
     sides: dict[Side, Rows] = {}
     for side in SIDES:
@@ -217,9 +216,7 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
     sides: dict[Side, Rows] = {}
     structures: dict[Side, Structure] = {}
     for side in SIDES:
-        sides[side] = rows.closed(
-            {name: _mapped(folder / f"{side}-{name}.npy") for name in STORED}
-        )
+        sides[side] = rows.closed({name: _mapped(folder / f"{side}-{name}.npy") for name in STORED})
         if f"{side}.faiss" in sums:
             structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
     return Segment(span, sides["images"], sides["sentences"], structures, folder, hold)
@@ -265,6 +262,8 @@ def _on_disk(folder: Path, side: Side) -> rows.Allocate:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    if path.stat().st_size <= SMALL:  # a file of a few bytes is as well read; an empty array must be
+    if (
+        path.stat().st_size <= SMALL
+    ):  # a file of a few bytes is as well read; an empty array must be
         return np.load(path)
     return np.load(path, mmap_mode="r").view(np.ndarray)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 
 from index import manifest, segments
-from index.catalog import Catalog, View
+from index.catalog import Catalog
 from index.items import Collection, ModelMismatch
 from index.manifest import Listed
 from index.segments import Segment, Span
+from index.views import View
 from models.scoring import Score
 
 STEP = 4_096  # revisions that are read from the catalog at a time
@@ -113,6 +115,14 @@ class Reader:
                 self._snapshot = self._followed(replace(self._snapshot, published=published), view)
             self._version = version
 
+    def report(self, revision: int) -> None:
+        """Say that a row's codes do not agree with the catalog: its segment is built anew."""
+        for segment in self._snapshot.published:
+            if segment.folder and segment.span.after < revision <= segment.span.until:
+                log.error("segment %s does not agree with the catalog", segment.folder.name)
+                with suppress(OSError):
+                    (segment.folder / segments.BROKEN).touch()
+
     def _follow(self) -> None:
         while not self._stopped.is_set():
             try:
@@ -122,7 +132,7 @@ class Reader:
                 wait = 0.0 if self._snapshot.behind else POLL
             except ModelMismatch:
                 return  # searches say so themselves
-            except Exception:  # noqa: BLE001 - a database that is away comes back
+            except Exception:
                 log.exception("the index cannot follow the catalog; it tries again")
                 wait = 1.0
             self._stopped.wait(wait)
@@ -159,6 +169,8 @@ def opened_chain(
     for one in listed:
         folder = directory / one.folder
         try:
+            if (folder / segments.BROKEN).exists():
+                raise ValueError("it does not agree with the catalog")
             kept = mapped.get(folder)
             chain.append(kept or segments.opened(folder, one.span, one.sums))
         except (OSError, ValueError) as broken:

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Select, and_, select
+from sqlalchemy import Connection, Select, select
 
-from index.facets import matching
 from index.tables import bags, changes, facets, items, retired
-
-# Rows that are held at a time: of 20 KB each, or of some 100 bytes.
-BAGS, ITEMS = {"yield_per": 256}, {"yield_per": 5_000}
 
 
 @dataclass(frozen=True, slots=True)
 class BagRow:
-    """One stored bag: the image's (position -1) or that of a sentence."""
+    """The vectors of one stored bag: of the item's image (position -1) or of a sentence."""
 
     revision: int
     position: int
-    item: str
-    details: bytes
     vectors: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ItemRow:
-    """One stored item, with the (key, canonical value) pairs that filters compare, in order."""
-
-    revision: int
-    id: str
-    facets: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,41 +74,35 @@ class View:
             )
         )
 
-    def matching(self, where: Mapping[str, Any]) -> NDArray[np.int64]:
-        """The revisions of the items that a metadata filter lets through."""
-        return self._numbers(matching(self.collection, where))
+    def carrying(self, key: str, value: str, after: int) -> NDArray[np.int64]:
+        """The revisions later than `after` whose metadata has a canonical value, in order."""
+        return self._numbers(
+            select(facets.c.revision)
+            .where(
+                facets.c.collection == self.collection,
+                facets.c.key == key,
+                facets.c.value == value,
+                facets.c.revision > after,
+            )
+            .order_by(facets.c.revision)
+        )
 
-    def bags(self, after: int, until: int | None = None) -> Iterator[BagRow]:
+    def bags(self, after: int, until: int) -> Iterator[BagRow]:
         """The bags of items put later than `after`, up to `until`, as a stream.
 
         They come by revision and position.
         """
-        columns = (bags.c.revision, bags.c.position, items.c.id, bags.c.details, bags.c.vectors)
         stream = self.connection.execute(
-            select(*columns)
-            .join_from(bags, items)
-            .where(bags.c.collection == self.collection, _within(bags.c.revision, after, until))
+            select(bags.c.revision, bags.c.position, bags.c.vectors)
+            .where(
+                bags.c.collection == self.collection,
+                bags.c.revision > after,
+                bags.c.revision <= until,
+            )
             .order_by(bags.c.revision, bags.c.position),
-            execution_options=BAGS,
+            execution_options={"yield_per": 256},  # rows of some 10 KB
         )
         return (BagRow(*row) for row in stream)
 
-    def items(self, after: int, until: int | None = None) -> Iterator[ItemRow]:
-        """The items put later than `after`, up to `until`, by revision, as a stream."""
-        stream = self.connection.execute(
-            select(items.c.revision, items.c.id, facets.c.key, facets.c.value)
-            .outerjoin_from(items, facets)
-            .where(items.c.collection == self.collection, _within(items.c.revision, after, until))
-            .order_by(items.c.revision, facets.c.key, facets.c.value),
-            execution_options=ITEMS,
-        )
-        for (revision, item), rows in groupby(stream, key=lambda row: (row[0], row[1])):
-            pairs = tuple((key, value) for _, _, key, value in rows if key is not None)
-            yield ItemRow(revision, item, pairs)
-
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)
-
-
-def _within(column: ColumnElement[int], after: int, until: int | None) -> ColumnElement[bool]:
-    return column > after if until is None else and_(column > after, column <= until)

@@ -34,6 +34,47 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @compiled
+def maxima_over_rows(
+    dots: NDArray[Any],
+    scale: np.float32,
+    query_scales: Floats,
+    row_shifts: Floats,
+    fragment_shifts: Floats,
+    least: np.float32,
+) -> np.float32:
+    """Σ_t max_f of one row's fragments, dots (F, T); shifts (T,) and (F,)."""
+    F, T = dots.shape
+    best = np.full(T, np.float32(-np.inf))
+    for f in range(F):
+        for t in range(T):
+            best[t] = max(best[t], dots[f, t] * query_scales[t] + fragment_shifts[f])
+    total = np.float32(0)
+    for t in range(T):
+        total += max(scale * best[t] + row_shifts[t], least)
+    return total
+
+
+@compiled
+def maxima_over_query(
+    dots: NDArray[Any],
+    scale: np.float32,
+    query_scales: Floats,
+    row_shifts: Floats,
+    fragment_shifts: Floats,
+    least: np.float32,
+) -> np.float32:
+    """Σ_f max_t of one row's fragments, dots (F, T); shifts (T,) and (F,)."""
+    F, T = dots.shape
+    total = np.float32(0)
+    for f in range(F):
+        most = np.float32(-np.inf)
+        for t in range(T):
+            most = max(most, scale * dots[f, t] * query_scales[t] + row_shifts[t])
+        total += max(most + scale * fragment_shifts[f], least)
+    return total
+
+
+@compiled
 def sums_of_maxima(
     dots: NDArray[Any],
     offsets: NDArray[np.int64],
@@ -46,27 +87,17 @@ def sums_of_maxima(
     out: Floats,
 ) -> None:
     """Score.kernel of SumOfMax: Σ_t max_f, or Σ_f max_t where the rows are the sentences."""
-    T = dots.shape[1]
-    best = np.empty(T, np.float32)
     for b in range(len(out)):
-        first, last = offsets[b], offsets[b + 1]
-        total = np.float32(0)
+        own = slice(offsets[b], offsets[b + 1])
+        shifts = fragment_shifts[own]
         if rows_are_images:
-            for t in range(T):
-                best[t] = dots[first, t] * query_scales[t] + fragment_shifts[first]
-            for f in range(first + 1, last):
-                for t in range(T):
-                    best[t] = max(best[t], dots[f, t] * query_scales[t] + fragment_shifts[f])
-            for t in range(T):
-                total += max(scales[b] * best[t] + row_shifts[b, t], least)
+            out[b] = maxima_over_rows(
+                dots[own], scales[b], query_scales, row_shifts[b], shifts, least
+            )
         else:
-            for f in range(first, last):
-                most = np.float32(-np.inf)
-                for t in range(T):
-                    shifted = scales[b] * dots[f, t] * query_scales[t] + row_shifts[b, t]
-                    most = max(most, shifted)
-                total += max(most + scales[b] * fragment_shifts[f], least)
-        out[b] = total
+            out[b] = maxima_over_query(
+                dots[own], scales[b], query_scales, row_shifts[b], shifts, least
+            )
 
 
 @compiled
@@ -99,9 +130,10 @@ class Score(ABC):
     """How well an image answers a sentence.
 
     `kernel` is compiled. It writes the scores (B,) of stored rows and a query of T fragments from
-    their products, of which it is given the parts: with fragment f of row b,
-    scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) + row_shifts[b, t]. Row b has the
-    fragments offsets[b : b + 2]. Where the query is negated, no maximum counts less than `least`.
+    their products, of which it is given the parts. The product of fragment f of row b with fragment
+    t of the query is scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) +
+    row_shifts[b, t]; row b has the fragments offsets[b : b + 2]. Where the query is negated, no
+    maximum counts less than `least`.
     """
 
     name: ClassVar[str]
@@ -151,7 +183,7 @@ class SumOfMax(Score):
     kernel = staticmethod(sums_of_maxima)
 
     def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
-        """Only real words are multiplied: in a batch of sentences half of the places are padding."""
+        """Only real words are multiplied: half of the places in a batch are padding."""
         K, R, D = images.vectors.shape
         words = sentences.vectors[sentences.mask]  # (N, D)
         similarities = (words @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
@@ -183,17 +215,21 @@ class SumOfMax(Score):
 
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """The first fragment f."""
-        return vectors[starts]
+        first: Floats = vectors[starts]
+        return first
 
     def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """Σ_t s_t."""
-        return np.add.reduceat(vectors, starts, axis=0)
+        sums: Floats = np.add.reduceat(vectors, starts, axis=0)
+        return sums
 
     def error(self, products: Floats, sizes: NDArray[np.int64], *, rows_are_images: bool) -> Floats:
         """A maximum is off by no more than the product that is off most."""
         if rows_are_images:
-            return products.sum(axis=1)
-        return products.max(axis=1) * sizes.astype(np.float32)
+            summed: Floats = products.sum(axis=1)
+            return summed
+        most: Floats = products.max(axis=1)
+        return most * sizes.astype(np.float32)
 
 
 class MeanOfPositive(Score):
@@ -239,13 +275,13 @@ class MeanOfPositive(Score):
 
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """The mean of the fragments."""
-        sizes = np.diff(starts, append=len(vectors)).astype(np.float32)
+        sizes: Floats = np.diff(starts, append=len(vectors)).astype(np.float32)
         means: Floats = np.add.reduceat(vectors, starts, axis=0) / sizes[:, None]
         return means
 
     def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """Σ_t s_t / (T + n)."""
-        sizes = np.diff(starts, append=len(vectors)).astype(np.float32)
+        sizes: Floats = np.diff(starts, append=len(vectors)).astype(np.float32)
         sums: Floats = np.add.reduceat(vectors, starts, axis=0) / (sizes + SMOOTHING)[:, None]
         return sums
 

@@ -1,0 +1,94 @@
+"""Requests and answers: what a search asks for, and what it gives, as one value each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from index.ranking import Key
+from index.rescorer import Role
+from index.rows import Side
+from models.queries import Query
+from models.types import FragmentBag, Link
+
+FARTHEST = 10_000  # hits that can be paged through, or looked at for their probability
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A search: the `limit` best hits of a side for a query, of those behind `after`.
+
+    `where` maps metadata keys to a value, or a list of which any will do; `least` is the smallest
+    probability that a hit may have. `seen` says how many hits come before `after`. With `exact`
+    every stored row is looked at, so that no hit can be missed. ValueError for limits out of range.
+    """
+
+    side: Side
+    query: Query
+    limit: int = 10
+    where: Mapping[str, Any] | None = None
+    least: float | None = None
+    after: Key | None = None
+    seen: int = 0
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.limit < 1:
+            raise ValueError(f"limit starts at 1, got {self.limit}")
+        if not 0 <= self.seen <= FARTHEST:
+            raise ValueError(f"hits beyond {FARTHEST:,} are not given; narrow the search down")
+
+    @property
+    def role(self) -> Role:
+        """A photo that is asked for sentences is described by them; else the query describes."""
+        if self.side == "sentences" and self.query.text is None:
+            return Role.ROWS_ARE_SENTENCES
+        return Role.QUERY_IS_SENTENCE
+
+    @property
+    def reach(self) -> int:
+        """How many of the best hits must be known."""
+        return self.seen + self.limit if self.least is None else FARTHEST
+
+    def behind(self, hit: Hit | None, seen: int) -> Request:
+        """The same request for what comes behind a hit."""
+        return self if hit is None else replace(self, after=hit.key, seen=seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer. The links add up to the score; `bag` is the answer's own.
+
+    `position` says which of the item's sentences it is, None for its image. A link's `fragment`
+    counts in the bag of the sentence's role, its `region` in the bag of the image's role.
+    """
+
+    item: str
+    position: int | None
+    score: float
+    links: tuple[Link, ...]
+    bag: FragmentBag
+    probability: float | None = None  # None where the matcher is not calibrated
+
+    @property
+    def key(self) -> Key:
+        """Where it stands in its list."""
+        return Key(-self.score, self.item, -1 if self.position is None else self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The hits of a request, best first, and how they were found.
+
+    exact: whether every row was looked at. candidates: how many rows were scored by their codes.
+    rows: how many were searched. behind: how many changes of the catalog are not searched yet.
+    more: whether there are hits behind the last one.
+    """
+
+    hits: tuple[Hit, ...]
+    exact: bool
+    candidates: int
+    rows: int
+    behind: int = 0
+    more: bool = False
