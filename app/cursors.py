@@ -1,53 +1,100 @@
-"""Cursors: where the next page of a list begins, and which list it is."""
+"""Cursors: signed texts that say where the next page of a list begins, and of which list."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from hashlib import sha256
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from typing import Any
 
-from app.schemas import Search
+from itsdangerous import BadData, URLSafeSerializer
+
+from app.schemas import LONGEST_CURSOR, Search
+from index.facets import canonical_filter
 from index.search import FARTHEST
 from models.queries import Query
 
 
-def write_cursor(kind: str, value: Any) -> str:
-    """An opaque text that means: go on from `value` in the list that `kind` names."""
-    return urlsafe_b64encode(json.dumps([kind, value]).encode()).decode()
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The last hit of a page: the next one has the hits that rank behind it.
+
+    `position` is that of a sentence, None for a photo; `seen` is how many hits were given so far.
+    """
+
+    score: float
+    item: str
+    position: int | None
+    seen: int
 
 
-def read_cursor(cursor: str, kind: str) -> Any:
-    """What write_cursor wrote; ValueError for one of another list, or none of ours."""
-    try:
-        was, value = json.loads(urlsafe_b64decode(cursor.encode()))
-    except (ValueError, TypeError, RecursionError) as broken:
-        raise ValueError("cursor: not one that this service gave; leave it out") from broken
-    if was != kind:
-        raise ValueError("cursor: it belongs to another query; leave it out to start this one")
-    return value
+class Cursors:
+    """Writes and reads cursors, signed with HMAC-SHA256 by a secret of at least 32 bytes.
+
+    All processes of a data folder share the secret, so each reads what another wrote.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        signing = {"digest_method": hashlib.sha256, "key_derivation": "hmac"}
+        self._serializer = URLSafeSerializer(secret, salt="tessera.cursor", signer_kwargs=signing)
+
+    def write(self, kind: str, value: Any) -> str:
+        """A cursor that means: go on from `value`, plain JSON, in the list that `kind` names."""
+        cursor = self._serializer.dumps([kind, value])
+        return cursor if isinstance(cursor, str) else cursor.decode()
+
+    def read(self, cursor: str, kind: str) -> Any:
+        """The value that was written; ValueError for a cursor of another list, or not ours."""
+        if len(cursor) > LONGEST_CURSOR:
+            raise ValueError(f"cursor: longer than {LONGEST_CURSOR:,} characters; leave it out")
+        try:
+            was, value = self._serializer.loads(cursor)
+        except (BadData, ValueError) as broken:  # a ValueError for text that no bytes encode
+            raise ValueError("cursor: not one that this service gave; leave it out") from broken
+        if was != kind:
+            raise ValueError("cursor: it belongs to another query; leave it out to start this one")
+        return value
+
+    def write_key(self, kind: str, key: Key) -> str:
+        """A cursor that goes on behind a hit."""
+        return self.write(kind, astuple(key))
+
+    def read_key(self, cursor: str, kind: str) -> Key:
+        """The hit that a cursor goes on behind; ValueError as `read`."""
+        return Key(*self.read(cursor, kind))
 
 
-def kind(request: Search, query: Query) -> str:
-    """A name of this very list of hits."""
+def kind_of_items(collection: str, where: Mapping[str, Any] | None) -> str:
+    """A name of the list of a collection's items, the same for every way to write the filter."""
+    return _name("items", collection, canonical_filter(where))
+
+
+def kind_of_hits(request: Search, query: Query) -> str:
+    """A name of this very list of hits, the same for every way to write the filter."""
     parts = [(len(part), weight) for part, weight in zip(query.parts, query.weights, strict=True)]
-    asked = (type(request).__name__, request.collection, request.filter, request.min_probability)
-    told = repr((asked, parts)).encode() + query.bag.vectors.numpy().tobytes()
-    return sha256(told).hexdigest()[:16]
+    vectors = hashlib.sha256(query.bag.vectors.numpy().tobytes()).hexdigest()
+    filter_ = canonical_filter(request.filter)
+    asked = (type(request).__name__, request.collection, filter_, request.min_probability)
+    return _name("hits", *asked, parts, vectors)
 
 
-def offset(request: Search, query: Query) -> int:
-    """Where a search's cursor goes on; ValueError for another query's."""
+def offset(cursors: Cursors, request: Search, query: Query) -> int:
+    """How many hits the pages before had; ValueError for another query's cursor."""
     if request.cursor is None:
         return 0
-    found = read_cursor(request.cursor, kind(request, query))
-    if not isinstance(found, int) or not 0 <= found <= FARTHEST:
+    found: int = cursors.read(request.cursor, kind_of_hits(request, query))
+    if found > FARTHEST:
         raise ValueError(f"cursor: hits beyond {FARTHEST:,} are not given; narrow the search down")
     return found
 
 
-def after(request: Search, query: Query, start: int, found: int) -> str | None:
+def after(cursors: Cursors, request: Search, query: Query, start: int, found: int) -> str | None:
     """The cursor of the next page, if the search found one hit more than were asked for."""
     if found <= request.limit:
         return None
-    return write_cursor(kind(request, query), start + request.limit)
+    return cursors.write(kind_of_hits(request, query), start + request.limit)
+
+
+def _name(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

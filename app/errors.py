@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse
 
 from app.engine import NoCaptioner, NoGrounder
 from index.items import ModelMismatch
+from index.pictures import PictureLost
 from models.images import ImageError, ImageTooLarge, NotAnImage
 
 
@@ -67,6 +68,7 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
+    PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
     NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
     Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),

@@ -14,7 +14,10 @@ Filter = dict[str, Scalar | list[Scalar]]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give.")]
-Cursor = Annotated[str | None, Field(max_length=1000, description="`cursor` of the page before.")]
+LONGEST_CURSOR = 2_000  # characters: one holds an id, of up to 800 bytes, and a signature
+Cursor = Annotated[
+    str | None, Field(max_length=LONGEST_CURSOR, description="`cursor` of the page before.")
+]
 ItemId = Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
 
 

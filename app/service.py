@@ -8,6 +8,7 @@ from typing import TypedDict
 from urllib.parse import quote
 
 from app import cursors
+from app.cursors import Cursors
 from app.engine import DEFAULT_COLLECTION, Alignment, Engine, Grounded
 from app.schemas import (
     AlignmentOut,
@@ -72,7 +73,8 @@ def part(corners: Corners | None) -> Box | None:
 
 def search_images(engine: Engine, request: Search, query: Query) -> ImageHits:
     """A page of the photos that answer a query."""
-    offset = cursors.offset(request, query)
+    signed = Cursors(engine.catalog.secret)
+    offset = cursors.offset(signed, request, query)
     hits = engine.search_images(
         request.collection,
         query,
@@ -92,13 +94,14 @@ def search_images(engine: Engine, request: Search, query: Query) -> ImageHits:
             for hit in hits[: request.limit]
             if hit.item in items
         ],
-        cursor=cursors.after(request, query, offset, len(hits)),
+        cursor=cursors.after(signed, request, query, offset, len(hits)),
     )
 
 
 def search_sentences(engine: Engine, request: Search, query: Query) -> SentenceHits:
     """A page of the sentences that match a query."""
-    offset = cursors.offset(request, query)
+    signed = Cursors(engine.catalog.secret)
+    offset = cursors.offset(signed, request, query)
     hits = engine.search_sentences(
         request.collection,
         query,
@@ -118,7 +121,7 @@ def search_sentences(engine: Engine, request: Search, query: Query) -> SentenceH
             for hit in hits[: request.limit]
             if hit.item in items
         ],
-        cursor=cursors.after(request, query, offset, len(hits)),
+        cursor=cursors.after(signed, request, query, offset, len(hits)),
     )
 
 

@@ -1,4 +1,4 @@
-"""How a metadata filter is compared: top-level values as canonical text, equal or any of a list."""
+"""Metadata filters: top-level values as canonical text, equal to a value or any of a list."""
 
 from __future__ import annotations
 
@@ -28,6 +28,18 @@ def canonical(value: str | float | bool | None) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def canonical_filter(where: Mapping[str, Any] | None) -> str:
+    """One text for filters that let the same through: order, repetition and 3.0 do not count.
+
+    ValueError for what is no filter.
+
+    >>> canonical_filter({"size": [3, 1.0, 3], "dry": True})
+    '[["dry", ["true"]], ["size", ["1", "3"]]]'
+    """
+    pairs = _checked(where or {})
+    return json.dumps(sorted([key, sorted(set(values))] for key, values in pairs))
 
 
 def matching(collection: int, where: Mapping[str, Any]) -> Select[tuple[int]]:

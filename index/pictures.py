@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import uuid4
 
 NAME = re.compile(r"[0-9a-f]{64}")
+THREADS = 16  # that wait for the disk at once: it answers several fsyncs with one flush
 
 
 class PictureLost(LookupError):
@@ -72,20 +74,10 @@ class FolderPictures:
 
     def put(self, pictures: Mapping[str, bytes]) -> None:
         """See Pictures: written beside their places, synced, then renamed."""
-        partial: dict[str, Path] = {}
-        try:
-            for name, jpeg in pictures.items():
-                if not self._holds(name, jpeg):
-                    partial[name] = self._write(jpeg)
-            for name, written in partial.items():
-                self._rename(written, name, pictures[name])
-        finally:
-            for written in partial.values():
-                written.unlink(missing_ok=True)
+        _at_once(lambda picture: self._store(*picture), pictures.items())
         # Also where the file was there before: whoever renamed it may not have come this far.
-        for folder in {self._path(name).parent for name in pictures}:
-            _sync(folder)
-        _sync(self._folder)
+        folders = {self._path(name).parent for name in pictures}
+        _at_once(_sync, [*folders, self._folder])
 
     def get(self, name: str) -> bytes:
         """See Pictures."""
@@ -123,6 +115,10 @@ class FolderPictures:
     def _path(self, name: str) -> Path:
         return self._folder / name[:3] / f"{name}.jpg"
 
+    def _store(self, name: str, jpeg: bytes) -> None:
+        if not self._holds(name, jpeg):
+            self._rename(self._write(jpeg), name, jpeg)
+
     def _holds(self, name: str, jpeg: bytes) -> bool:
         """Whether the picture is there and whole, so that a damaged one is written again."""
         with suppress(OSError):
@@ -143,14 +139,24 @@ class FolderPictures:
 
     def _rename(self, written: Path, name: str, jpeg: bytes) -> None:
         target = self._path(name)
-        target.parent.mkdir(exist_ok=True)
         try:
+            target.parent.mkdir(exist_ok=True)
             written.rename(target)
         except FileNotFoundError:  # delete_partial took it for an interrupted put's
             self._rename(self._write(jpeg), name, jpeg)
+        except BaseException:
+            written.unlink(missing_ok=True)
+            raise
 
 
 _REPAIR = "put its item again, or restore the file from a backup"
+
+
+def _at_once(work: Callable[[Any], None], parts: Iterable[Any]) -> None:
+    """Do the parts of some work on threads; what one raises comes out once all have ended."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        for done in [pool.submit(work, part) for part in parts]:
+            done.result()
 
 
 def _sync(folder: Path) -> None:

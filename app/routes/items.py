@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
 
-from app import cursors, service
+from app import service
+from app.cursors import Cursors, kind_of_items
 from app.engine import Draft
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
 from app.schemas import Cursor, Filter, ItemBody, ItemOut, ItemsOut, Limit, StoredItem
@@ -92,13 +92,13 @@ def list_items(
 ) -> ItemsOut:
     """A page of the items there are, in the order of their ids."""
     where = FILTER.validate_json(filter) if filter else None
-    kind = json.dumps([collection, where], sort_keys=True)
-    after = cursors.read_cursor(cursor, kind) if cursor else ""
+    cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
+    after = cursors.read(cursor, kind) if cursor else ""
     home = engine.open(collection)
     found = engine.catalog.list_items(home, after=after, limit=limit + 1, where=where)
     page = found[:limit]
     return ItemsOut(
         collection=collection,
         items=[service.item(collection, item) for item in page],
-        cursor=cursors.write_cursor(kind, page[-1].id) if len(found) > limit else None,
+        cursor=cursors.write(kind, page[-1].id) if len(found) > limit else None,
     )
