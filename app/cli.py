@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -17,16 +15,16 @@ import typer
 import uvicorn
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, track
 from rich.table import Table
 
-from app import folder, sample
-from app.engine import DEFAULT_COLLECTION, Engine, NoCaptioner, NoGrounder
-from app.folder import Outcome, Source
+from app import indexing, sample
+from app.engine import DEFAULT_COLLECTION
+from app.indexing import bring_in
 from app.main import create_app, load_engine
+from app.options import Data, Named, plain_errors, settings_for
 from app.routes.explain import PNG, SVG, draw, draw_grounding
 from app.settings import Settings
-from index.search import SearchHit
+from index.requests import Hit, Request
 from models import alignment, checkpoint, images, registry
 from models.alignment import BETA
 from models.checkpoint import PRETRAINED
@@ -34,9 +32,8 @@ from models.images import Photo
 from models.types import Box, Span
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
+app.add_typer(indexing.app, name="index")
 
-Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera]")]
-Named = Annotated[str, typer.Option(help="A named set of items.")]
 Drawing = Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")]
 PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A photo.")]
 
@@ -59,56 +56,20 @@ def serve(
 
     `tessera serve --photos ~/Pictures --port 9000`
     """
-    settings = _settings(data=data, host=host, port=port)
-    with _plain_errors():
+    settings = settings_for(data=data, host=host, port=port)
+    with plain_errors():
         engine = load_engine(settings)
         home = engine.open(DEFAULT_COLLECTION)
         if with_sample and photos is None and not engine.catalog.count(home):
             typer.echo("No photos yet, so here is a sample; --no-sample starts without.", err=True)
-            _bring_in(engine, DEFAULT_COLLECTION, sample.photos(), settings)
+            bring_in(engine, DEFAULT_COLLECTION, sample.photos(), settings)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with _indexing(photos, settings):
+    with _indexing(photos, settings), closing(engine):
+        engine.serve()
         uvicorn.run(
             create_app(settings, engine), host=settings.host, port=settings.port, access_log=False
         )
-
-
-@app.command()
-def index(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(help="Folders, photos, or .jsonl files.")
-    ] = None,
-    collection: Named = DEFAULT_COLLECTION,
-    data: Data = None,
-    reembed: Annotated[
-        bool, typer.Option("--reembed", help="Embed what is there anew, for another model.")
-    ] = False,
-) -> None:
-    """Index photos and sentences; may be interrupted and goes on where it was.
-
-    A .jsonl file holds lines of {"id", "image", "sentences", "metadata"}, each optional.
-
-    Examples: `tessera index ~/Pictures`, `tessera index catalogue.jsonl --collection shop`
-
-    `TESSERA_MATCHER=new.safetensors tessera index --reembed`
-    """
-    settings = _settings(data=data)
-    if not paths and not reembed:
-        raise typer.BadParameter("name a folder, a photo or a .jsonl file")
-    with _plain_errors():
-        engine = load_engine(settings)
-        if reembed:
-            _reembed(engine, collection)
-        try:
-            counts = _bring_in(engine, collection, folder.find(paths or []), settings)
-        except KeyboardInterrupt:
-            typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
-            raise typer.Exit(130) from None
-    told = ", ".join(f"{counts[status]:,} {status}" for status in ("stored", "skipped", "refused"))
-    typer.echo(told, err=True)
-    if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:
-        raise typer.Exit(1)
 
 
 @app.command()
@@ -122,10 +83,10 @@ def search(
 
     Example: `tessera search "a black dog jumping over a log"`
     """
-    with _plain_errors():
-        engine = load_engine(_settings(data=data))
+    with plain_errors():
+        engine = load_engine(settings_for(data=data))
         query = engine.query(text)
-        hits = engine.search_images(collection, query, limit=limit, offset=0, where=None)
+        hits = engine.search(collection, Request("images", query, limit=limit)).hits
     for note in query.notes:
         typer.echo(note, err=True)
     table = Table("probability", "score", "photo", "why")
@@ -151,8 +112,8 @@ def describe(
 
     Example: `tessera describe dog.jpg --count 3`
     """
-    with _plain_errors():
-        settings = _settings()
+    with plain_errors():
+        settings = settings_for()
         engine = load_engine(settings)
         photo = _photo(image, settings)
         captions = engine.describe(photo, beam=max(beam, count), count=count)
@@ -172,8 +133,8 @@ def align(
     Example: `tessera align dog.jpg "a black dog" --out why.svg`
     """
     kind = _kind(out)
-    with _plain_errors():
-        settings = _settings()
+    with plain_errors():
+        settings = settings_for()
         engine = load_engine(settings)
         photo = _photo(image, settings)
         found = engine.align(engine.photo(photo), engine.query(text), beta=beta)
@@ -203,8 +164,8 @@ def ground(
     Example: `tessera ground dog.jpg "a dog on a log" --phrase "a dog" --phrase "a log"`
     """
     kind = _kind(out)
-    with _plain_errors():
-        settings = _settings()
+    with plain_errors():
+        settings = settings_for()
         engine = load_engine(settings)
         photo = _photo(image, settings)
         found = engine.ground(photo, text, phrase or [text], count=count)
@@ -222,7 +183,7 @@ def ground(
 @app.command()
 def models() -> None:
     """List the models there are, and the checkpoints that ship or are set."""
-    settings = _settings()
+    settings = settings_for()
     table = Table("kind", "model", "checkpoint", "fingerprint")
     for kind in registry.KINDS:
         for name in registry.names(kind):
@@ -233,28 +194,10 @@ def models() -> None:
         if path and path.is_file()
     ]
     for path in sorted({*PRETRAINED.glob("*.safetensors"), *chosen}):
-        with _plain_errors():
+        with plain_errors():
             loaded = checkpoint.load(path)
         table.add_row(loaded.kind, loaded.name, escape(str(path)), loaded.fingerprint)
     Console().print(table)
-
-
-def _settings(**chosen: object) -> Settings:
-    """The settings, in which what the command line says comes first."""
-    return Settings.model_validate(
-        Settings().model_dump() | {name: one for name, one in chosen.items() if one is not None}
-    )
-
-
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Tell the caller's mistakes in a sentence, without a traceback."""
-    try:
-        yield
-    except (ValueError, LookupError, NoCaptioner, NoGrounder, OSError) as mistake:
-        logging.getLogger("tessera").debug("refused", exc_info=True)
-        typer.echo(f"error: {mistake}", err=True)
-        raise typer.Exit(1) from mistake
 
 
 def _photo(file: Path, settings: Settings) -> Photo:
@@ -273,7 +216,7 @@ def _kind(out: Path | None) -> str | None:
     raise typer.BadParameter("the picture's name ends in .png or .svg", param_hint="--out")
 
 
-def _doubts(hits: Sequence[SearchHit], weak_below: float | None) -> list[str]:
+def _doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
     """A sentence about hits of which none is likely."""
     probable = [hit.probability for hit in hits if hit.probability is not None]
     if weak_below is None or not probable or max(probable) >= weak_below:
@@ -289,32 +232,6 @@ def _words(text: str, span: Span) -> str:
 def _edges(box: Box) -> str:
     """A box's edges as fractions of the photo."""
     return "  ".join(f"{edge:.2f}" for edge in (box.left, box.top, box.right, box.bottom))
-
-
-def _bring_in(
-    engine: Engine, collection: str, found: Iterable[Source | Outcome], settings: Settings
-) -> Counter[str]:
-    """Import with a bar on the terminal, and a line for each that is refused."""
-    outcomes: Iterable[Outcome] = folder.bring_in(
-        engine, collection, found, batch=settings.batch, limits=settings.photo_limits
-    )
-    console = Console(stderr=True)
-    if console.is_terminal:
-        total = len(found) if isinstance(found, Sequence) else None  # a stream's end is not known
-        outcomes = track(outcomes, "Indexing", total=total, console=console)
-    return Counter(_tell(outcome) for outcome in outcomes)
-
-
-def _tell(outcome: Outcome) -> str:
-    if outcome.status == "refused":
-        typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
-    return outcome.status
-
-
-def _reembed(engine: Engine, collection: str) -> None:
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("Embedding anew")
-        engine.reembed(collection, lambda done, all_: bar.update(task, completed=done, total=all_))
 
 
 @contextmanager

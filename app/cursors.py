@@ -5,28 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import replace
 from typing import Any
 
 from itsdangerous import BadData, URLSafeSerializer
 
 from app.schemas import LONGEST_CURSOR, Search
 from index.facets import canonical_filter
-from index.search import FARTHEST
+from index.ranking import Key
+from index.requests import Answer, Request
 from models.queries import Query
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """The last hit of a page: the next one has the hits that rank behind it.
-
-    `position` is that of a sentence, None for a photo; `seen` is how many hits were given so far.
-    """
-
-    score: float
-    item: str
-    position: int | None
-    seen: int
 
 
 class Cursors:
@@ -56,14 +44,6 @@ class Cursors:
             raise ValueError("cursor: it belongs to another query; leave it out to start this one")
         return value
 
-    def write_key(self, kind: str, key: Key) -> str:
-        """A cursor that goes on behind a hit."""
-        return self.write(kind, astuple(key))
-
-    def read_key(self, cursor: str, kind: str) -> Key:
-        """The hit that a cursor goes on behind; ValueError as `read`."""
-        return Key(*self.read(cursor, kind))
-
 
 def kind_of_items(collection: str, where: Mapping[str, Any] | None) -> str:
     """A name of the list of a collection's items, the same for every way to write the filter."""
@@ -79,21 +59,24 @@ def kind_of_hits(request: Search, query: Query) -> str:
     return _name("hits", *asked, parts, vectors)
 
 
-def offset(cursors: Cursors, request: Search, query: Query) -> int:
-    """How many hits the pages before had; ValueError for another query's cursor."""
-    if request.cursor is None:
-        return 0
-    found: int = cursors.read(request.cursor, kind_of_hits(request, query))
-    if found > FARTHEST:
-        raise ValueError(f"cursor: hits beyond {FARTHEST:,} are not given; narrow the search down")
-    return found
+def placed(cursors: Cursors, asked: Search, request: Request) -> Request:
+    """The request, behind the hit that its cursor names; ValueError for another query's."""
+    if asked.cursor is None:
+        return request
+    score, item, position, seen = cursors.read(asked.cursor, kind_of_hits(asked, request.query))
+    try:
+        return replace(request, after=Key(-score, item, position), seen=seen)
+    except ValueError as far:
+        raise ValueError(f"cursor: {far}") from far
 
 
-def after(cursors: Cursors, request: Search, query: Query, start: int, found: int) -> str | None:
-    """The cursor of the next page, if the search found one hit more than were asked for."""
-    if found <= request.limit:
+def following(cursors: Cursors, asked: Search, request: Request, answer: Answer) -> str | None:
+    """The cursor of the next page, if there is one."""
+    if not answer.more:
         return None
-    return cursors.write(kind_of_hits(request, query), start + request.limit)
+    last = answer.hits[-1].key
+    value = (last.score, last.item, last.position, request.seen + len(answer.hits))
+    return cursors.write(kind_of_hits(asked, request.query), value)
 
 
 def _name(*parts: object) -> str:

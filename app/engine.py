@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any
 
 from torch import Tensor
 
-from index import reembedding
+from index import audit, follower, reembedding
+from index.audit import Audit
 from index.catalog import Catalog
 from index.items import Collection, Entry, Picture
-from index.search import Index, SearchHit
+from index.requests import Answer, Request
+from index.search import Index
+from index.snapshot import Snapshot
 from models import alignment, checkpoint, images, queries
 from models.checkpoint import Checkpoint
 from models.images import Photo
@@ -24,6 +28,7 @@ from models.registry import Caption, Captioner, Grounder, Matcher
 from models.types import Box, FragmentBag, Link, Span
 
 DEFAULT_COLLECTION = "default"
+WATCH = 1.0  # seconds
 
 
 class NoCaptioner(RuntimeError):
@@ -109,6 +114,8 @@ class Engine:
         self._folder = folder
         self._indexes: dict[str, Index] = {}
         self._lock = Lock()
+        self._stopped = Event()
+        self._watcher: Thread | None = None
 
     @classmethod
     def load(
@@ -184,45 +191,19 @@ class Engine:
                 return found
         return self.catalog.collection(collection, **self._made_by())
 
-    def search_images(
-        self,
-        collection: str,
-        query: Query,
-        *,
-        limit: int,
-        offset: int,
-        where: Where,
-        least: float | None = None,
-    ) -> list[SearchHit]:
-        """Photos by how well they answer a query, which plays the sentence's role.
+    def search(self, collection: str, request: Request) -> Answer:
+        """The best hits for a request; errors are those of index.search.Index.best.
 
-        None for a query without parts: nobody knows what it asks for. Those whose probability is
-        below `least` are left out; ValueError where there are no probabilities.
+        None for a query without parts: nobody knows what it asks for.
         """
-        if not query.parts:
-            return []
-        index = self._index(collection)
-        return index.search_images(query, limit=limit, offset=offset, where=where, least=least)
+        if not request.query.parts:
+            return Answer((), exact=True, candidates=0, rows=0)
+        return self.index(collection).best(request)
 
-    def search_sentences(
-        self,
-        collection: str,
-        query: Query,
-        *,
-        limit: int,
-        offset: int,
-        where: Where,
-        least: float | None = None,
-    ) -> list[SearchHit]:
-        """Sentences by how well a query photo, or a query text, answers or resembles them."""
-        if not query.parts:
-            return []
-        index = self._index(collection)
-        if query.text is None:
-            return index.search_sentences(
-                query, limit=limit, offset=offset, where=where, least=least
-            )
-        return index.similar_sentences(query, limit=limit, offset=offset, where=where, least=least)
+    def audit(self, collection: str, requests: Sequence[Request] | None = None) -> Audit:
+        """The recall of requests, or of the newest ones whose answers left rows out."""
+        index = self.index(collection)
+        return audit.audit(index, index.recent() if requests is None else requests)
 
     def align(self, image: FragmentBag, query: Query, *, beta: float) -> Alignment:
         """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""
@@ -318,15 +299,58 @@ class Engine:
             "score": self.matcher.score,
         }
 
-    def _index(self, collection: str) -> Index:
+    def index(self, collection: str) -> Index:
+        """What a collection is searched with."""
         home = self.open(collection)
         with self._lock:
             if home.token not in self._indexes:
-                folder, calibration = self._folder / "segments", self.calibration
-                self._indexes[home.token] = Index(
-                    self.catalog, home, folder, calibration=calibration
+                index = Index(
+                    self.catalog,
+                    home,
+                    self._folder / follower.SEGMENTS,
+                    calibration=self.calibration,
                 )
+                if self._watcher is not None:
+                    index.start()
+                self._indexes[home.token] = index
             return self._indexes[home.token]
+
+    def snapshot(self, collection: str) -> Snapshot:
+        """What a search of a collection would look at now."""
+        return self.index(collection).snapshot()
+
+    def serve(self) -> None:
+        """Follow what any process writes, in the background, until `close`.
+
+        Every collection of this matcher can be searched when this returns.
+        """
+        self._watcher = Thread(target=self._watch, name="follower-watch", daemon=True)
+        for one in self.catalog.collections():
+            if one.fingerprint == self.matcher_checkpoint.fingerprint:
+                self.index(one.name)
+        self._watcher.start()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._stopped.set()
+        if self._watcher is not None:
+            self._watcher.join()
+        for index in self._indexes.values():
+            index.close()
+        self.catalog.close()
+
+    def _watch(self) -> None:
+        """Start a follower as soon as there is enough to follow."""
+        process: subprocess.Popen[bytes] | None = None
+        while not self._stopped.wait(WATCH):
+            with self._lock:
+                waiting = [index.unpublished for index in self._indexes.values()]
+            needed = any(count >= follower.Sizes().least for count in waiting)
+            if needed and (process is None or process.poll() is not None):
+                process = follower.start(self._folder)
+        if process is not None:
+            process.kill()
+            process.wait()
 
     def _embed(self, drafts: Sequence[Draft]) -> list[Entry]:
         """Entries of drafts: all photos in one batch, all sentences in another."""
@@ -347,9 +371,6 @@ class Engine:
             )
             for draft in drafts
         ]
-
-
-Where = Mapping[str, Any] | None
 
 
 def _draft(entry: Entry) -> Draft:

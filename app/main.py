@@ -138,15 +138,21 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if loading is not None:
         await loading
         if app.state.engine is not None:
-            app.state.engine.catalog.close()
+            await asyncio.to_thread(app.state.engine.close)
 
 
 async def _load(app: FastAPI) -> None:
     try:
-        app.state.engine = await asyncio.to_thread(load_engine, app.state.settings)
+        app.state.engine = await asyncio.to_thread(_serving, app.state.settings)
     except (ValueError, LookupError, OSError) as failure:
         app.state.failure = str(failure)
         logger.exception("the model cannot be loaded")
+
+
+def _serving(settings: Settings) -> Engine:
+    engine = load_engine(settings)
+    engine.serve()
+    return engine
 
 
 def load_engine(settings: Settings) -> Engine:

@@ -61,6 +61,9 @@ class Search(Body):
     min_probability: Fraction | None = Field(
         None, description="Leave out hits that are less probable."
     )
+    exact: bool = Field(
+        False, description="Look at every stored row, so that no hit can be missed; slower."
+    )
 
 
 class ImageSearch(Search):
@@ -169,6 +172,15 @@ class QueryOut(BaseModel):
     notes: list[str] = []
 
 
+class SearchedOut(BaseModel):
+    """How hits were found."""
+
+    exact: bool = Field(description="Whether every row was looked at, so that none was missed.")
+    rows: int = Field(description="The photos or sentences there are to search.")
+    candidates: int = Field(description="How many of them were scored.")
+    behind: int = Field(description="Changes that the index has not taken in yet; 0 if whole.")
+
+
 class ImageHit(BaseModel):
     """A photo and why it was found; the links add up to the score, and so do the phrases."""
 
@@ -205,6 +217,7 @@ class Hits(BaseModel):
     model: str
     query: QueryOut
     weak_below: Probability = Field(description="A hit with a lower probability counts as weak.")
+    searched: SearchedOut
     cursor: str | None
 
 
@@ -366,3 +379,41 @@ class ModelsOut(BaseModel):
     captioner: ModelOut | None
     grounder: ModelOut | None
     limits: Limits
+
+
+class SideOut(BaseModel):
+    """What is searched on one side of a collection."""
+
+    rows: int
+    in_memory: int = Field(description="Rows that no file has yet.")
+    found_by: dict[str, int] = Field(
+        description='Rows by what finds them: "scan", "flat", "lists".'
+    )
+
+
+class IndexOut(BaseModel):
+    """How a collection is searched."""
+
+    collection: str
+    segments: int
+    bytes: int = Field(description="Bytes of codes and summaries, in files and in memory.")
+    revision: int = Field(description="The change up to which everything is searched.")
+    behind: int = Field(description="Changes that the index has not taken in yet; 0 if whole.")
+    images: SideOut
+    sentences: SideOut
+
+
+class AuditRequest(Body):
+    """Queries to answer twice, as usual and exactly; the newest searches if none are sent."""
+
+    queries: Annotated[list[str], Field(min_length=1, max_length=200)] | None = None
+    limit: Limit = 10
+
+
+class AuditOut(BaseModel):
+    """The share of exact answers' hits that the usual answers had."""
+
+    collection: str
+    queries: int
+    recall: float = Field(description="The mean over queries; 1 where there were none.")
+    worst: float = Field(description="The smallest of any query.")

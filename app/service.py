@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 from urllib.parse import quote
 
-from app import cursors
-from app.cursors import Cursors
+from app.cursors import Cursors, following, placed
 from app.engine import DEFAULT_COLLECTION, Alignment, Engine, Grounded
 from app.schemas import (
     AlignmentOut,
+    AuditOut,
+    AuditRequest,
     BoxOut,
     Corners,
     FragmentOut,
@@ -19,16 +21,21 @@ from app.schemas import (
     GroundingOut,
     ImageHit,
     ImageHits,
+    IndexOut,
     ItemOut,
     LinkOut,
     PhraseOut,
     QueryOut,
     Search,
+    SearchedOut,
     SentenceHit,
     SentenceHits,
+    SideOut,
 )
 from index.items import Item
-from index.search import SearchHit
+from index.requests import Hit, Request
+from index.rows import Side
+from index.snapshot import Snapshot
 from models import alignment
 from models.alignment import Phrase
 from models.images import Photo
@@ -71,57 +78,102 @@ def part(corners: Corners | None) -> Box | None:
     return box
 
 
-def search_images(engine: Engine, request: Search, query: Query) -> ImageHits:
+def search_images(engine: Engine, asked: Search, query: Query) -> ImageHits:
     """A page of the photos that answer a query."""
-    signed = Cursors(engine.catalog.secret)
-    offset = cursors.offset(signed, request, query)
-    hits = engine.search_images(
-        request.collection,
-        query,
-        limit=request.limit + 1,
-        offset=offset,
-        where=request.filter,
-        least=request.min_probability,
-    )
-    items = _items(engine, request.collection, hits)
-    return ImageHits(
-        collection=request.collection,
-        model=engine.matcher_checkpoint.name,
-        query=query_out(query),
-        weak_below=engine.weak_below,
-        hits=[
-            _image_hit(request.collection, query, hit, items[hit.item])
-            for hit in hits[: request.limit]
-            if hit.item in items
-        ],
-        cursor=cursors.after(signed, request, query, offset, len(hits)),
-    )
+    hits, about = _answered(engine, asked, query, "images", _image_hit)
+    return ImageHits(hits=hits, **about)
 
 
-def search_sentences(engine: Engine, request: Search, query: Query) -> SentenceHits:
+def search_sentences(engine: Engine, asked: Search, query: Query) -> SentenceHits:
     """A page of the sentences that match a query."""
-    signed = Cursors(engine.catalog.secret)
-    offset = cursors.offset(signed, request, query)
-    hits = engine.search_sentences(
-        request.collection,
+    hits, about = _answered(engine, asked, query, "sentences", _sentence_hit)
+    return SentenceHits(hits=hits, **about)
+
+
+HitOut = TypeVar("HitOut", ImageHit, SentenceHit)
+
+
+class AboutHits(TypedDict):
+    """What every page of hits says."""
+
+    collection: str
+    model: str
+    query: QueryOut
+    weak_below: float | None
+    searched: SearchedOut
+    cursor: str | None
+
+
+def _answered(
+    engine: Engine,
+    asked: Search,
+    query: Query,
+    side: Side,
+    told: Callable[[str, Query, Hit, Item], HitOut],
+) -> tuple[list[HitOut], AboutHits]:
+    """A page of hits as they are told, and what there is to say about them."""
+    request = Request(
+        side,
         query,
-        limit=request.limit + 1,
-        offset=offset,
-        where=request.filter,
-        least=request.min_probability,
+        limit=asked.limit,
+        where=asked.filter,
+        least=asked.min_probability,
+        exact=asked.exact,
     )
-    items = _items(engine, request.collection, hits)
-    return SentenceHits(
-        collection=request.collection,
+    cursors = Cursors(engine.catalog.secret)
+    request = placed(cursors, asked, request)
+    answer = engine.search(asked.collection, request)
+    ids = [hit.item for hit in answer.hits]
+    items = engine.catalog.get_many(engine.open(asked.collection), ids)
+    hits = [
+        told(asked.collection, query, hit, items[hit.item])
+        for hit in answer.hits
+        if hit.item in items  # one that was deleted since the search is not
+    ]
+    return hits, AboutHits(
+        collection=asked.collection,
         model=engine.matcher_checkpoint.name,
         query=query_out(query),
         weak_below=engine.weak_below,
-        hits=[
-            _sentence_hit(request.collection, query, hit, items[hit.item])
-            for hit in hits[: request.limit]
-            if hit.item in items
-        ],
-        cursor=cursors.after(signed, request, query, offset, len(hits)),
+        searched=SearchedOut.model_validate(answer, from_attributes=True),
+        cursor=following(cursors, asked, request, answer),
+    )
+
+
+def index(engine: Engine, collection: str) -> IndexOut:
+    """How a collection is searched."""
+    snapshot = engine.snapshot(collection)
+    return IndexOut(
+        collection=collection,
+        segments=len(snapshot.published),
+        bytes=sum(segment.size for segment in snapshot.segments),
+        revision=snapshot.revision,
+        behind=snapshot.behind,
+        images=_side(snapshot, "images"),
+        sentences=_side(snapshot, "sentences"),
+    )
+
+
+def _side(snapshot: Snapshot, side: Side) -> SideOut:
+    found_by: Counter[str] = Counter()
+    for segment in snapshot.segments:
+        structure = segment.structures.get(side)
+        found_by[structure.kind if structure else "scan"] += int(segment.side(side).live.sum())
+    in_memory = sum(int(segment.side(side).live.sum()) for segment in snapshot.tail)
+    return SideOut(rows=found_by.total(), in_memory=in_memory, found_by=dict(found_by))
+
+
+def audit(engine: Engine, asked: AuditRequest) -> AuditOut:
+    """How much of exact answers the usual ones hold."""
+    requests = asked.queries and [
+        Request("images", engine.query(text), limit=asked.limit) for text in asked.queries
+    ]
+    found = engine.audit(asked.collection, requests)
+    return AuditOut(
+        collection=asked.collection,
+        queries=len(found.recalls),
+        recall=found.recall,
+        worst=found.worst,
     )
 
 
@@ -244,7 +296,7 @@ def ends(place: Box | Span) -> tuple[int, int] | None:
     return (place.start, place.end) if isinstance(place, Span) else None
 
 
-def _image_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> ImageHit:
+def _image_hit(collection: str, query: Query, hit: Hit, stored: Item) -> ImageHit:
     return ImageHit(
         id=hit.item,
         score=hit.score,
@@ -259,7 +311,7 @@ def _image_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> I
     )
 
 
-def _sentence_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -> SentenceHit:
+def _sentence_hit(collection: str, query: Query, hit: Hit, stored: Item) -> SentenceHit:
     assert hit.position is not None
     sentence = stored.sentences[hit.position] if hit.position < len(stored.sentences) else ""
     return SentenceHit(
@@ -277,16 +329,14 @@ def _sentence_hit(collection: str, query: Query, hit: SearchHit, stored: Item) -
     )
 
 
-def _phrases(
-    sentence: Query, text: str | None, image: FragmentBag, hit: SearchHit
-) -> list[PhraseOut]:
+def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) -> list[PhraseOut]:
     """A hit's links by the phrases of the text on the sentence's side; none for a photo there."""
     if text is None:
         return []
     return phrases(alignment.phrases(image, sentence, hit.links), text, image)
 
 
-def _words(hit: SearchHit) -> list[LinkOut]:
+def _words(hit: Hit) -> list[LinkOut]:
     """The links of a sentence found by a text, which plays the sentence's role: its own words."""
     return [
         LinkOut(
@@ -299,11 +349,6 @@ def _words(hit: SearchHit) -> list[LinkOut]:
         )
         for link in hit.links
     ]
-
-
-def _items(engine: Engine, collection: str, hits: Sequence[SearchHit]) -> dict[str, Item]:
-    """The items of hits; one that was deleted since the search is missing."""
-    return engine.catalog.get_many(engine.open(collection), [hit.item for hit in hits])
 
 
 def _photo_address(collection: str, stored: Item) -> str | None:

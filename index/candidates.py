@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def wanted(rows: int, reach: int) -> int:
 
     For the same recall the number grows as about N^0.3 (docs/performance.md).
     """
-    return max(LEAST, PER_HIT * reach, round(GROWTH * float(rows) ** 0.3))
+    return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, 0.3)))
 
 
 @dataclass(frozen=True, slots=True)

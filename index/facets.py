@@ -38,7 +38,7 @@ def canonical_filter(where: Mapping[str, Any] | None) -> str:
     >>> canonical_filter({"size": [3, 1.0, 3], "dry": True})
     '[["dry", ["true"]], ["size", ["1", "3"]]]'
     """
-    pairs = _checked(where or {})
+    pairs = conditions(where or {})
     return json.dumps(sorted([key, sorted(set(values))] for key, values in pairs))
 
 

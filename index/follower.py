@@ -14,17 +14,18 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
 from index import manifest, segments
 from index.catalog import Catalog
-from index.views import BagRow, View
 from index.items import Collection, ModelMismatch
 from index.manifest import Listed, Manifest
 from index.segments import Segment, Span
 from index.snapshot import opened_chain, valid_chain
+from index.views import BagRow, View
 from models.scoring import score_named
 
 POLL = 0.2  # seconds between looks at a catalog that is quiet
@@ -118,7 +119,7 @@ class Follower:
 
     def _merging(self, chain: Sequence[Segment]) -> tuple[int, int] | None:
         """Which neighbours to write as one next; one alone where most of it is waste."""
-        for start, (older, newer) in reversed(list(enumerate(zip(chain, chain[1:], strict=False)))):
+        for start, (older, newer) in reversed(list(enumerate(pairwise(chain)))):
             if older.count < self._sizes.largest and 2 * newer.count >= older.count:
                 return start, start + 2
         for start, segment in enumerate(chain):

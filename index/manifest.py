@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -78,7 +77,7 @@ def publish(directory: Path, manifest: Manifest) -> None:
 def version(directory: Path) -> tuple[int, int]:
     """Something that changes with every manifest that is published."""
     try:
-        status = os.stat(directory / NAME)
+        status = (directory / NAME).stat()
     except FileNotFoundError:
         return 0, 0
     return status.st_ino, status.st_mtime_ns

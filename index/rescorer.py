@@ -58,8 +58,8 @@ class Estimates:
 class Coded:
     """A query part in 8 bits, for the rows of one side. Its vectors are scales[t] · codes[t].
 
-    Where the rows are sentences, what the part's fragments have in common (the summary of an
-    image) is taken out first, as from stored images, and coded twice: with a coarse and a fine step.
+    Where the rows are sentences, what the part's fragments have in common (the summary of an image)
+    is taken out first, as from stored images, and coded twice: with a coarse and a fine step.
     """
 
     def __init__(self, term: Term, score: Score, role: Role, *, rows_have_base: bool) -> None:
@@ -78,7 +78,7 @@ class Coded:
             codes += [coarse, coded(rest[None], self.common_scale / FINE)]
         self.codes = numkong.dots_pack(np.concatenate(codes))
         self.base = halves(term.vectors) if rows_have_base else None
-        self.lengths: Floats = np.abs(vectors).sum(axis=1)  # ‖v_t‖₁
+        self.lengths = np.abs(vectors).sum(axis=1).astype(np.float32)  # ‖v_t‖₁
 
     def __len__(self) -> int:
         return len(self.scales)
@@ -111,14 +111,14 @@ class Coded:
 
     def _errors(self, rows: Block) -> Floats:
         """|v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞ of each product, through the score."""
-        products: Floats = rows.scales[:, None] * (self.lengths / 2)
+        products = rows.scales[:, None] * (self.lengths / 2)
         products += rows.reach[:, None] * (self.scales / 2)
         if self.common is not None:
             products += rows.scales[:, None] * np.abs(self.common).sum() / 2
             products += rows.reach[:, None] * self.common_scale / np.float32(2 * FINE)
         asked = self.role is Role.QUERY_IS_SENTENCE
         sizes = np.diff(rows.offsets)
-        return self.score.error(products, sizes, rows_are_images=asked)
+        return self.score.error(products.astype(np.float32), sizes, rows_are_images=asked)
 
 
 @dataclass(frozen=True, slots=True)

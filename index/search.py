@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from index.records import Stored
 from index.requests import Answer, Hit, Request
 from index.rescorer import Coded, Rescorer, Role, Term
 from index.rows import Numbers, Rows
-from index.segments import Segment
 from index.snapshot import Reader, Snapshot
 from models import alignment
 from models.calibration import Calibration
@@ -29,6 +29,7 @@ from models.scoring import Floats, score_named
 from models.types import FragmentBag
 
 SPARE = 16  # rows whose exact scores are looked at beyond what is asked for
+RECENT = 200  # requests that are kept for an audit
 SLACK = 0.05  # by how much a probability from codes may be too small
 ROUNDING = np.float32(1e-3)  # what single precision may add to the errors of codes
 
@@ -81,6 +82,7 @@ class Index:
         self._score = score_named(collection.score)
         self._rescorer = Rescorer(self._score, threads)
         self._filters = Filters(catalog, collection)
+        self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
         self._reader = Reader(catalog, collection, directory / collection.token, self._score)
 
@@ -95,6 +97,15 @@ class Index:
     def snapshot(self) -> Snapshot:
         """What a search would look at now."""
         return self._reader.current()
+
+    @property
+    def unpublished(self) -> int:
+        """How many changes of the catalog no published segment has, as of the last look."""
+        return self._reader.latest.unpublished
+
+    def recent(self) -> list[Request]:
+        """The newest requests whose answers left rows out."""
+        return list(self._recent)
 
     def best(self, request: Request) -> Answer:
         """The best hits for a request.
@@ -119,6 +130,8 @@ class Index:
         if request.least is not None:
             scored = [self._probable(one, request) for one in scored]
         hits = self._exact(scored, request, terms, complete=exact)
+        if not exact:
+            self._recent.append(request)
         return Answer(
             tuple(hits[: request.limit]),
             exact=exact,
@@ -202,7 +215,8 @@ class Index:
 
     def _probable(self, scored: Scored, request: Request) -> Scored:
         """Those of the rows whose probability may be as high as is asked for."""
-        assert self._calibration is not None and request.least is not None
+        assert self._calibration is not None
+        assert request.least is not None
         told = ranking.probabilities(
             self._calibration,
             request.query,
@@ -238,9 +252,8 @@ class Index:
             ):
                 break
             rows = [(scored[owner[at]], int(place[at])) for at in batch]
-            for found in self._fetched(rows, request, terms):
-                if request.after is None or found.key > request.after:
-                    hits.append(found)
+            fetched = self._fetched(rows, request, terms)
+            hits += [one for one in fetched if request.after is None or one.key > request.after]
             hits.sort(key=lambda found: found.key)
         return [self._hit(found, request) for found in hits[:needed]]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from index import candidates, rows
 from index.bags import IMAGE, unpack_vectors
 from index.candidates import Structure
-from index.views import BagRow
 from index.rows import SIDES, STORED, Numbers, Rows, Side
+from index.views import BagRow
 from models.scoring import Score
 
 LOCK = "in-use"

@@ -46,6 +46,11 @@ class Snapshot:
         return self.published + self.tail
 
     @property
+    def unpublished(self) -> int:
+        """How many changes of the catalog no published segment has."""
+        return self.newest - (self.published[-1].span.until if self.published else 0)
+
+    @property
     def behind(self) -> int:
         """How many changes of the catalog are not in it yet."""
         return self.newest - self.revision
@@ -70,8 +75,10 @@ class Reader:
         self._thread: Thread | None = None
 
     def start(self) -> None:
-        """Follow the catalog in the background."""
+        """Take in what was published, and follow the catalog in the background."""
         if self._thread is None:
+            self.publish()
+            self.advance()
             self._thread = Thread(target=self._follow, name="index-reader", daemon=True)
             self._thread.start()
 
@@ -89,6 +96,11 @@ class Reader:
                 pass
         elif self._snapshot.revision < self._catalog.acknowledged(self._collection):
             self.advance()
+        return self._snapshot
+
+    @property
+    def latest(self) -> Snapshot:
+        """The snapshot there is, without a look at anything."""
         return self._snapshot
 
     def advance(self) -> Snapshot:

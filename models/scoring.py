@@ -276,14 +276,14 @@ class MeanOfPositive(Score):
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """The mean of the fragments."""
         sizes: Floats = np.diff(starts, append=len(vectors)).astype(np.float32)
-        means: Floats = np.add.reduceat(vectors, starts, axis=0) / sizes[:, None]
-        return means
+        means = np.add.reduceat(vectors, starts, axis=0) / sizes[:, None]
+        return means.astype(np.float32)
 
     def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """Σ_t s_t / (T + n)."""
         sizes: Floats = np.diff(starts, append=len(vectors)).astype(np.float32)
-        sums: Floats = np.add.reduceat(vectors, starts, axis=0) / (sizes + SMOOTHING)[:, None]
-        return sums
+        sums = np.add.reduceat(vectors, starts, axis=0) / (sizes + SMOOTHING)[:, None]
+        return sums.astype(np.float32)
 
     def error(self, products: Floats, sizes: NDArray[np.int64], *, rows_are_images: bool) -> Floats:
         """A mean is off by no more than the mean of what its terms are off by."""

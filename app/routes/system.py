@@ -5,10 +5,14 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from app.routes.dependencies import EngineDep, SettingsDep
+from app import service
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas import (
+    AuditOut,
+    AuditRequest,
     CollectionOut,
     CollectionsOut,
+    IndexOut,
     Limits,
     MatcherOut,
     ModelOut,
@@ -27,7 +31,7 @@ async def healthz() -> dict[str, str]:
 
 @router.get("/readyz")
 def readyz(engine: EngineDep) -> dict[str, str]:
-    """The model is loaded and the catalog answers; 503 before."""
+    """The collections there are can be searched; 503 before."""
     engine.catalog.collections()
     return {"status": "ready"}
 
@@ -73,6 +77,19 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
         grounder=told(engine.grounder_checkpoint),
         limits=Limits.model_validate(settings, from_attributes=True),
     )
+
+
+@router.get("/index")
+def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
+    """How a collection is searched: its segments, what finds rows, and what is not in yet."""
+    return service.index(engine, collection)
+
+
+@router.post("/index/audit")
+def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
+    """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
+    with gate:
+        return service.audit(engine, asked)
 
 
 def told(loaded: Checkpoint | None) -> ModelOut | None:
