@@ -165,9 +165,10 @@ def _side(snapshot: Snapshot, side: Side) -> SideOut:
 
 def audit(engine: Engine, asked: AuditRequest) -> AuditOut:
     """How much of exact answers the usual ones hold."""
-    requests = asked.queries and [
-        Request("images", engine.query(text), limit=asked.limit) for text in asked.queries
-    ]
+    requests = None
+    if asked.queries is not None:
+        queries = [engine.query(text) for text in asked.queries]
+        requests = [Request("images", query, limit=asked.limit) for query in queries if query.parts]
     found = engine.audit(asked.collection, requests)
     return AuditOut(
         collection=asked.collection,

@@ -215,7 +215,7 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
     """Start a process that follows a data folder, or waits until it may; it ends with this one."""
     root = str(Path(__file__).parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.Popen(
+    return subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, "-m", "index.follower", str(folder)],
         stdin=subprocess.PIPE,  # it reads the end of it when this process ends, however it ends
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},

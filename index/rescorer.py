@@ -89,12 +89,13 @@ class Coded:
         dots = np.asarray(numkong.dots_packed(rows.codes, self.codes))  # (N, T [+ 2])
         fragment_shifts = np.zeros(len(dots), np.float32)
         if self.common is not None:
-            fragment_shifts = self.common_scale * (dots[:, T] + dots[:, T + 1] / np.float32(FINE))
+            common = dots[:, T] + dots[:, T + 1] / np.float32(FINE)
+            fragment_shifts = (self.common_scale * common).astype(np.float32)
             dots = dots[:, :T]
         row_shifts = np.zeros((B, T), np.float32)
         if self.base is not None:
             both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # (B, 2T)
-            row_shifts = both[:, :T] + both[:, T:] / np.float32(2**11)
+            row_shifts = (both[:, :T] + both[:, T:] / np.float32(2**11)).astype(np.float32)
         scores = np.empty(B, np.float32)
         self.score.kernel(
             np.ascontiguousarray(dots),
@@ -102,7 +103,7 @@ class Coded:
             rows.scales,
             self.scales,
             np.ascontiguousarray(row_shifts),
-            fragment_shifts.astype(np.float32),
+            fragment_shifts,
             self.role is Role.QUERY_IS_SENTENCE,
             self.term.least,
             scores,

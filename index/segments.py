@@ -256,7 +256,8 @@ def _on_disk(folder: Path, side: Side) -> rows.Allocate:
             file.flush()
             # A mapped page that finds the disk full would kill the process: so it is taken first.
             os.posix_fallocate(file.fileno(), 0, start + size)
-        return np.memmap(path, kind, "r+", start, shape) if size else np.empty(shape, kind)
+        array: NDArray[Any] = np.empty(shape, kind)
+        return np.memmap(path, kind, "r+", start, shape) if size else array
 
     return allocate
 
