@@ -263,8 +263,7 @@ def _on_disk(folder: Path, side: Side) -> rows.Allocate:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    if (
-        path.stat().st_size <= SMALL
-    ):  # a file of a few bytes is as well read; an empty array must be
-        return np.load(path)
-    return np.load(path, mmap_mode="r").view(np.ndarray)
+    # A file of a few bytes is as well read, and one of an empty array must be.
+    mode: Literal["r"] | None = None if path.stat().st_size <= SMALL else "r"
+    array: NDArray[Any] = np.load(path, mmap_mode=mode)
+    return array.view(np.ndarray)
