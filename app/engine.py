@@ -15,6 +15,7 @@ from torch import Tensor
 
 from index import audit, follower, reembedding
 from index.audit import Audit
+from index.bags import as_stored
 from index.catalog import Catalog
 from index.items import Collection, Entry, Picture
 from index.requests import Answer, Request
@@ -163,7 +164,7 @@ class Engine:
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
         pixels = photo.pixels if part is None else _cut(photo.pixels, part)
-        bag = self.matcher.embed_images([pixels])[0]
+        bag = as_stored(self.matcher.embed_images([pixels])[0])  # uploads and items score alike
         if part is None:
             return bag
         boxes = tuple(_within(part, box) for box in bag.places if isinstance(box, Box))

@@ -36,7 +36,8 @@ class Adding(TyperGroup):
 app = typer.Typer(
     cls=Adding,
     no_args_is_help=True,
-    help="Index photos and sentences: `tessera index PATHS`; see how they are searched.",
+    help="Index photos and sentences, and see how they are searched.\n\n"
+    "Example: `tessera index ~/Pictures`",
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,12 @@ def unpack_vectors(data: bytes, dimension: int) -> NDArray[np.float32]:
     """The (F, D) array of what pack_vectors wrote."""
     numbers: NDArray[Any] = np.frombuffer(data, f"<{data[:1].decode()}", offset=1)
     return numbers.astype(np.float32).reshape(-1, dimension)
+
+
+def as_stored(bag: FragmentBag) -> FragmentBag:
+    """The bag as it would come back from the catalog: to the precision that is kept."""
+    vectors = unpack_vectors(pack_vectors(bag), bag.vectors.shape[1])
+    return replace(bag, vectors=torch.from_numpy(vectors))
 
 
 def pack_details(bag: FragmentBag) -> bytes:

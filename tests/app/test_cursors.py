@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cursors import Cursors, Key, kind_of_items
+from app.cursors import Cursors, kind_of_items
 from app.schemas import LONGEST_CURSOR
 from index.catalog import Catalog
 
@@ -18,16 +18,6 @@ CURSORS = Cursors(b"s" * 32)
 CURSOR = CURSORS.write("list", "item")
 values = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | st.text(max_size=9)
 filters = st.dictionaries(st.text(min_size=1, max_size=5), values | st.lists(values, max_size=4))
-
-
-@given(
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(max_size=200),
-    st.none() | st.integers(0),
-)
-def test_key_comes_back_as_it_was(score: float, item: str, position: int | None) -> None:
-    key = Key(score, item, position, 20)
-    assert CURSORS.read_key(CURSORS.write_key("list", key), "list") == key
 
 
 @given(st.text() | st.text(alphabet="abc.-_=A0", max_size=100) | st.binary().map(repr))

@@ -11,6 +11,7 @@ import torch
 
 from app.engine import Draft, Engine
 from index.items import ModelMismatch
+from index.requests import Request
 from models.images import decode
 from models.queries import Query
 from models.types import Box
@@ -67,7 +68,7 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
 ) -> None:
     engine = Engine.load(matcher=small_matcher, captioner=tmp_path / "none", data=tmp_path)
     engine.put("default", [Draft("a").with_photo(png("red", size=(200, 100)))])
-    hits = engine.search_images("default", engine.query("a dog"), limit=5, offset=0, where=None)
+    hits = engine.search("default", Request("images", engine.query("a dog"))).hits
     assert [hit.item for hit in hits] == ["a"]
     assert sum(link.similarity for link in hits[0].links) == pytest.approx(hits[0].score, abs=1e-5)
     assert engine.captioner is None
