@@ -113,7 +113,7 @@ class Engine:
         self.grounder: Grounder | None = grounder.model if grounder else None
         self.catalog = catalog
         self._folder = folder
-        self._indexes: dict[str, Index] = {}
+        self._indexes: dict[str, tuple[str, Index]] = {}  # by name, with tokens
         self._lock = Lock()
         self._stopped = Event()
         self._watcher: Thread | None = None
@@ -283,6 +283,10 @@ class Engine:
             return [reason for draft in drafts for reason in self.put_each(collection, [draft])]
         return [None] * len(drafts)
 
+    def build(self) -> None:
+        """Build what searches are quick by, unless another process does."""
+        follower.catch_up(self.catalog, self._folder)
+
     def reembed(self, collection: str, progress: Callable[[int, int], None]) -> None:
         """Give a collection of another model this matcher's bags, from its display copies."""
 
@@ -304,17 +308,17 @@ class Engine:
         """What a collection is searched with."""
         home = self.open(collection)
         with self._lock:
-            if home.token not in self._indexes:
-                index = Index(
-                    self.catalog,
-                    home,
-                    self._folder / follower.SEGMENTS,
-                    calibration=self.calibration,
-                )
-                if self._watcher is not None:
-                    index.start()
-                self._indexes[home.token] = index
-            return self._indexes[home.token]
+            token, index = self._indexes.get(home.name, ("", None))
+            if index is not None and token == home.token:
+                return index
+            if index is not None:  # the collection was embedded anew
+                index.close()
+            folder, calibration = self._folder / follower.SEGMENTS, self.calibration
+            index = Index(self.catalog, home, folder, calibration=calibration)
+            if self._watcher is not None:
+                index.start()
+            self._indexes[home.name] = home.token, index
+            return index
 
     def snapshot(self, collection: str) -> Snapshot:
         """What a search of a collection would look at now."""
@@ -336,7 +340,7 @@ class Engine:
         self._stopped.set()
         if self._watcher is not None:
             self._watcher.join()
-        for index in self._indexes.values():
+        for _, index in self._indexes.values():
             index.close()
         self.catalog.close()
 
@@ -345,7 +349,7 @@ class Engine:
         process: subprocess.Popen[bytes] | None = None
         while not self._stopped.wait(WATCH):
             with self._lock:
-                waiting = [index.unpublished for index in self._indexes.values()]
+                waiting = [index.unpublished for _, index in self._indexes.values()]
             needed = any(count >= follower.Sizes().least for count in waiting)
             if needed and (process is None or process.poll() is not None):
                 process = follower.start(self._folder)

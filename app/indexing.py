@@ -72,6 +72,7 @@ def add(
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
+        engine.build()
     told = ", ".join(f"{counts[status]:,} {status}" for status in ("stored", "skipped", "refused"))
     typer.echo(told, err=True)
     if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:

@@ -75,9 +75,9 @@ class Follower:
             chain = self._checked(view)
             after = chain[-1].span.until if chain else 0
             end = self._end(after, view.revision, flush)
-            span = Span(after, end, view.revision, view.mark(view.revision) or "")
             if end > after:
-                bags = list(view.bags(after, end))
+                bags, end = view.bags(after, end)
+            span = Span(after, end, view.revision, view.mark(view.revision) or "")
         if end > after:
             new = segments.of_bags(bags, span, self._score, self._collection.dimension)
             self._put([*chain], [new], [], span)
@@ -209,6 +209,19 @@ class Following:
                 self._followers.clear()
                 wait = 5.0
             stopped.wait(wait)
+
+
+def catch_up(catalog: Catalog, folder: Path) -> None:
+    """Build what there is to build now, unless another process follows the data folder."""
+    lock = elect(folder)
+    if lock is None:
+        return
+    try:
+        following = Following(catalog, folder, Sizes(quiet=0.0))
+        while following.step():
+            pass
+    finally:
+        os.close(lock)
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:

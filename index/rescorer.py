@@ -77,7 +77,10 @@ class Coded:
             rest = self.common - coarse[0] * self.common_scale
             codes += [coarse, coded(rest[None], self.common_scale / FINE)]
         self.codes = numkong.dots_pack(np.concatenate(codes))
-        self.base = halves(term.vectors) if rows_have_base else None
+        # What a row's base gives to all of the fragments together is as good, and found sooner.
+        self.together = score.adds_shifts and not term.negated
+        asked = term.vectors.sum(axis=0, keepdims=True) if self.together else term.vectors
+        self.base = halves(asked) if rows_have_base else None
         self.lengths = np.abs(vectors).sum(axis=1).astype(np.float32)  # ‖v_t‖₁
 
     def __len__(self) -> int:
@@ -94,15 +97,16 @@ class Coded:
             dots = dots[:, :T]
         row_shifts = np.zeros((B, T), np.float32)
         if self.base is not None:
-            both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # (B, 2T)
-            row_shifts = (both[:, :T] + both[:, T:] / np.float32(2**11)).astype(np.float32)
+            both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
+            width = both.shape[1] // 2
+            row_shifts[:, :width] = both[:, :width] + both[:, width:] / np.float32(2**11)
         scores = np.empty(B, np.float32)
         self.score.kernel(
             np.ascontiguousarray(dots),
             rows.offsets,
             rows.scales,
             self.scales,
-            np.ascontiguousarray(row_shifts),
+            row_shifts,
             fragment_shifts,
             self.role is Role.QUERY_IS_SENTENCE,
             self.term.least,

@@ -126,7 +126,9 @@ class Index:
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
         chosen, exact = self._chosen(snapshot, request, terms, revisions)
-        scored = [self._scored(rows, numbers, terms, request) for rows, numbers in chosen]
+        based = request.side == "images"
+        coded = [Coded(one, self._score, request.role, rows_have_base=based) for one in terms]
+        scored = [self._scored(rows, numbers, coded) for rows, numbers in chosen]
         if request.least is not None:
             scored = [self._probable(one, request) for one in scored]
         hits = self._exact(scored, request, terms, complete=exact)
@@ -188,23 +190,13 @@ class Index:
         summed: Floats = np.sum(parts, axis=0, dtype=np.float32)
         return summed
 
-    def _scored(
-        self, rows: Rows, numbers: Numbers, terms: Sequence[Term], request: Request
-    ) -> Scored:
+    def _scored(self, rows: Rows, numbers: Numbers, query: Sequence[Coded]) -> Scored:
         """The scores of rows from their codes."""
-        based = request.side == "images"
-        every = len(numbers) == len(rows)
-        found = [
-            self._rescorer.estimates(
-                Coded(term, self._score, request.role, rows_have_base=based),
-                rows,
-                None if every else numbers,
-            )
-            for term in terms
-        ]
+        some = None if len(numbers) == len(rows) else numbers
+        found = [self._rescorer.estimates(part, rows, some) for part in query]
         parts = np.stack([one.scores for one in found])
         errors = np.stack([one.errors for one in found])
-        weights = [term.weight for term in terms]
+        weights = [part.term.weight for part in query]
         return Scored(
             rows,
             numbers,

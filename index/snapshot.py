@@ -92,8 +92,9 @@ class Reader:
         """The newest snapshot; ModelMismatch once another model has re-embedded the collection."""
         if self._thread is None:
             self.publish()
-            while self.advance().behind:
-                pass
+            before = -1
+            while before < (now := self.advance()).revision < now.newest:
+                before = now.revision
         elif self._snapshot.revision < self._catalog.acknowledged(self._collection):
             self.advance()
         return self._snapshot
@@ -139,9 +140,11 @@ class Reader:
         while not self._stopped.is_set():
             try:
                 self.publish()
-                if self._catalog.revision(self._collection) != self._snapshot.revision:
+                before = self._snapshot.revision
+                if self._catalog.revision(self._collection) != before:
                     self.advance()
-                wait = 0.0 if self._snapshot.behind else POLL
+                reading = self._snapshot.behind and self._snapshot.revision > before
+                wait = 0.0 if reading else POLL
             except ModelMismatch:
                 return  # searches say so themselves
             except Exception:
@@ -166,8 +169,8 @@ class Reader:
         reached = tail[-1].span.until if tail else until
         end = min(reached + STEP, view.revision)
         if end > reached and sum(one.size for one in tail) < LONGEST:
+            bags, end = view.bags(reached, end)
             span = Span(reached, end, view.revision, "")
-            bags = list(view.bags(reached, end))
             tail.append(segments.of_bags(bags, span, self._score, self._collection.dimension))
             reached = end
         return Snapshot(published, tuple(_tidied(tail)), reached, view.revision)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, select
 
 from index.tables import bags, changes, facets, items, retired
+
+CHUNK = 2**27  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,11 @@ class View:
             .order_by(facets.c.revision)
         )
 
-    def bags(self, after: int, until: int) -> Iterator[BagRow]:
-        """The bags of items put later than `after`, up to `until`, as a stream.
+    def bags(self, after: int, until: int, size: int = CHUNK) -> tuple[list[BagRow], int]:
+        """The bags of items put later than `after`, by revision and position.
 
-        They come by revision and position.
+        They end with revision `until`, or sooner once there are `size` bytes of them. The second
+        value is the revision up to which they are complete.
         """
         stream = self.connection.execute(
             select(bags.c.revision, bags.c.position, bags.c.vectors)
@@ -102,7 +104,14 @@ class View:
             .order_by(bags.c.revision, bags.c.position),
             execution_options={"yield_per": 256},  # rows of some 10 KB
         )
-        return (BagRow(*row) for row in stream)
+        found: list[BagRow] = []
+        filled = 0
+        for row in stream:
+            if filled >= size and row.revision != found[-1].revision:
+                return found, found[-1].revision
+            found.append(BagRow(*row))
+            filled += len(row.vectors)
+        return found, until
 
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)

@@ -138,6 +138,7 @@ class Score(ABC):
 
     name: ClassVar[str]
     kernel: ClassVar[Callable[..., None]]
+    adds_shifts: ClassVar[bool] = False  # whether what all fragments' products share just adds up
 
     @abstractmethod
     def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
@@ -180,6 +181,7 @@ class SumOfMax(Score):
     """
 
     name = "sum_of_max"
+    adds_shifts = True
     kernel = staticmethod(sums_of_maxima)
 
     def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
