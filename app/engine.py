@@ -103,6 +103,7 @@ class Engine:
         catalog: Catalog,
         folder: Path,
         grounder: Checkpoint | None = None,
+        device: str = "cpu",
     ) -> None:
         self.matcher_checkpoint = matcher
         self.captioner_checkpoint = captioner
@@ -112,7 +113,7 @@ class Engine:
         self.grounder_checkpoint = grounder
         self.grounder: Grounder | None = grounder.model if grounder else None
         self.catalog = catalog
-        self._folder = folder
+        self._folder, self._device = folder, device
         self._indexes: dict[str, tuple[str, Index]] = {}  # by name, with tokens
         self._lock = Lock()
         self._stopped = Event()
@@ -139,6 +140,7 @@ class Engine:
             Catalog.in_folder(data),
             data,
             there(grounder),
+            device,
         )
 
     def query(self, text: str) -> Query:
@@ -314,7 +316,7 @@ class Engine:
             if index is not None:  # the collection was embedded anew
                 index.close()
             folder, calibration = self._folder / follower.SEGMENTS, self.calibration
-            index = Index(self.catalog, home, folder, calibration=calibration)
+            index = Index(self.catalog, home, folder, calibration=calibration, device=self._device)
             if self._watcher is not None:
                 index.start()
             self._indexes[home.name] = home.token, index

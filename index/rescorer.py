@@ -13,6 +13,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
+from index.device import Device
 from index.rows import Numbers, Rows, fragments_of, offsets_of
 from models.scoring import Floats, Score
 
@@ -112,9 +113,9 @@ class Coded:
             self.term.least,
             scores,
         )
-        return Estimates(scores, self._errors(rows))
+        return Estimates(scores, self.errors(rows))
 
-    def _errors(self, rows: Block) -> Floats:
+    def errors(self, rows: Block) -> Floats:
         """|v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞ of each product, through the score."""
         products = rows.scales[:, None] * (self.lengths / 2)
         products += rows.reach[:, None] * (self.scales / 2)
@@ -163,13 +164,16 @@ class Block:
 class Rescorer:
     """Scores rows for queries. Safe to call from several threads, and uses some of its own."""
 
-    def __init__(self, score: Score, threads: int | None = None) -> None:
+    def __init__(self, score: Score, threads: int | None = None, device: str | None = None) -> None:
         self.score = score
+        self.device = None if device in (None, "cpu") else Device(str(device), score)
         self._threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self._threads, "rescorer")
 
     def estimates(self, part: Coded, rows: Rows, numbers: Numbers | None = None) -> Estimates:
         """Scores of the rows of these numbers, in their order, or of all rows."""
+        if self.device is not None and numbers is None and len(rows):
+            return self._on_device(self.device, part, rows)
         blocks = list(_blocks(rows, numbers))
         if len(blocks) < ALONE or self._threads < 2:
             results = [_estimated(part, rows, blocks)] if blocks else []
@@ -183,6 +187,13 @@ class Rescorer:
             scores[start : start + len(found.scores)] = found.scores
             errors[start : start + len(found.errors)] = found.errors
         return Estimates(scores, errors)
+
+    def _on_device(self, device: Device, part: Coded, rows: Rows) -> Estimates:
+        asked = part.role is Role.QUERY_IS_SENTENCE
+        scores = device.scores(
+            rows, part.term.vectors, rows_are_images=asked, negated=part.term.negated
+        )
+        return Estimates(scores, part.errors(Block.between(rows, 0, len(rows))))
 
 
 def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:

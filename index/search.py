@@ -76,11 +76,12 @@ class Index:
         *,
         calibration: Calibration | None = None,
         threads: int | None = None,
+        device: str | None = None,
     ) -> None:
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
         self._score = score_named(collection.score)
-        self._rescorer = Rescorer(self._score, threads)
+        self._rescorer = Rescorer(self._score, threads, device)
         self._filters = Filters(catalog, collection)
         self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
@@ -152,7 +153,8 @@ class Index:
     ) -> tuple[list[tuple[Rows, Numbers]], bool]:
         """The rows that might be among the best, and whether no others could."""
         chosen: list[tuple[Rows, Numbers]] = []
-        query = None if request.exact else self._summary(request, terms)
+        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
+        query = None if every else self._summary(request, terms)
         exact = True
         wanted = candidates.wanted(
             sum(len(segment.side(request.side)) for segment in snapshot.segments), request.reach

@@ -154,6 +154,10 @@ class Score(ABC):
     ) -> float:
         """The score without one region, by the links; others (R - 1, D), fragments (T, D)."""
 
+    def floored(self, images: PaddedBags) -> PaddedBags:
+        """Images (K, R, D) of which no fragment of a sentence makes less than 0."""
+        return images
+
     @abstractmethod
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """One vector m an image, (B, D), of fragments (N, D) that start at `starts` (B,).
@@ -214,6 +218,13 @@ class SumOfMax(Score):
         staying = sum(link.similarity for link in given if link.region != region)
         switching = [link.fragment for link in given if link.region == region]
         return staying + float((fragments[switching] @ others.T).amax(dim=1).sum())
+
+    def floored(self, images: PaddedBags) -> PaddedBags:
+        """With one more fragment, of zeros."""
+        nothing = torch.zeros_like(images.vectors[:, :1])
+        there = torch.ones_like(images.mask[:, :1])
+        vectors = torch.cat([images.vectors, nothing], 1)
+        return PaddedBags(vectors, torch.cat([images.mask, there], 1))
 
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """The first fragment f."""
