@@ -1,4 +1,4 @@
-"""Scores of all rows on a GPU: their codes lie in its memory, and torch computes the score itself."""
+"""Scores of all rows on a GPU: their codes lie in its memory, and torch computes the score."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCK = 2**13  # rows whose fragments are made at a time: 170 MB of 20 × 258
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A segment's side on the device: codes (N, D), scales (B,), summaries (B, D), offsets (B + 1,)."""
+    """A segment's side on the device; shapes as in Rows."""
 
     codes: Tensor
     scales: Tensor
@@ -54,11 +54,9 @@ class Device:
         with torch.inference_mode():
             for start in range(0, len(rows), BLOCK):
                 bags = held.bags(start, min(start + BLOCK, len(rows)), based=based)
-                if rows_are_images:
-                    images = self._score.floored(bags) if negated else bags
-                    found.append(self._score(images, asked)[:, 0])
-                else:
-                    found.append(self._score(asked, bags)[0])
+                images, sentences = (bags, asked) if rows_are_images else (asked, bags)
+                images = self._score.floored(images) if negated else images
+                found.append(self._score(images, sentences).flatten())
         scores: Floats = torch.cat(found).cpu().numpy()
         return scores
 
