@@ -79,18 +79,18 @@ class Collector:
                     self._delete_pictures(connection, suspects)
                 self._rest()
 
-    def give_back(self, spare: int = SPARE) -> None:
+    def give_back(self) -> None:
         """Give free pages of an SQLite file back to the disk, all but some."""
         if self._writer.dialect.name != "sqlite":
             return
         while True:
             with self._writer.begin() as connection:
                 free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
-                if free <= spare:
+                if free <= SPARE:
                     return
-                pages = min(PAGES, free - spare)
-                # A row comes for every page: SQLite moves them as they are fetched.
-                connection.exec_driver_sql(f"PRAGMA incremental_vacuum({pages})").all()
+                for _ in range(min(PAGES, free - SPARE)):
+                    # One page at a time: Python's sqlite3 ends this statement after the first.
+                    connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
                 if connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == free:
                     return  # the file was made without auto_vacuum
             self._rest()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from app import sample
 from app.engine import Engine
-from app.folder import bring_in, find
+from app.folder import Source, bring_in, find
+from index.items import Collection
 
 Png = Callable[..., bytes]
 LIMITS = {"most_bytes": 10**6, "most_pixels": 10**6}
@@ -135,6 +136,38 @@ def test_interrupted_import_keeps_what_it_said_is_stored(engine: Engine, photos:
     assert first.status == "stored"
     assert stored(engine) == ["photos/a.png"]
     assert run(engine, photos)["a.png"][0] == "skipped"
+
+
+def test_import_asks_little_and_holds_little(
+    engine: Engine, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(engine, photos)
+    (known,) = find([photos / "a.png"])
+    assert isinstance(known, Source)
+    asked, taken = list[int](), 0
+    lookup = engine.catalog.stamps
+
+    def counted(home: Collection, places: Sequence[str]) -> dict[str, str | None]:
+        asked.append(len(places))
+        return lookup(home, places)
+
+    def compared(*_: object) -> bool:
+        raise AssertionError("sources are looked up, not compared")
+
+    def stream() -> Iterator[Source]:
+        nonlocal taken
+        for number in range(5_000):
+            taken += 1
+            yield known if number % 50 else Source(f"{number}", f"{number}", "", None, ("red",))
+
+    monkeypatch.setattr(engine.catalog, "stamps", counted)
+    monkeypatch.setattr(Source, "__eq__", compared)
+    outcomes = bring_in(engine, "default", stream(), batch=4, limits=LIMITS)
+    next(outcomes)
+    assert taken == 500
+    statuses = ["stored", *(one.status for one in outcomes)]
+    assert (statuses.count("stored"), statuses.count("skipped")) == (101, 4_900)
+    assert asked == [500] * 10
 
 
 def test_sample_photos_are_brought_in_once(engine: Engine) -> None:

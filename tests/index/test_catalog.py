@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -6,9 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
+from sqlalchemy import event, select
 
 from index.catalog import Catalog
-from index.items import ModelMismatch, Picture
+from index.items import ModelMismatch, Picture, bucket_of
+from index.tables import items
 
 
 def test_item_comes_back_whole(catalog, collection, entry):
@@ -57,6 +60,105 @@ def test_every_change_has_a_higher_revision(catalog, collection, entry):
         assert view.revision == changes[-1]
         assert view.revisions().tolist() == [changes[2], changes[4]]
         assert sorted(view.retired(0)) == changes[:2]
+
+
+def test_last_of_equal_ids_in_a_batch_is_stored(catalog, collection, entry):
+    catalog.put(collection, entry("a", metadata={"n": 0}))
+    entries = [entry(name, metadata={"n": n}) for n, name in enumerate("aba", start=1)]
+    assert catalog.put_many(collection, [*entries, entry("a", metadata={"n": 4})]) == [2, 3, 4, 5]
+    assert {item.id: item.metadata for item in catalog.list_items(collection)} == {
+        "a": {"n": 4},
+        "b": {"n": 2},
+    }
+    with catalog.reading(collection) as view:
+        assert view.revisions().tolist() == [3, 5]
+        assert sorted(view.retired(0)) == [1, 2, 4]
+
+
+def test_view_streams_items_with_what_filters_compare(catalog, collection, entry):
+    catalog.put(collection, entry("old"))
+    catalog.put_many(collection, [entry("a", metadata={"k": [2, 1.0], "d": {}}), entry("b")])
+    catalog.put(collection, entry("c", metadata={"k": None}))
+    with catalog.reading(collection) as view:
+        rows = [(row.revision, row.id, row.facets) for row in view.items(1)]
+        assert rows == [
+            (2, "a", (("k", "1"), ("k", "2"))),
+            (3, "b", ()),
+            (4, "c", (("k", "null"),)),
+        ]
+        assert [row.id for row in view.items(1, until=3)] == ["a", "b"]
+        assert {row.item for row in view.bags(1, until=3)} == {"a", "b"}
+        assert [(row.revision, row.position) for row in view.bags(3)] == [(4, -1), (4, 0), (4, 1)]
+
+
+def test_many_bags_are_read_while_others_write(catalog, collection, entry):
+    catalog.put_many(collection, [entry(f"{i}", sentences=3) for i in range(200)])
+    with catalog.reading(collection) as view:
+        bags = view.bags(0)
+        first = next(bags)
+        catalog.put(collection, entry("0"))
+        rest = list(bags)
+    assert (first.revision, len(rest)) == (1, 799)
+    assert {row.item for row in rest} == {f"{i}" for i in range(200)}
+
+
+def test_every_transaction_has_one_mark_and_the_next_one_proves_it(catalog, collection, entry):
+    catalog.put_many(collection, [entry("a"), entry("b")])
+    catalog.delete(collection, "a")
+    with catalog.reading(collection) as view:
+        marks = [view.mark(revision) for revision in range(5)]
+    assert marks[0] == marks[1] == marks[2] != marks[3]
+    assert len(marks[2]) == 32
+    assert marks[4] is None
+
+
+def test_restored_backup_has_other_marks_from_there_on(catalog, collection, entry, tmp_path):
+    catalog.put(collection, entry("a"))
+    catalog.close()
+    shutil.copytree(tmp_path / "data", tmp_path / "backup")
+    marks = []
+    for folder in ("data", "backup"):
+        one = Catalog.in_folder(tmp_path / folder)
+        one.put(one.find("default"), entry("b"))
+        with one.reading(one.find("default")) as view:
+            marks.append([view.mark(revision) for revision in (1, 2)])
+        one.close()
+    assert marks[0][0] == marks[1][0]
+    assert marks[0][1] != marks[1][1]
+
+
+def test_revisions_are_known_without_a_view(catalog, collection, entry):
+    assert catalog.revision(collection) == catalog.acknowledged(collection) == 0
+    catalog.put_many(collection, [entry("a"), entry("b")])
+    assert catalog.revision(collection) == catalog.acknowledged(collection) == 2
+    catalog.delete(collection, "a")
+    assert catalog.revision(collection) == catalog.acknowledged(collection) == 3
+    other = Catalog(str(catalog.reader.url), catalog.pictures)
+    assert (other.revision(collection), other.acknowledged(collection)) == (3, 0)
+    other.close()
+
+
+def test_bulk_put_takes_as_many_statements_for_many_entries_as_for_one(catalog, collection, entry):
+    statements = []
+    event.listen(catalog.reader, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    counts = []
+    for size in (1, 100):
+        statements.clear()
+        entries = [entry(f"{size} {i}", metadata={"n": i}) for i in range(size)]
+        catalog.put_many(collection, entries)
+        counts.append(len(statements))
+    assert counts[0] == counts[1] < 15
+
+
+def test_many_items_are_found_by_id_in_one_go(catalog, collection, entry):
+    catalog.put_many(collection, [entry(f"{i}", sentences=1, picture=False) for i in range(1200)])
+    wanted = [f"{i}" for i in range(1200)]
+    assert len(catalog.get_many(collection, wanted)) == 1200
+    with catalog.reader.begin() as connection:
+        buckets = set(connection.execute(select(items.c.bucket)).scalars())
+    assert buckets == {bucket_of(item) for item in wanted}
+    assert len(buckets) > 1150
+    assert max(buckets) < 65_536
 
 
 def test_deleted_item_is_unknown(catalog, collection, entry):
@@ -129,15 +231,17 @@ WRITER = """
 import sys, torch
 from pathlib import Path
 from index.catalog import Catalog
-from index.items import Entry
-from models.types import FragmentBag, Span
+from index.items import Entry, Picture
+from models.types import Box, FragmentBag, Span
 
 catalog = Catalog.in_folder(Path(sys.argv[1]))
 collection = catalog.collection("default", fingerprint="m", dimension=2, score="sum_of_max")
 bag = FragmentBag(torch.ones(1, 2), (Span(0, 1),), ("a",))
+image = FragmentBag(torch.ones(1, 2), (Box(0, 0, 1, 1),), ("a",))
 for number in range(int(sys.argv[3])):
     item = f"{sys.argv[2]}{number}"
-    catalog.put(collection, Entry(item, sentences=("a",), bags=(bag,)))
+    picture = Picture(item.encode() * 10_000, 4, 3, "0" * 64)
+    catalog.put(collection, Entry(item, {}, picture, image, ("a",), (bag,)))
     print(item, flush=True)
 """
 
@@ -155,9 +259,11 @@ def stored(folder):
     catalog = Catalog.in_folder(folder)
     collection = catalog.find("default")
     found = {item.id for item in catalog.list_items(collection, limit=10**6)}
-    sentences = [catalog.entry(collection, item).bags[0].vectors.tolist() for item in found]
+    for item in found:
+        entry = catalog.entry(collection, item)
+        assert entry.bags[0].vectors.tolist() == [[1.0, 1.0]]
+        assert entry.picture.jpeg == item.encode() * 10_000
     catalog.close()
-    assert sentences == [[[1.0, 1.0]]] * len(found)
     return found
 
 

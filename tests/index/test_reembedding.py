@@ -2,7 +2,9 @@ from dataclasses import replace
 
 import pytest
 import torch
+from sqlalchemy import event
 
+from index import reembedding
 from index.items import ModelMismatch
 from index.reembedding import reembed
 from index.search import Index
@@ -102,6 +104,58 @@ def test_unfinished_work_of_a_third_model_is_dropped(filled):
     new = reembed(filled, "default", **WANTED, embed=embedded, progress=silent)
     assert filled.collections() == [new]
     assert filled.count(new) == 9
+
+
+def test_what_another_process_has_done_meanwhile_is_not_done_again(filled, collection, entry):
+    """Two processes embed at once, and items change between the first's takeover and the end."""
+    finished = []
+
+    def overtaken(entries):
+        if not finished:
+            finished.append(reembed(filled, "default", **WANTED, embed=embedded, progress=silent))
+            (late,) = embedded([entry("0", metadata={"late": True})])
+            filled.put(finished[0], late)
+            filled.delete(finished[0], "1")
+        return embedded(entries)
+
+    new = reembed(filled, "default", **WANTED, embed=overtaken, progress=silent)
+    assert new == finished[0] == filled.find("default")
+    assert filled.get(new, "0").metadata == {"late": True}
+    assert "1" not in {one.id for one in filled.list_items(new)}
+
+
+def test_a_third_model_that_was_faster_wins(filled):
+    third = WANTED | {"fingerprint": "model-c"}
+
+    def overtaken(entries):
+        if filled.find("default").fingerprint == "model-a":
+            reembed(filled, "default", **third, embed=embedded, progress=silent)
+        return embedded(entries)
+
+    with pytest.raises(ModelMismatch, match="was made by model model-c"):
+        reembed(filled, "default", **WANTED, embed=overtaken, progress=silent)
+    assert filled.count(filled.find("default")) == 9
+
+
+def test_pictures_are_not_read_or_written_again_to_be_kept(filled, monkeypatch):
+    monkeypatch.setattr(filled.pictures, "put", pytest.fail)
+    new = reembed(filled, "default", **WANTED, embed=embedded, progress=silent)
+    assert filled.picture(new, "3").jpeg == b"jpeg"
+
+
+def test_takeover_takes_as_many_statements_for_many_items_as_for_few(catalog, collection, entry):
+    statements, counts = [], []
+    event.listen(catalog.reader, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    for size, model in ((1, "model-b"), (200, "model-c")):
+        home = catalog.find("default")
+        bags = [entry(f"{i}", sentences=1, picture=False) for i in range(size)]
+        catalog.put_many(home, bags if model == "model-b" else embedded(bags))
+        new = reembedding._begin(catalog, home, model, 3, "sum_of_max")
+        while statements.clear() or not reembedding._take_over(catalog, home, new):
+            changes = reembedding._changes(catalog, home, new, 100)
+            reembedding._store(catalog, new, changes, embedded(changes.entries))
+        counts.append(len(statements))
+    assert counts[0] == counts[1] < 8
 
 
 def test_an_open_index_of_the_old_model_says_so(filled, collection, tmp_path, entry):
