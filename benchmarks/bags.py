@@ -108,6 +108,10 @@ class Bags:
         """The first fragment of each bag, (B, D): of images, the whole photo's."""
         return self.vectors[self.offsets[:-1]].astype(np.float32)
 
+    def summaries(self, side: Side) -> Floats:
+        """The vector (B, D) that stands for each: the whole photo's, or the sum of the words."""
+        return self.firsts() if side == "images" else self.sums()
+
     def sums(self) -> Floats:
         """The sum of each bag's fragments, (B, D)."""
         return np.add.reduceat(self.vectors.astype(np.float32), self.offsets[:-1], axis=0)

@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.bags import Bags, Floats, Real, Side
 from benchmarks.growth import BLOCK, Photos, Sentences
+from benchmarks.questions import summary
 from benchmarks.truth import TOP, scores
 from models.queries import Query
 
@@ -68,30 +69,15 @@ def likeness(bags: Bags, queries: Sequence[Query], side: Side) -> Likeness:
         deviation=float(found.std(0).mean()),
         quantiles=tuple(float(np.quantile(found, at, axis=0).mean()) for at in QUANTILES),
         candidates=candidates(bags, queries, side, found),
-        neighbour=neighbour(summaries(bags, side)),
+        neighbour=neighbour(bags.summaries(side)),
     )
-
-
-def summaries(bags: Bags, side: Side) -> Floats:
-    """The vector (B, D) that stands for each bag: the whole photo's, or the sum of the words."""
-    return bags.firsts() if side == "images" else bags.sums()
-
-
-def asked(query: Query, side: Side) -> Floats:
-    """The vector (D,) that a query asks summaries with: Σ_p w_p Σ_t s_t, or the whole photo's."""
-    parts = zip(query.parts, query.weights, strict=True)
-    vectors = [
-        weight * (part.vectors.sum(0) if side == "images" else part.vectors[0]).numpy()
-        for part, weight in parts
-    ]
-    return np.sum(vectors, axis=0, dtype=np.float32)
 
 
 def candidates(
     bags: Bags, queries: Sequence[Query], side: Side, found: Floats
 ) -> tuple[float, ...]:
     """The mean share of the best TOP by score among the best n by summary, for CANDIDATES."""
-    products = summaries(bags, side) @ np.stack([asked(query, side) for query in queries]).T
+    products = bags.summaries(side) @ np.stack([summary(query, side) for query in queries]).T
     ranks = np.argsort(np.argsort(-products, axis=0), axis=0)  # (B, Q)
     winners = np.argsort(-found, axis=0)[:TOP]
     places = np.take_along_axis(ranks, winners, 0)  # (TOP, Q)
