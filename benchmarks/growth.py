@@ -22,8 +22,8 @@ from models.offsets import SCALE, Offsets
 
 BLOCK = 2048  # bags of a block: 85 MB of 20 × 258 in single precision
 MEMBERS = 60  # bags of a cluster, on average
-NEAREST = 0.5  # a new photo's first parent has at least this share of it
-TURN = 0.35  # radians by which what regions add is turned away from a real photo's
+SHARES = (0.25, 0.5)  # of a new photo's second parent
+TURN = 0.25  # radians by which what regions add is turned away from a real photo's
 CONSTANT = 1e-3  # numbers that vary less than this are the same everywhere
 
 Random = np.random.Generator
@@ -105,7 +105,7 @@ class Clusters:
 
 
 class Photos:
-    """f' = a + w (b − a) + √(2w (1 − w)) (c − d) / √2, with the length of a; a, b, c, d of a cluster.
+    """f' = a + w (b − a) + √(2w (1 − w)) (c − d) / √2, with the length of a; all of one cluster.
 
     Within the cluster the covariance of f' is that of f, for every w: that of the first two terms
     is ((1 − w)² + w²) of it and that of the last is 2w (1 − w) of it. The regions add
@@ -137,7 +137,7 @@ class Photos:
 
     def photo(self, random: Random, a: Numbers, b: Numbers, c: Numbers, d: Numbers) -> Floats:
         """The vectors f' (B, D) of whole photos."""
-        w = (1 - NEAREST) * random.random((len(a), 1), np.float32)
+        w = random.uniform(*SHARES, (len(a), 1)).astype(np.float32)
         f = self.whole
         mixed = f[a] + w * (f[b] - f[a]) + np.sqrt(w * (1 - w)) * (f[c] - f[d])
         length = np.linalg.norm(f[a], axis=1, keepdims=True)

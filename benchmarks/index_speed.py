@@ -71,7 +71,7 @@ def one_size(source: Collection, asked: Options) -> None:
     """Race the engines over one collection; the file grows by a kind of query at a time."""
     file = asked.out / f"{source.side}-{source.count}.json"
     told = json.loads(file.read_text()) if file.exists() and not asked.again else {}
-    if told and set(told["kinds"]) >= set(questions.KINDS[source.side]):
+    if told and {*told["kinds"]} >= {*questions.KINDS[source.side]} and told["resident"]:
         print(f"{file} is there")
         return
     print(f"{source.count:,} {source.side}", flush=True)
@@ -97,7 +97,7 @@ def one_size(source: Collection, asked: Options) -> None:
             told["kinds"][kind] = summed_up(race(engines, queries, best, asked.seconds))
             say(kind, told["kinds"][kind])
             save(file, told | {"resident": {}})
-    told["resident"] = {name: memory_of(name, source, asked) for name in engines}
+    told["resident"] = {name: memory_of(name, source, asked) for name in found[0]}
     save(file, told)
 
 

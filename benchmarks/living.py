@@ -1,4 +1,4 @@
-"""How the index does while it changes: importing, searching meanwhile, other processes, cold starts.
+"""The index while it changes: imports, searches meanwhile, other processes, cold starts.
 
 Each measurement is a function of a Setting that gives a few numbers. Writers are processes of their
 own; clocks are the machine's monotonic one, which all processes share.

@@ -32,9 +32,9 @@ INTRODUCTION = """# Performance
 Written by `python -m benchmarks.index_speed report`; do not edit. {machine}
 
 Every engine holds the same bags and answers the same held-out queries in turn, in one process.
-Milliseconds are of one search for the best ten, the query's embedding not included. Recall is the share
-of the true best ten by brute force. The ratio to Tessera is the median over queries. Collections
-begin with 7,000 real photos and their 35,000 sentences of Flickr8k, and go on with grown ones (see below).
+Milliseconds are of one search for the best ten, the query's embedding not included. Recall is the
+share of the true best ten by brute force. The ratio to Tessera is the median over queries.
+Collections begin with real photos and sentences of Flickr8k, and go on with grown ones (see below).
 Searching sentences for a photo sums over the stored side, which MaxSim of other engines does not:
 they answer another question, and their recall says so.
 
@@ -44,8 +44,8 @@ SPEED_HEAD = ("bags", "engine", "median ms", "p95", "p99", "ratio", "recall@10",
 STORES_HEAD = ("bags", "engine", "to build", "bytes a bag on disk", "own memory, bytes a bag",
                "pages of files, bytes a bag")  # fmt: skip
 STORES_SAY = (
-    "To build means to insert everything and to finish what is indexed in the background. Memory is "
-    "what a process of its own grew by while it opened the store and answered twenty queries."
+    "To build means to insert everything and to finish what is indexed in the background. Memory "
+    "is what a process of its own grew by while it opened the store and answered twenty queries."
 )
 LIVING_HEAD = ("measure", "result")
 LIVING_SAY = "{photos:,} photos in the collection; writers are processes of their own."
@@ -78,7 +78,7 @@ FIDELITY_HEAD = ("side", "bags", "best score", "tenth", "mean", "deviation",
 FIDELITY_SAY = (
     "Collections larger than the real data go on with grown bags (`benchmarks/growth.py`). Here as "
     "many are grown from one half of the real ones as the other half has, and both are asked the "
-    "same held-out queries. The nearest neighbour is the mean cosine of a summary to the one next to it."
+    "same held-out queries. The nearest neighbour is the mean cosine of a summary to the nearest."
 )
 
 
@@ -111,9 +111,9 @@ def machine(races: Sequence[Measurement]) -> str:
         return ""
     seen = max(races, key=lambda one: int(one["bags"]))["machine"]
     return (
-        f"Measured on {seen['processor']} with {seen['cores']} cores, {seen['threads']} threads; it "
-        f"reads memory at {seen['read_one']:.1f} GB/s with one thread and {seen['read_all']:.1f} "
-        "with all."
+        f"Measured on {seen['processor']} with {seen['cores']} cores, with "
+        f"{seen['threads']} threads; it reads memory at {seen['read_one']:.1f} GB/s with one thread "
+        f"and {seen['read_all']:.1f} with all."
     )
 
 
@@ -127,14 +127,19 @@ def by_kind(races: Sequence[Measurement]) -> dict[tuple[str, str], list[Measurem
 
 
 def speed(side: str, kind: str, races: Sequence[Measurement]) -> list[str]:
-    """The table of one kind of query, with what the machine's memory allows beside it."""
-    rows = []
-    for one in races:
-        floor = 1000 * one["fragment_bytes"] / one["machine"]["read_all"] / 1e9
-        rows.append(line([f"{one['bags']:,}", "*reading all fragments once, in single precision*",
-                          milliseconds(floor), "", "", "", "", ""]))  # fmt: skip
-        rows += [speed_row(one["bags"], name, told) for name, told in one["kinds"][kind].items()]
-    return section(f"{WAYS[side]}, {kind}", "", SPEED_HEAD, rows)
+    """The table of one kind of query."""
+    rows = [
+        speed_row(one["bags"], name, told)
+        for one in races
+        for name, told in one["kinds"][kind].items()
+    ]
+    floors = ", ".join(
+        f"{milliseconds(1000 * one['fragment_bytes'] / one['machine']['read_all'] / 1e9)} ms at "
+        f"{one['bags']:,}"
+        for one in races
+    )
+    says = f"To read all fragments once, in single precision, takes {floors} bags."
+    return section(f"{WAYS[side]}, {kind}", says, SPEED_HEAD, rows)
 
 
 def speed_row(bags: int, name: str, told: Mapping[str, Any]) -> str:
@@ -191,22 +196,19 @@ def living(numbers: Mapping[str, Mapping[str, float]]) -> list[str]:
 def fidelity(sides: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
     """Rows on whether grown bags are like real ones."""
     return [
-        line(
-            [
-                side,
-                f"{told['bags']:,} {name}",
-                f"{told['best']:.2f}",
-                f"{told['tenth']:.2f}",
-                f"{told['mean']:.2f}",
-                f"{told['deviation']:.2f}",
-                " / ".join(f"{value:.1f}" for value in told["quantiles"]),
-                " / ".join(f"{value:.3f}" for value in told["candidates"]),
-                f"{told['neighbour']:.2f}",
-            ]
-        )  # fmt: skip
+        fidelity_row(side, name, told)
         for side, lots in sides.items()
         for name, told in lots.items()
     ]
+
+
+def fidelity_row(side: str, name: str, told: Mapping[str, Any]) -> str:
+    """One lot of bags."""
+    scores = [f"{told[what]:.2f}" for what in ("best", "tenth", "mean", "deviation")]
+    quantiles = " / ".join(f"{value:.1f}" for value in told["quantiles"])
+    candidates = " / ".join(f"{value:.3f}" for value in told["candidates"])
+    return line([side, f"{told['bags']:,} {name}", *scores, quantiles, candidates,
+                 f"{told['neighbour']:.2f}"])  # fmt: skip
 
 
 def picture(stored: Sequence[Measurement]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def phrases(texts: Sequence[str], count: int) -> tuple[list[str], list[str]]:
         nouns.update(word.text.lower() for word in words if word.tag == "NN")
         pairs.update(
             f"{first.text} {second.text}".lower()
-            for first, second in zip(words, words[1:], strict=False)
+            for first, second in pairwise(words)
             if first.tag == "JJ" and second.tag in ("NN", "NNS")
         )
     few = int(2 * count**0.5) + 2

@@ -67,7 +67,7 @@ def _largest(links: Floats, bags: Bags) -> Floats:
 
 
 def best(ids: NDArray[np.int64], values: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
-    """The highest of values (N, Q) and their ids (N, Q): (count, Q) each, the lowest id of equals."""
+    """The highest of values (N, Q) and their ids (N, Q): (count, Q) each, the lowest id first."""
     order = np.lexsort((ids, -values), axis=0)[:count]
     return np.take_along_axis(ids, order, 0), np.take_along_axis(values, order, 0)
 
