@@ -136,6 +136,11 @@ class Source(Protocol):
         """Changes whenever a bag would."""
         ...
 
+    @property
+    def fragments(self) -> int:
+        """About how many fragments all bags have."""
+        ...
+
     def blocks(self) -> Iterator[Bags]:
         """All bags in order; the same ones each time."""
         ...

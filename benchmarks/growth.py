@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import faiss
 import numpy as np
@@ -64,23 +64,35 @@ class Collection:
             if left <= 0:
                 return
 
+    @property
+    def fragments(self) -> int:
+        """About how many fragments all bags have, by those that are held out."""
+        bags = self.real.of(self.side, "held")
+        return len(bags.vectors) * self.count // len(bags)
+
+    def grower(self) -> Photos | Sentences:
+        """What makes new bags; made once."""
+        return photos(self.real) if self.side == "images" else sentences(self.real)
+
     def _endless(self) -> Iterator[Bags]:
         for split in () if self.grown_only else ("held", "other"):
             bags = self.real.of(self.side, split)
             for start in range(0, len(bags), BLOCK):
                 yield bags.part(start, min(start + BLOCK, len(bags)))
-        grower = photos(self.real) if self.side == "images" else sentences(self.real)
+        grower = self.grower()
         number = 0
         while True:
             yield grower.block(np.random.default_rng((self.seed, number)))
             number += 1
 
 
+@lru_cache(maxsize=1)
 def photos(real: Real) -> Photos:
     """New photos from those that are not held out."""
     return Photos(real.images("other"))
 
 
+@lru_cache(maxsize=1)
 def sentences(real: Real) -> Sentences:
     """New sentences from those that are not held out."""
     return Sentences(real.sentences("other"), real.references)

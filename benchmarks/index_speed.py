@@ -75,18 +75,17 @@ def one_size(source: Collection, asked: Options) -> None:
         print(f"{file} is there")
         return
     print(f"{source.count:,} {source.side}", flush=True)
-    fragments = sum(len(block.vectors) for block in source.blocks())
     told = {
         "measures": "search",
         "side": source.side,
         "bags": source.count,
         "source": source.key,
-        "fragment_bytes": SINGLE * fragments * source.dimension,
+        "fragment_bytes": SINGLE * source.fragments * source.dimension,
         "machine": machine.described(asked.threads),
         "kinds": told.get("kinds", {}),
     }
     limits = Limits(asked.build_seconds, asked.seconds)
-    with opened(asked.engines, source, fragments, asked.work, asked.threads, limits) as found:
+    with opened(asked.engines, source, asked.work, asked.threads, limits) as found:
         engines, built, told["skipped"] = found
         told["built"] = {name: asdict(one) for name, one in built.items()}
         for kind in questions.KINDS[source.side]:
@@ -126,6 +125,7 @@ def holding(asked: Options) -> None:
     source = Collection(Real(asked.real), asked.side, asked.bags)
     made = engine(asked.engine, asked.threads)
     queries = questions.read(source.real, questions.KINDS[source.side][0], RESIDENT)
+    source.grower()  # its memory is not the engine's
 
     def work() -> None:
         made.open(source, place(made, source, asked.work))

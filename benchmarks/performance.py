@@ -112,8 +112,8 @@ def machine(races: Sequence[Measurement]) -> str:
     seen = max(races, key=lambda one: int(one["bags"]))["machine"]
     return (
         f"Measured on {seen['processor']} with {seen['cores']} cores, with "
-        f"{seen['threads']} threads; it reads memory at {seen['read_one']:.1f} GB/s with one thread "
-        f"and {seen['read_all']:.1f} with all."
+        f"{seen['threads']} threads; it reads memory at {seen['read_one']:.1f} GB/s with one "
+        f"thread and {seen['read_all']:.1f} with all."
     )
 
 

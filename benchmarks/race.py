@@ -120,9 +120,9 @@ def size(folder: Path) -> int:
     return sum(512 * path.stat().st_blocks for path in folder.rglob("*") if path.is_file())
 
 
-def fits(engine: Engine, source: Source, fragments: int) -> None:
+def fits(engine: Engine, source: Source) -> None:
     """Unable where the machine has not the memory."""
-    needed, free = engine.needs(source, fragments), available() - SPARE
+    needed, free = engine.needs(source), available() - SPARE
     if needed > free:
         raise Unable(
             f"needs {needed / 2**30:.1f} GB of memory, {max(free, 0) / 2**30:.1f} are free"
@@ -137,7 +137,7 @@ def available() -> int:
 
 @contextmanager
 def opened(
-    names: Sequence[str], source: Source, fragments: int, work: Path, threads: int, limits: Limits
+    names: Sequence[str], source: Source, work: Path, threads: int, limits: Limits
 ) -> Iterator[tuple[dict[str, Engine], dict[str, Built], dict[str, str]]]:
     """The engines that can be had, what their stores took, and why others cannot."""
     engines: dict[str, Engine] = {}
@@ -146,7 +146,7 @@ def opened(
     for name in names:
         try:
             made = engine(name, threads)
-            fits(made, source, fragments)
+            fits(made, source)
             took = store(made, source, work, limits)
             made.open(source, place(made, source, work))
         except (Unable, NotImplementedError) as why:

@@ -29,8 +29,8 @@ class Engine(Protocol):
     name: str
     store: str
 
-    def needs(self, source: Source, fragments: int) -> int:
-        """About how many bytes of memory it takes, `fragments` being those of all bags."""
+    def needs(self, source: Source) -> int:
+        """About how many bytes of memory it takes."""
         ...
 
     def build(self, source: Source, folder: Path) -> None:

@@ -21,7 +21,7 @@ class FlatSummaries:
 
     name, store = "FAISS flat, one vector a bag", "none"
 
-    def needs(self, source: Source, fragments: int) -> int:  # noqa: ARG002 - the Protocol's
+    def needs(self, source: Source) -> int:
         """A vector a bag."""
         return SINGLE * len(source) * source.dimension
 
@@ -54,9 +54,9 @@ class FlatFragments:
 
     name, store = "FAISS flat, all fragments", "none"
 
-    def needs(self, source: Source, fragments: int) -> int:
+    def needs(self, source: Source) -> int:
         """All vectors once more."""
-        return 2 * SINGLE * fragments * source.dimension
+        return 2 * SINGLE * source.fragments * source.dimension
 
     def build(self, source: Source, folder: Path) -> None:
         """Nothing lasts."""

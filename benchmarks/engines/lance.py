@@ -24,7 +24,7 @@ class Lance:
 
     name, store = "LanceDB, flat", "lance"
 
-    def needs(self, source: Source, fragments: int) -> int:  # noqa: ARG002 - the Protocol's
+    def needs(self, source: Source) -> int:  # noqa: ARG002 - the Protocol's
         """It reads from files as it goes."""
         return 2**28
 

@@ -18,9 +18,9 @@ class Numpy:
 
     name, store = "numpy, exact", "none"
 
-    def needs(self, source: Source, fragments: int) -> int:
+    def needs(self, source: Source) -> int:
         """All vectors, and their products with twenty others."""
-        return SINGLE * fragments * (source.dimension + 20)
+        return SINGLE * source.fragments * (source.dimension + 20)
 
     def build(self, source: Source, folder: Path) -> None:
         """Nothing lasts."""
@@ -58,9 +58,9 @@ class Torch:
 
     name, store = "torch, exact", "none"
 
-    def needs(self, source: Source, fragments: int) -> int:
+    def needs(self, source: Source) -> int:
         """All vectors, and their products with twenty others."""
-        return SINGLE * fragments * (source.dimension + 20)
+        return SINGLE * source.fragments * (source.dimension + 20)
 
     def build(self, source: Source, folder: Path) -> None:
         """Nothing lasts."""

@@ -50,7 +50,7 @@ class Qdrant:
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
-    def needs(self, source: Source, fragments: int) -> int:  # noqa: ARG002 - the Protocol's
+    def needs(self, source: Source) -> int:  # noqa: ARG002 - the Protocol's
         """Vectors are mapped from files, and read in full by an exact search."""
         return 2**28
 

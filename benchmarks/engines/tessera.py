@@ -77,9 +77,9 @@ class Tessera:
     name, store = "Tessera", "tessera"
     exact = False
 
-    def needs(self, source: Source, fragments: int) -> int:
+    def needs(self, source: Source) -> int:
         """Files are mapped; what a search reads of them."""
-        return len(source) * source.dimension + 2**28 + 0 * fragments
+        return len(source) * source.dimension + 2**28
 
     def build(self, source: Source, folder: Path) -> None:
         """Store everything and wait until it is indexed."""
