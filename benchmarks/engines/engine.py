@@ -1,0 +1,82 @@
+"""What an engine is to a benchmark: bags in, ids of the best out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.bags import Floats, Source
+from models.queries import Query
+
+SINGLE = 4  # bytes of a number in single precision
+
+
+class Unable(Exception):
+    """An engine cannot do what is asked of it; the message says why, for the page."""
+
+
+class Engine(Protocol):
+    """A way to search a collection of images or sentences; opened for one of them at a time.
+
+    Engines of one `store` share what they have on disk. Ids count the source's bags from 0.
+    """
+
+    name: str
+    store: str
+
+    def needs(self, source: Source) -> int:
+        """About how many bytes of memory it takes."""
+        ...
+
+    def build(self, source: Source, folder: Path) -> None:
+        """Write into an empty folder what lasts; Unable where it cannot."""
+        ...
+
+    def open(self, source: Source, folder: Path) -> None:
+        """Make ready to search what was built."""
+        ...
+
+    def search(self, query: Query, limit: int) -> Sequence[int]:
+        """The ids of the best, the best first; Unable for a kind of query it does not know."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+@lru_cache(maxsize=1)
+def everything(source: Source) -> tuple[Floats, NDArray[np.int64]]:
+    """All fragments of a collection (N, D) in single precision, and the bags' offsets (B + 1,).
+
+    Kept, so that engines that need all in memory share it.
+    """
+    sizes = np.concatenate([np.diff(block.offsets) for block in source.blocks()])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    vectors = np.empty((int(offsets[-1]), source.dimension), np.float32)
+    filled = 0
+    for block in source.blocks():
+        vectors[filled : filled + len(block.vectors)] = block.vectors
+        filled += len(block.vectors)
+    return vectors, offsets
+
+
+def highest(scores: Floats, limit: int) -> list[int]:
+    """The places of the highest scores, in order."""
+    limit = min(limit, len(scores))
+    chosen = np.argpartition(-scores, limit - 1)[:limit]
+    order: list[int] = chosen[np.argsort(-scores[chosen])].tolist()
+    return order
+
+
+def only_part(query: Query) -> Floats:
+    """The vectors (T, D) of a query of one part; Unable for a negated one."""
+    if len(query.parts) > 1:
+        raise Unable("has no sum in which nothing counts below zero")
+    vectors: Floats = query.parts[0].vectors.numpy()
+    return vectors

@@ -1,0 +1,137 @@
+"""Tessera's own index, by default and exactly.
+
+Collections up to DIRECT bags go through the catalog, as a user's do; larger ones are written as
+segments. This is the only file of the benchmarks that knows how the index is called.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.bags import Bags, Side, Source
+from benchmarks.questions import of_photo, of_sentence
+from index import search as searching
+from index.catalog import Catalog
+from index.items import Entry, Picture
+from index.search import Index
+from models.queries import Query
+from models.types import Box, FragmentBag
+
+DIRECT = 200_000  # bags
+BATCH = 256
+NAME = "default"
+
+
+class Opened:
+    """A data folder's catalog, its one collection and the index over it."""
+
+    def __init__(self, folder: Path, dimension: int, side: Side) -> None:
+        self.folder, self.side = folder, side
+        self.catalog = Catalog.in_folder(folder)
+        self.collection = self.catalog.collection(
+            NAME, fingerprint="benchmark", dimension=dimension, score="sum_of_max"
+        )
+        self.index = Index(self.catalog, self.collection, folder)
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Store items."""
+        self.catalog.put_many(self.collection, entries)
+
+    def search(self, query: Query, limit: int, *, exact: bool = False) -> list[str]:
+        """The ids of the best items, the best first."""
+        if hasattr(searching, "Request"):
+            request = searching.Request(side=self.side, query=query, limit=limit, exact=exact)
+            return [hit.item for hit in self.index.search(request).hits]
+        # Until the index that follows has landed: every search is exact.
+        find = self.index.search_images if self.side == "images" else self.index.search_sentences
+        return [hit.item for hit in find(query, limit=limit)]
+
+    def complete(self) -> None:
+        """Wait until all that was stored is indexed as well as it is going to be."""
+        self.index.catch_up()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.catalog.close()
+
+
+def delete_derived(folder: Path) -> None:
+    """Delete all that can be built again from the catalog: a cold start."""
+    for place in folder.iterdir():
+        if place.is_dir():
+            shutil.rmtree(place)
+
+
+def load_directly(folder: Path, source: Source) -> None:
+    """Write a big collection's segments without a catalog's rows behind them."""
+    raise NotImplementedError(f"{folder}: {len(source):,} bags: to be written with the index")
+
+
+class Tessera:
+    """The index as a service uses it: by default, candidates first where there are many bags."""
+
+    name, store = "Tessera", "tessera"
+    exact = False
+
+    def needs(self, source: Source) -> int:
+        """Files are mapped; what a search reads of them."""
+        return len(source) * source.dimension + 2**28
+
+    def build(self, source: Source, folder: Path) -> None:
+        """Store everything and wait until it is indexed."""
+        if len(source) > DIRECT:
+            load_directly(folder, source)
+            return
+        opened = Opened(folder, source.dimension, source.side)
+        for batch in batches(source, BATCH):
+            opened.put(batch)
+        opened.complete()
+        opened.close()
+
+    def open(self, source: Source, folder: Path) -> None:
+        """Open the data folder."""
+        self.opened = Opened(folder, source.dimension, source.side)
+
+    def search(self, query: Query, limit: int) -> Sequence[int]:
+        """The best items, with their links."""
+        return [int(item) for item in self.opened.search(query, limit, exact=self.exact)]
+
+    def close(self) -> None:
+        """Close the data folder."""
+        self.opened.close()
+
+
+class TesseraExact(Tessera):
+    """Every bag is scored."""
+
+    name = "Tessera, exact"
+    exact = True
+
+
+def batches(source: Source, size: int) -> Iterator[list[Entry]]:
+    """A source's bags as items, so many at a time."""
+    start = 0
+    for block in source.blocks():
+        for at in range(0, len(block), size):
+            stop = min(at + size, len(block))
+            yield [entry(block, row, start + row, source.side) for row in range(at, stop)]
+        start += len(block)
+
+
+def entry(block: Bags, row: int, number: int, side: Side) -> Entry:
+    """A bag as an item of its own, whose id is its number."""
+    vectors, item = block[row], f"{number:08}"
+    if side == "sentences":
+        bag = of_sentence(vectors).parts[0]
+        return Entry(item, sentences=("w " * len(vectors),), bags=(bag,))
+    bag = of_photo(vectors).parts[0]
+    random = np.random.default_rng(number)
+    low, high = random.uniform(0, 0.5, (2, len(bag))), random.uniform(0.5, 1, (2, len(bag)))
+    boxes = tuple(Box(*edges) for edges in np.concatenate([low, high]).T.tolist())
+    labels = ("whole photo", *(f"region {i}" for i in range(1, len(bag))))
+    photo = FragmentBag(bag.vectors, boxes, labels)
+    return Entry(item, picture=Picture(b"", 1, 1, ""), image=photo)

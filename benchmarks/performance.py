@@ -1,0 +1,229 @@
+"""The page docs/performance.md: measurements of the index in, Markdown and a picture out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.curves import draw
+from benchmarks.fidelity import CANDIDATES
+from training.markdown import line, section
+
+Measurement = dict[str, Any]
+
+NAMES = {
+    "tessera": "Tessera",
+    "tessera-exact": "Tessera, exact",
+    "numpy": "numpy, exact",
+    "torch": "torch, exact",
+    "faiss-summaries": "FAISS flat, one vector a bag",
+    "faiss-fragments": "FAISS flat, all fragments",
+    "qdrant": "qdrant-edge, exact",
+    "qdrant-hnsw": "qdrant-edge, HNSW",
+    "qdrant-two-stages": "qdrant-edge, one vector, then exact",
+    "lance": "LanceDB, flat",
+}
+DRAWN = {"text → image, 12 words": ("images", "12 words"), "image → text": ("sentences", "photo")}
+WAYS = {"images": "text → image", "sentences": "image → text"}
+INTRODUCTION = """# Performance
+
+Written by `python -m benchmarks.index_speed report`; do not edit. {machine}
+
+Every engine holds the same bags and answers the same held-out queries in turn, in one process.
+Milliseconds are of one search for the best ten, the query's embedding not included. Recall is the
+share of the true best ten by brute force. The ratio to Tessera is the median over queries.
+Collections begin with real photos and sentences of Flickr8k, and go on with grown ones (see below).
+Searching sentences for a photo sums over the stored side, which MaxSim of other engines does not:
+they answer another question, and their recall says so.
+
+![Milliseconds by the size of the collection]({picture})
+"""
+SPEED_HEAD = ("bags", "engine", "median ms", "p95", "p99", "ratio", "recall@10", "queries")
+STORES_HEAD = ("bags", "engine", "to build", "bytes a bag on disk", "own memory, bytes a bag",
+               "pages of files, bytes a bag")  # fmt: skip
+STORES_SAY = (
+    "To build means to insert everything and to finish what is indexed in the background. Memory "
+    "is what a process of its own grew by while it opened the store and answered twenty queries."
+)
+LIVING_HEAD = ("measure", "result")
+LIVING_SAY = "{photos:,} photos in the collection; writers are processes of their own."
+LIVING = {
+    "ingest": {
+        "items_per_second_16": ("Catalog.put_many, batches of 16", "{:,.0f} photos a second"),
+        "items_per_second_256": ("Catalog.put_many, batches of 256", "{:,.0f} photos a second"),
+        "bytes_per_photo_256": ("on disk, truth and derived files", "{:,.0f} bytes a photo"),
+    },
+    "during ingest": {
+        "p50_idle": ("search, nothing else going on, p50", "{:.1f} ms"),
+        "p99_idle": ("the same, p99", "{:.1f} ms"),
+        "p50_busy": ("search while another process stores items, p50", "{:.1f} ms"),
+        "p99_busy": ("the same, p99", "{:.1f} ms"),
+        "p99_ratio": ("p99 while storing ÷ idle", "{:.2f}"),
+    },
+    "elsewhere": {
+        "p50": ("from a put's return to a hit in another process, p50", "{:.2f} s"),
+        "p99": ("the same, p99", "{:.2f} s"),
+    },
+    "cold": {
+        "first": ("cold start without segments: first answer", "{:.2f} s"),
+        "complete": ("the same: complete answers", "{:.2f} s"),
+    },
+}
+FIDELITY_HEAD = ("side", "bags", "best score", "tenth", "mean", "deviation",
+                 "quantiles .5 / .9 / .99 / .999",
+                 f"best ten among the first {' / '.join(map(str, CANDIDATES))} by summary",
+                 "nearest neighbour")  # fmt: skip
+FIDELITY_SAY = (
+    "Collections larger than the real data go on with grown bags (`benchmarks/growth.py`). Here as "
+    "many are grown from one half of the real ones as the other half has, and both are asked the "
+    "same held-out queries. The nearest neighbour is the mean cosine of a summary to the nearest."
+)
+
+
+def page(stored: Sequence[Measurement], picture: str) -> str:
+    """The page, from what `measure`, `living` and `fidelity` left behind."""
+    races = sorted(
+        (one for one in stored if one["measures"] == "search"),
+        key=lambda one: (one["side"], one["bags"]),
+    )
+    lines = [INTRODUCTION.format(machine=machine(races), picture=picture)]
+    lines += [
+        row for (side, kind), ones in by_kind(races).items() for row in speed(side, kind, ones)
+    ]
+    lines += section(
+        "Stores", STORES_SAY, STORES_HEAD, [row for one in races for row in stores(one)]
+    )
+    lines += skipped(races)
+    for one in stored:
+        if one["measures"] == "living":
+            says = LIVING_SAY.format(photos=one["photos"])
+            lines += section("While it changes", says, LIVING_HEAD, living(one["numbers"]))
+        if one["measures"] == "fidelity":
+            lines += section("Grown bags", FIDELITY_SAY, FIDELITY_HEAD, fidelity(one["sides"]))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def machine(races: Sequence[Measurement]) -> str:
+    """What the largest race ran on."""
+    if not races:
+        return ""
+    seen = max(races, key=lambda one: int(one["bags"]))["machine"]
+    return (
+        f"Measured on {seen['processor']} with {seen['cores']} cores, with "
+        f"{seen['threads']} threads; it reads memory at {seen['read_one']:.1f} GB/s with one "
+        f"thread and {seen['read_all']:.1f} with all."
+    )
+
+
+def by_kind(races: Sequence[Measurement]) -> dict[tuple[str, str], list[Measurement]]:
+    """The races of each side and kind of query."""
+    found: dict[tuple[str, str], list[Measurement]] = {}
+    for one in races:
+        for kind in one["kinds"]:
+            found.setdefault((one["side"], kind), []).append(one)
+    return found
+
+
+def speed(side: str, kind: str, races: Sequence[Measurement]) -> list[str]:
+    """The table of one kind of query."""
+    rows = [
+        speed_row(one["bags"], name, told)
+        for one in races
+        for name, told in one["kinds"][kind].items()
+    ]
+    floors = ", ".join(
+        f"{milliseconds(1000 * one['fragment_bytes'] / one['machine']['read_all'] / 1e9)} ms at "
+        f"{one['bags']:,}"
+        for one in races
+    )
+    says = f"To read all fragments once, in single precision, takes {floors} bags."
+    return section(f"{WAYS[side]}, {kind}", says, SPEED_HEAD, rows)
+
+
+def speed_row(bags: int, name: str, told: Mapping[str, Any]) -> str:
+    """One engine at one size."""
+    if "unable" in told:
+        return line([f"{bags:,}", NAMES[name], told["unable"], "", "", "", "", ""])
+    ratio = f"{told['ratio']:.2f}" if "ratio" in told else "–"
+    times = [milliseconds(told[at]) for at in ("median", "p95", "p99")]
+    return line([f"{bags:,}", NAMES[name], *times, ratio, f"{told['recall']:.4f}", told["queries"]])
+
+
+def milliseconds(value: float) -> str:
+    """Three digits that mean something."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def stores(one: Measurement) -> list[str]:
+    """What each engine's store took."""
+    rows = []
+    for name in [*one["built"], *(set(one["resident"]) - set(one["built"]))]:
+        built, held = one["built"].get(name), one["resident"].get(name)
+        cells = (
+            [f"{built['seconds']:,.0f} s", f"{built['bytes'] / one['bags']:,.0f}"]
+            if built
+            else ["–"] * 2
+        )
+        cells += (
+            [f"{held[at] / one['bags']:,.0f}" for at in ("own", "files")] if held else ["–"] * 2
+        )
+        rows.append(line([f"{one['bags']:,} {one['side']}", NAMES[name], *cells]))
+    return rows
+
+
+def skipped(races: Sequence[Measurement]) -> list[str]:
+    """Which engines are missing at which size, and why."""
+    rows = [
+        f"- {NAMES[name]}, {one['bags']:,} {one['side']}: {why}."
+        for one in races
+        for name, why in one["skipped"].items()
+    ]
+    return ["## Left out", "", *rows, ""] if rows else []
+
+
+def living(numbers: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Rows on how the index does while it changes."""
+    return [
+        line([says, form.format(numbers[kind][key])])
+        for kind, told in LIVING.items()
+        for key, (says, form) in told.items()
+        if key in numbers.get(kind, {})
+    ]
+
+
+def fidelity(sides: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
+    """Rows on whether grown bags are like real ones."""
+    return [
+        fidelity_row(side, name, told)
+        for side, lots in sides.items()
+        for name, told in lots.items()
+    ]
+
+
+def fidelity_row(side: str, name: str, told: Mapping[str, Any]) -> str:
+    """One lot of bags."""
+    scores = [f"{told[what]:.2f}" for what in ("best", "tenth", "mean", "deviation")]
+    quantiles = " / ".join(f"{value:.1f}" for value in told["quantiles"])
+    candidates = " / ".join(f"{value:.3f}" for value in told["candidates"])
+    return line([side, f"{told['bags']:,} {name}", *scores, quantiles, candidates,
+                 f"{told['neighbour']:.2f}"])  # fmt: skip
+
+
+def picture(stored: Sequence[Measurement]) -> str:
+    """The medians by size, one panel for each way, as an SVG."""
+    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for title, (side, kind) in DRAWN.items():
+        curves = panels.setdefault(title, {})
+        for one in stored:
+            if one["measures"] == "search" and one["side"] == side:
+                for name, told in one["kinds"].get(kind, {}).items():
+                    if "median" in told:
+                        curves.setdefault(NAMES[name], []).append((one["bags"], told["median"]))
+    return draw(panels, "bags in the collection", "milliseconds, median")
+
+
+def read(folder: Path) -> list[Measurement]:
+    """A folder's measurements."""
+    return [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
