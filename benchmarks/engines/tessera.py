@@ -1,7 +1,6 @@
-"""Tessera's own index, by default and exactly.
+"""Tessera's own index, by default and exactly, through the catalog, as a service uses it.
 
-Collections up to DIRECT bags go through the catalog, as a user's do; larger ones are written as
-segments. This is the only file of the benchmarks that knows how the index is called.
+This is the only file of the benchmarks that knows how the index is called.
 """
 
 from __future__ import annotations
@@ -14,28 +13,34 @@ import numpy as np
 
 from benchmarks.bags import Bags, Side, Source
 from benchmarks.questions import of_photo, of_sentence
-from index import search as searching
+from index import follower
 from index.catalog import Catalog
 from index.items import Entry, Picture
+from index.requests import Request
 from index.search import Index
 from models.queries import Query
 from models.types import Box, FragmentBag
 
-DIRECT = 200_000  # bags
 BATCH = 256
 NAME = "default"
 
 
 class Opened:
-    """A data folder's catalog, its one collection and the index over it."""
+    """A data folder's catalog, its one collection and the index over it.
 
-    def __init__(self, folder: Path, dimension: int, side: Side) -> None:
+    With `live` the index follows in the background, and so does a follower's process.
+    """
+
+    def __init__(self, folder: Path, dimension: int, side: Side, *, live: bool = False) -> None:
         self.folder, self.side = folder, side
         self.catalog = Catalog.in_folder(folder)
         self.collection = self.catalog.collection(
             NAME, fingerprint="benchmark", dimension=dimension, score="sum_of_max"
         )
-        self.index = Index(self.catalog, self.collection, folder)
+        self.index = Index(self.catalog, self.collection, folder / follower.SEGMENTS)
+        self.follower = follower.start(folder) if live else None
+        if live:
+            self.index.start()
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Store items."""
@@ -43,32 +48,29 @@ class Opened:
 
     def search(self, query: Query, limit: int, *, exact: bool = False) -> list[str]:
         """The ids of the best items, the best first."""
-        if hasattr(searching, "Request"):
-            request = searching.Request(side=self.side, query=query, limit=limit, exact=exact)
-            return [hit.item for hit in self.index.search(request).hits]
-        # Until the index that follows has landed: every search is exact.
-        find = self.index.search_images if self.side == "images" else self.index.search_sentences
-        return [hit.item for hit in find(query, limit=limit)]
+        request = Request(self.side, query, limit=limit, exact=exact)
+        return [hit.item for hit in self.index.best(request).hits]
 
     def complete(self) -> None:
-        """Wait until all that was stored is indexed as well as it is going to be."""
-        self.index.catch_up()
+        """Index all that was stored as well as it is going to be."""
+        follower.catch_up(self.catalog, self.folder)
+
+    def whole(self) -> bool:
+        """Whether all that was stored is searched."""
+        return not self.index.snapshot().behind
 
     def close(self) -> None:
         """Let go of the database."""
+        self.index.close()
+        if self.follower is not None:
+            self.follower.kill()
+            self.follower.wait()
         self.catalog.close()
 
 
 def delete_derived(folder: Path) -> None:
     """Delete all that can be built again from the catalog: a cold start."""
-    for place in folder.iterdir():
-        if place.is_dir():
-            shutil.rmtree(place)
-
-
-def load_directly(folder: Path, source: Source) -> None:
-    """Write a big collection's segments without a catalog's rows behind them."""
-    raise NotImplementedError(f"{folder}: {len(source):,} bags: to be written with the index")
+    shutil.rmtree(folder / follower.SEGMENTS)
 
 
 class Tessera:
@@ -83,9 +85,6 @@ class Tessera:
 
     def build(self, source: Source, folder: Path) -> None:
         """Store everything and wait until it is indexed."""
-        if len(source) > DIRECT:
-            load_directly(folder, source)
-            return
         opened = Opened(folder, source.dimension, source.side)
         for batch in batches(source, BATCH):
             opened.put(batch)
@@ -95,6 +94,7 @@ class Tessera:
     def open(self, source: Source, folder: Path) -> None:
         """Open the data folder."""
         self.opened = Opened(folder, source.dimension, source.side)
+        self.opened.index.start()
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """The best items, with their links."""
