@@ -1,21 +1,24 @@
-"""Candidates: the rows whose summaries promise most, found by FAISS."""
+"""Candidates: the rows whose summaries promise most, found by FAISS where there are many."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import faiss
+import numkong
 import numpy as np
 from numpy.typing import NDArray
 
+from index.codes import LOW, halves
 from index.rows import Numbers, Rows
 from models.scoring import Floats
 
 WIDTH = 16  # FAISS's 8-bit codes are quick where a vector's length is a multiple of this
-SCANNED = 2_048  # rows up to which their codes are scanned, and FAISS has nothing to find
+SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choose from
 LISTED = 50_000  # rows from which on they lie in lists by their nearest centroid
 TRAINED = 40  # rows of the sample for each centroid
 PROBED = 0.05  # of the lists, where nothing is filtered
@@ -67,6 +70,26 @@ class Found:
 
     rows: Numbers
     products: Floats
+
+
+def scan(rows: Rows, numbers: Numbers, query: Floats) -> Found:
+    """All of some rows, by number, with the products of their summaries and a query (D,)."""
+    whole = len(numbers) == len(rows)
+    summaries = rows.summaries if whole else rows.summaries[numbers]
+    both = np.asarray(numkong.dots_packed(summaries, halves(query[None])))  # high, then low
+    products: Floats = (both[:, 0] + both[:, 1] / LOW).astype(np.float32)
+    return Found(numbers, products)
+
+
+def best(found: Sequence[Found], count: int) -> list[Found]:
+    """The rows with the highest products of several segments, those of each together."""
+    products = np.concatenate([one.products for one in found])
+    if len(products) <= count:
+        return list(found)
+    least = np.partition(products, -count)[-count]
+    return [
+        Found(one.rows[one.products >= least], one.products[one.products >= least]) for one in found
+    ]
 
 
 def kind_for(rows: int) -> str | None:

@@ -246,7 +246,7 @@ def read_bags(
                     bags.c.revision.in_(part),
                 )
             )
-            for revision, vectors, details, item in connection.execute(chosen):
+            for revision, vectors, details, item in connection.execute(chosen).all():
                 unpacked = unpack_vectors(vectors, collection.dimension)
                 found[revision, position] = Stored(item, position, unpacked, details)
     return found

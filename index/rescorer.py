@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numkong
 import numpy as np
 from numpy.typing import NDArray
 
+from index.codes import LOW, coded, halves, steps
 from index.device import Device
 from index.rows import Numbers, Rows, fragments_of, offsets_of
 from models.scoring import Floats, Score
@@ -100,7 +100,7 @@ class Coded:
         if self.base is not None:
             both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
             width = both.shape[1] // 2
-            row_shifts[:, :width] = both[:, :width] + both[:, width:] / np.float32(2**11)
+            row_shifts[:, :width] = both[:, :width] + both[:, width:] / LOW
         scores = np.empty(B, np.float32)
         self.score.kernel(
             np.ascontiguousarray(dots),
@@ -215,26 +215,6 @@ def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Fl
         scores,
     )
     return scores
-
-
-def steps(vectors: Floats) -> Floats:
-    """The step of each vector's codes, (T,), so that its largest number is 127."""
-    most = np.maximum(np.abs(vectors).max(axis=1), np.float32(1e-20))
-    scales: Floats = (most / np.float32(127)).astype(np.float32)
-    return scales
-
-
-def coded(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
-    """The nearest codes (T, D) of vectors for their steps."""
-    codes: NDArray[np.int8] = np.rint(vectors / scales[:, None]).astype(np.int8)
-    return codes
-
-
-def halves(vectors: Floats) -> Any:
-    """Vectors (T, D) in half precision and, times 2^11, what that leaves: (2T, D), packed."""
-    high = vectors.astype(np.float16)
-    low = ((vectors - high.astype(np.float32)) * np.float32(2**11)).astype(np.float16)
-    return numkong.dots_pack(np.concatenate([high, low]))
 
 
 Piece = tuple[int, Numbers | int]  # where its results go; its rows' numbers, or its end

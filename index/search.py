@@ -28,7 +28,8 @@ from models.queries import Query
 from models.scoring import Floats, score_named
 from models.types import FragmentBag
 
-SPARE = 16  # rows whose exact scores are looked at beyond what is asked for
+SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
+LIKELY = 0.25  # of the bound of an error: over twice the largest of 5,000 real ones
 RECENT = 200  # requests that are kept for an audit
 SLACK = 0.05  # by how much a probability from codes may be too small
 ROUNDING = np.float32(1e-3)  # what single precision may add to the errors of codes
@@ -132,16 +133,16 @@ class Index:
         scored = [self._scored(rows, numbers, coded) for rows, numbers in chosen]
         if request.least is not None:
             scored = [self._probable(one, request) for one in scored]
-        hits = self._exact(scored, request, terms, complete=exact)
+        hits, more = self._exact(scored, request, terms, complete=exact)
         if not exact:
             self._recent.append(request)
         return Answer(
-            tuple(hits[: request.limit]),
+            tuple(hits),
             exact=exact,
             candidates=sum(len(numbers) for _, numbers in chosen),
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
             behind=snapshot.behind,
-            more=len(hits) > request.limit,
+            more=more,
         )
 
     def _chosen(
@@ -152,28 +153,32 @@ class Index:
         revisions: Numbers | None,
     ) -> tuple[list[tuple[Rows, Numbers]], bool]:
         """The rows that might be among the best, and whether no others could."""
-        chosen: list[tuple[Rows, Numbers]] = []
+        sides = [segment.side(request.side) for segment in snapshot.segments]
+        passed = [passing(rows, revisions) for rows in sides]
+        counts = [int(mask.sum()) for mask in passed]
+        wanted = candidates.wanted(sum(counts), request.reach)
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
         query = None if every else self._summary(request, terms)
-        exact = True
-        wanted = candidates.wanted(
-            sum(len(segment.side(request.side)) for segment in snapshot.segments), request.reach
-        )
-        for segment in snapshot.segments:
-            rows = segment.side(request.side)
+        if query is None or sum(counts) <= max(candidates.SCANNED, wanted):
+            return [
+                (rows, np.flatnonzero(mask))
+                for rows, mask, count in zip(sides, passed, counts, strict=True)
+                if count
+            ], True
+        found = []
+        for segment, rows, mask, count in zip(
+            snapshot.segments, sides, passed, counts, strict=True
+        ):
             structure = segment.structures.get(request.side)
-            allowed = passing(rows, revisions)
-            count = int(allowed.sum())
-            few = count <= max(candidates.SCANNED, wanted)
-            if structure is None or query is None or few:
-                if count:
-                    chosen.append((rows, np.flatnonzero(allowed)))
-                continue
-            whole = count == len(rows)
-            found = structure.best(query, wanted, None if whole else allowed)
-            chosen.append((rows, found.rows))
-            exact = False
-        return chosen, exact
+            if structure is None or count <= candidates.SCANNED:
+                found.append(candidates.scan(rows, np.flatnonzero(mask), query))
+            else:
+                allowed = None if count == len(rows) else mask
+                found.append(structure.best(query, wanted, allowed))
+        best = candidates.best(found, wanted)
+        return [
+            (rows, one.rows) for rows, one in zip(sides, best, strict=True) if len(one.rows)
+        ], False
 
     def _summary(self, request: Request, terms: Sequence[Term]) -> Floats | None:
         """The vector whose products with stored summaries rank like scores; None without one.
@@ -224,32 +229,32 @@ class Index:
 
     def _exact(
         self, scored: Sequence[Scored], request: Request, terms: Sequence[Term], *, complete: bool
-    ) -> list[Hit]:
-        """One hit more than is asked for, if there are so many, from the bags of the catalog.
+    ) -> tuple[list[Hit], bool]:
+        """The hits, from the bags of the catalog, and whether there are more.
 
         Rows come by their scores from codes, until none that is left can be among the best. Where
-        rows were left out before, it is enough to look a little farther than is asked for.
+        rows were left out before, so can be what only the bound of the error would let in.
         """
+        share = np.float32(1 if complete else LIKELY)
         total = np.concatenate([*(one.total for one in scored), np.empty(0, np.float32)])
-        highest = np.concatenate([*(one.total + one.error for one in scored), total[:0]])
+        error = share * np.concatenate([*(one.error for one in scored), total[:0]])
         owner = np.repeat(np.arange(len(scored)), [len(one.total) for one in scored])
         place = np.concatenate([*(np.arange(len(one.total)) for one in scored), owner[:0]])
         if request.after is not None:
-            lowest = total - (highest - total)
-            kept = lowest <= request.after.score
-            total, highest, owner, place = total[kept], highest[kept], owner[kept], place[kept]
+            kept = total - error <= request.after.score
+            total, error, owner, place = total[kept], error[kept], owner[kept], place[kept]
+        highest = total + error
         needed = request.limit + 1
-        hits: list[Found] = []
-        for batch in _batches(highest if complete else total, needed + SPARE):
-            if len(hits) >= needed and (
-                not complete or highest[batch[0]] < hits[needed - 1].key.score
-            ):
+        found: list[Found] = []
+        for batch in _batches(highest, needed + SPARE):
+            if len(found) >= needed and highest[batch[0]] < found[needed - 1].key.score:
                 break
             rows = [(scored[owner[at]], int(place[at])) for at in batch]
             fetched = self._fetched(rows, request, terms)
-            hits += [one for one in fetched if request.after is None or one.key > request.after]
-            hits.sort(key=lambda found: found.key)
-        return [self._hit(found, request) for found in hits[:needed]]
+            found += [one for one in fetched if request.after is None or one.key > request.after]
+            found.sort(key=lambda one: one.key)
+        hits = [self._hit(one, request) for one in found[: request.limit]]
+        return hits, len(found) > request.limit
 
     def _fetched(
         self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]

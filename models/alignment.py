@@ -65,7 +65,9 @@ def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> 
     found: list[Link] = []
     start = 0
     for part, weight in zip(query.parts, query.weights, strict=True):
-        found += [weighed(link, start, weight) for link in links(image, part, score)]
+        own = links(image, part, score)
+        plain = weight == 1 and not start
+        found += own if plain else [weighed(link, start, weight) for link in own]
         start += len(part)
     return tuple(found)
 

@@ -1,0 +1,33 @@
+"""Codes: vectors in 8 bits with a step each, and in two halves that are as good as single."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numkong
+import numpy as np
+from numpy.typing import NDArray
+
+from models.scoring import Floats
+
+LOW = np.float32(2**11)  # by how much the second half is too large
+
+
+def steps(vectors: Floats) -> Floats:
+    """The step of each vector's codes, (T,), so that its largest number is 127."""
+    most = np.maximum(np.abs(vectors).max(axis=1), np.float32(1e-20))
+    scales: Floats = (most / np.float32(127)).astype(np.float32)
+    return scales
+
+
+def coded(vectors: Floats, scales: Floats) -> NDArray[np.int8]:
+    """The nearest codes (T, D) of vectors for their steps."""
+    codes: NDArray[np.int8] = np.rint(vectors / scales[:, None]).astype(np.int8)
+    return codes
+
+
+def halves(vectors: Floats) -> Any:
+    """Vectors (T, D) in half precision and, times 2^11, what that leaves: (2T, D), packed."""
+    high = vectors.astype(np.float16)
+    low = ((vectors - high.astype(np.float32)) * LOW).astype(np.float16)
+    return numkong.dots_pack(np.concatenate([high, low]))
