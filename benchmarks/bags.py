@@ -10,6 +10,7 @@ generator of benchmarks/growth.py never borrows from it.
 from __future__ import annotations
 
 import gzip
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from training.frozen import Frozen
 from training.progress import Progress
 
 Side = Literal["images", "sentences"]  # of the collection: what is searched for
+SIDES: tuple[Side, ...] = ("images", "sentences")
 Floats = NDArray[np.float32]
 Halves = NDArray[np.float16]
 
@@ -120,10 +122,13 @@ class Bags:
 class Source(Protocol):
     """Bags of one side in blocks, so that a collection need not fit in memory."""
 
-    side: Side
-
     def __len__(self) -> int:
         """How many bags there are."""
+        ...
+
+    @property
+    def side(self) -> Side:
+        """Whether they are images or sentences."""
         ...
 
     @property
@@ -167,6 +172,14 @@ class Real:
     def of(self, side: Side, split: str) -> Bags:
         """The bags of a side."""
         return self.images(split) if side == "images" else self.sentences(split)
+
+    @property
+    def key(self) -> str:
+        """Changes with the matcher, and with how many photos and sentences there are."""
+        bags = [self.of(side, split) for side in SIDES for split in ("held", "other")]
+        sizes = np.array([len(one) for one in bags])
+        first = b"".join(one[0].tobytes() for one in bags)
+        return hashlib.sha256(sizes.tobytes() + first).hexdigest()[:8]
 
     @property
     def references(self) -> Floats:

@@ -8,6 +8,7 @@ what meets the offsets of sentences.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -51,9 +52,9 @@ class Collection:
     @property
     def key(self) -> str:
         """Changes whenever a bag would."""
-        sizes = [len(self.real.of(self.side, split)) for split in ("held", "other")]
-        start = "grown" if self.grown_only else "+".join(map(str, sizes))
-        return f"{self.side}-{start}-to-{self.count}-seed-{self.seed}"
+        recipe = (self.real.key, self.seed, self.grown_only, BLOCK, MEMBERS, SHARES, TURN)
+        digest = hashlib.sha256(repr(recipe).encode()).hexdigest()[:8]
+        return f"{self.side}-{self.count}-{digest}"
 
     def blocks(self) -> Iterator[Bags]:
         """All bags in order; the same ones each time."""

@@ -27,7 +27,7 @@ PARSED = 2000  # held-out sentences that phrases are taken from
 def make(real: Real, matcher: Matcher, count: int) -> None:
     """Write `count` queries of each kind that searches images."""
     bags = real.sentences("held")
-    long = [bags[row] for row in np.flatnonzero(np.diff(bags.offsets) == LONG)]
+    long = [bags[row] for row in np.flatnonzero(np.diff(bags.offsets) == LONG).tolist()]
     every = max(1, len(long) // count)
     write(real.folder, "12 words", [of_sentence(bag) for bag in long[::every][:count]])
     described, nouns = phrases(real.texts[:PARSED], count)

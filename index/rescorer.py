@@ -199,12 +199,13 @@ class Rescorer:
 def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:
     """Scores (B,) of some bags (F_b, D) and one part of a query, in single precision.
 
-    Each to the bit what it is among others: products of several bags at once would round otherwise.
+    Each is to the bit what it is among others, as a product of two vectors is.
     """
     scores = np.empty(len(vectors), np.float32)
-    products = np.concatenate([bag @ term.vectors.T for bag in vectors])  # (N, T)
+    packed = numkong.dots_pack(np.ascontiguousarray(term.vectors))
+    products = np.asarray(numkong.dots_packed(np.concatenate(vectors), packed))  # (N, T)
     score.kernel(
-        products,
+        products.astype(np.float32),
         offsets_of([len(bag) for bag in vectors]),
         np.ones(len(vectors), np.float32),
         np.ones(len(term.vectors), np.float32),
