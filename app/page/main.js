@@ -140,6 +140,11 @@ function hint({ hits }) {
   );
 }
 
+/** What is said while not everything that is stored can be found yet. */
+function stillIndexing(behind) {
+  return `Still indexing: ${behind.toLocaleString("en")} changes are not searched yet.`;
+}
+
 /** How many hits there are, and how many of them are weak. */
 function counted(hits, weakBelow) {
   const weak = hits.filter((hit) => isWeak(hit, weakBelow)).length;
@@ -157,7 +162,9 @@ async function answerWords(text, signal) {
   query.replaceChildren(asked, hint(answer));
   query.hidden = false;
   results.replaceChildren(...ranked(answer, text, next));
-  const notes = answer.query.notes.map((note) => make("p", { className: "remark" }, note));
+  const { behind } = answer.searched;
+  const told = behind ? [...answer.query.notes, stillIndexing(behind)] : answer.query.notes;
+  const notes = told.map((note) => make("p", { className: "remark" }, note));
   status.replaceChildren(counted(answer.hits, answer.weak_below), ...notes);
 }
 
