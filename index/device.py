@@ -46,6 +46,11 @@ class Device:
         self._held: dict[int, tuple[weakref.ref[Any], Held]] = {}
         self._lock = Lock()
 
+    @property
+    def held(self) -> int:
+        """How many segments' sides lie on the device."""
+        return len(self._held)
+
     def scores(self, rows: Rows, query: Floats, *, rows_are_images: bool, negated: bool) -> Floats:
         """Scores (B,) of rows for one part of a query (T, D); images are the ones with a base."""
         asked = PaddedBags.of([torch.from_numpy(query).to(self._name)])

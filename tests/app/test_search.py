@@ -248,3 +248,26 @@ def test_collections_do_not_mix(filled: TestClient, png: Png) -> None:
     assert len(filled.post("/search/image", json={"text": "red"}).json()["hits"]) == 3
     named = {c["name"]: c["items"] for c in filled.get("/collections").json()["collections"]}
     assert named == {"default": 3, "other one/ü": 1}
+
+
+def test_answers_say_how_they_were_found(filled: TestClient) -> None:
+    asked = {"text": "red", "limit": 2}
+    usual = filled.post("/search/image", json=asked).json()
+    exact = filled.post("/search/image", json=asked | {"exact": True}).json()
+    assert usual["searched"] == {"exact": True, "rows": 3, "candidates": 3, "behind": 0}
+    assert ids(usual) == ids(exact)
+
+
+def test_index_tells_how_a_collection_is_searched(filled: TestClient) -> None:
+    told = filled.get("/index").json()
+    assert told["images"] == {"rows": 3, "in_memory": 3, "found_by": {"scan": 3}}
+    assert told["sentences"]["rows"] == 3
+    assert (told["behind"], told["revision"]) == (0, 3)
+    assert filled.get("/index?collection=none").status_code == 404
+
+
+def test_audit_repeats_queries_exactly(filled: TestClient) -> None:
+    told = filled.post("/index/audit", json={"queries": ["red", "a blue thing"]}).json()
+    assert (told["queries"], told["recall"], told["worst"]) == (2, 1.0, 1.0)
+    assert filled.post("/index/audit", json={}).json()["queries"] == 0  # every search was exact
+    assert filled.post("/index/audit", json={"queries": []}).status_code == 422
