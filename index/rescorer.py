@@ -19,6 +19,7 @@ from models.scoring import Floats, Score
 BLOCK = 2**9  # rows whose products lie in the processor's second cache together
 ALONE = 4  # blocks up to which another thread costs more time than it saves
 FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
+ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 NEGATED_LEAST, LEAST = np.float32(0), np.float32(-np.inf)
 
 
@@ -77,7 +78,8 @@ class Coded:
             rest = self.common - coarse[0] * self.common_scale
             codes += [coarse, coded(rest[None], self.common_scale / FINE)]
         self.codes = numkong.dots_pack(np.concatenate(codes))
-        self.base = halves(term.vectors) if rows_have_base else None
+        self.largest = 127 * steps(term.vectors)  # ‖v_t‖∞
+        self.base = halves(term.vectors / self.largest[:, None]) if rows_have_base else None
         self.lengths = np.abs(vectors).sum(axis=1).astype(np.float32)  # ‖v_t‖₁
 
     def __len__(self) -> int:
@@ -95,14 +97,14 @@ class Coded:
         row_shifts = np.zeros((B, T), np.float32)
         if self.base is not None:
             both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # (B, 2T)
-            row_shifts = (both[:, :T] + both[:, T:] / np.float32(2**11)).astype(np.float32)
+            row_shifts = (both[:, :T] + both[:, T:] / np.float32(2**11)) * self.largest
         scores = np.empty(B, np.float32)
         self.score.kernel(
             np.ascontiguousarray(dots),
             rows.offsets,
             rows.scales,
             self.scales,
-            np.ascontiguousarray(row_shifts),
+            np.ascontiguousarray(row_shifts, np.float32),
             fragment_shifts,
             self.role is Role.QUERY_IS_SENTENCE,
             self.term.least,
@@ -119,6 +121,10 @@ class Coded:
             products += rows.reach[:, None] * self.common_scale / np.float32(2 * FINE)
         asked = self.role is Role.QUERY_IS_SENTENCE
         sizes = np.diff(rows.offsets)
+        # Sums in single precision, here and in `exact`: of D products, and of what they give.
+        terms = rows.codes.shape[1] + len(self) + sizes
+        summed = ROUNDING * terms * (rows.bases + 2 * rows.reach)
+        products += summed[:, None] * self.largest
         return self.score.error(products.astype(np.float32), sizes, rows_are_images=asked)
 
 
@@ -130,6 +136,7 @@ class Block:
     offsets: Numbers
     scales: Floats
     reach: Floats
+    bases: Floats
     summaries: NDArray[np.float16]
 
     @classmethod
@@ -141,6 +148,7 @@ class Block:
             offsets - offsets[0],
             rows.scales[start:end],
             rows.reach[start:end],
+            rows.bases[start:end],
             rows.summaries[start:end],
         )
 
@@ -152,6 +160,7 @@ class Block:
             offsets_of(rows.offsets[numbers + 1] - rows.offsets[numbers]),
             rows.scales[numbers],
             rows.reach[numbers],
+            rows.bases[numbers],
             rows.summaries[numbers],
         )
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import numpy as np
@@ -106,11 +106,12 @@ class Hold:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._handle = -1
         self._handle = os.open(folder / LOCK, os.O_RDONLY)
         try:
             fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._handle)
+            self.close()
             raise
 
     def __enter__(self) -> Hold:
