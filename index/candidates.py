@@ -39,8 +39,6 @@ class Structure:
 
     def best(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Found:
         """The rows with the highest products of their summaries and a query (D,), best first."""
-        padded = np.zeros((1, self.index.d), np.float32)
-        padded[0, : len(query)] = query
         options: dict[str, Any] = {}
         passing = 1.0
         if allowed is not None:
@@ -51,11 +49,18 @@ class Structure:
         faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
         if self.kind == "lists":
             # What passes a filter lies in lists that are less full: so more of them are looked at.
-            probed = min(self.index.nlist, round(PROBED / passing * self.index.nlist) + 1)
-            options["nprobe"] = probed
-            parameters: Any = faiss.SearchParametersIVF(**options)
-        else:
-            parameters = faiss.SearchParameters(**options)
+            lists: int = self.index.nlist
+            probed = min(lists, round(PROBED / passing * lists) + 1)
+            found = self._found(query, count, faiss.SearchParametersIVF(nprobe=probed, **options))
+            if len(found.rows) == count or probed == lists:
+                return found
+            # What passes lies far from the query: so all lists are looked at.
+            return self._found(query, count, faiss.SearchParametersIVF(nprobe=lists, **options))
+        return self._found(query, count, faiss.SearchParameters(**options))
+
+    def _found(self, query: Floats, count: int, parameters: Any) -> Found:
+        padded = np.zeros((1, self.index.d), np.float32)
+        padded[0, : len(query)] = query
         products, rows = self.index.search(padded, count, params=parameters)
         there = rows[0] >= 0
         return Found(rows[0][there].astype(np.int64), products[0][there])
