@@ -13,7 +13,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import LOW, halves
+from index.codes import LOW, halves, steps
 from index.rows import Numbers, Rows
 from models.scoring import Floats
 
@@ -42,8 +42,6 @@ class Structure:
 
     def best(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Found:
         """The rows with the highest products of their summaries and a query (D,), best first."""
-        padded = np.zeros((1, self.index.d), np.float32)
-        padded[0, : len(query)] = query
         options: dict[str, Any] = {}
         passing = 1.0
         if allowed is not None:
@@ -54,11 +52,22 @@ class Structure:
         faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
         if self.kind == "lists":
             # What passes a filter lies in lists that are less full: so more of them are looked at.
-            probed = min(self.index.nlist, round(PROBED / passing * self.index.nlist) + 1)
-            options["nprobe"] = probed
-            parameters: Any = faiss.SearchParametersIVF(**options)
-        else:
-            parameters = faiss.SearchParameters(**options)
+            lists: int = self.index.nlist
+            probed = min(lists, round(PROBED / passing * lists) + 1)
+            found = self._found(query, count, self._lists(probed, options))
+            if len(found.rows) == count or probed == lists:
+                return found
+            # What passes lies far from the query: so all lists are looked at.
+            return self._found(query, count, self._lists(lists, options))
+        return self._found(query, count, faiss.SearchParameters(**options))
+
+    @staticmethod
+    def _lists(probed: int, options: dict[str, Any]) -> Any:
+        return faiss.SearchParametersIVF(nprobe=probed, **options)  # type: ignore[call-arg]
+
+    def _found(self, query: Floats, count: int, parameters: Any) -> Found:
+        padded = np.zeros((1, self.index.d), np.float32)
+        padded[0, : len(query)] = query
         products, rows = self.index.search(padded, count, params=parameters)
         there = rows[0] >= 0
         return Found(rows[0][there].astype(np.int64), products[0][there])
@@ -76,8 +85,9 @@ def scan(rows: Rows, numbers: Numbers, query: Floats) -> Found:
     """All of some rows, by number, with the products of their summaries and a query (D,)."""
     whole = len(numbers) == len(rows)
     summaries = rows.summaries if whole else rows.summaries[numbers]
-    both = np.asarray(numkong.dots_packed(summaries, halves(query[None])))  # high, then low
-    products: Floats = (both[:, 0] + both[:, 1] / LOW).astype(np.float32)
+    scale = steps(query[None])  # half precision holds no large numbers
+    both = np.asarray(numkong.dots_packed(summaries, halves(query[None] / scale)))  # high, low
+    products: Floats = (scale * (both[:, 0] + both[:, 1] / LOW)).astype(np.float32)
     return Found(numbers, products)
 
 

@@ -29,6 +29,7 @@ from index.views import BagRow, View
 from models.scoring import score_named
 
 POLL = 0.2  # seconds between looks at a catalog that is quiet
+RETRY = 5.0  # seconds after something failed
 TIDY = 60.0  # seconds between looks for what can be forgotten
 LOCK = "follower.lock"
 SEGMENTS = "segments"  # the folder of all collections' segments, below the data folder
@@ -83,7 +84,8 @@ class Follower:
             self._put([*chain], [new], [], span)
         elif (merging := self._merging(chain)) is not None:
             start, stop = merging
-            self._put([*chain[:start]], [*chain[start:stop]], [*chain[stop:]], span)
+            if self._sound(chain[start:stop]):
+                self._put([*chain[:start]], [*chain[start:stop]], [*chain[stop:]], span)
         else:
             self._sweep()
             return False
@@ -91,21 +93,37 @@ class Follower:
 
     def _checked(self, view: View) -> tuple[Segment, ...]:
         """The published segments that are whole and of this history, as of the view."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        published = self._published()
         if self._chain is None:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            try:
-                found = manifest.read(self._directory, self._collection.token)
-            except ValueError as broken:
-                log.warning("%s; it is built anew", broken)
-                found = None
-            listed = found.segments if found else ()
-            self._listed = {self._directory / one.folder: one for one in listed}
+            self._listed = {self._directory / one.folder: one for one in published or ()}
         mapped = {one.folder: one for one in self._chain or ()}
         opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
         self._chain = valid_chain(opened, view)
-        if len(self._chain) < len(self._listed):
+        if published != tuple(self._listed[one.folder] for one in self._chain):
             self._publish(self._chain)
         return self._chain
+
+    def _published(self) -> tuple[Listed, ...] | None:
+        """What the manifest lists; None where it is broken."""
+        try:
+            found = manifest.read(self._directory, self._collection.token)
+        except ValueError as broken:
+            log.warning("%s; it is written anew", broken)
+            return None
+        return found.segments if found else ()
+
+    def _sound(self, parts: Sequence[Segment]) -> bool:
+        """Whether the files are still as they were written: what is merged gets new checksums."""
+        for part in parts:
+            assert part.folder is not None
+            try:
+                segments.check(part.folder, self._listed[part.folder].sums)
+            except (OSError, ValueError) as broken:
+                log.warning("segment %s is built anew: %s", part.folder.name, broken)
+                segments.mark_broken(part.folder)
+                return False
+        return True
 
     def _end(self, after: int, newest: int, flush: bool) -> int:
         """Up to which revision the next segment goes; `after` where it is not time yet."""
@@ -207,7 +225,7 @@ class Following:
             except Exception:
                 log.exception("the follower could not work; it tries again")
                 self._followers.clear()
-                wait = 5.0
+                wait = RETRY
             stopped.wait(wait)
 
 

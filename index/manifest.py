@@ -43,6 +43,8 @@ def read(directory: Path, token: str) -> Manifest | None:
         text = (directory / NAME).read_text()
     except FileNotFoundError:
         return None
+    except OSError as broken:
+        raise ValueError(f"{directory / NAME} cannot be read: {broken}") from broken
     try:
         outer = json.loads(text)
         inner = outer["manifest"]

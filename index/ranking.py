@@ -61,6 +61,11 @@ def probabilities(
 
 
 def totals(scores: Floats, weights: Sequence[float]) -> Floats:
-    """Σ_p w_p S_p (N,) of the scores (P, N) of a query's parts."""
-    summed: Floats = np.array(weights, np.float32) @ scores
+    """Σ_p w_p S_p (N,) of the scores (P, N) of a query's parts.
+
+    Each to the bit what it is among others: a product of matrices would round otherwise.
+    """
+    summed: Floats = np.zeros(scores.shape[1], np.float32)
+    for weight, part in zip(weights, scores, strict=True):
+        summed += np.float32(weight) * part
     return summed

@@ -20,6 +20,7 @@ from models.scoring import Floats, Score
 BLOCK = 2**9  # rows whose products lie in the processor's second cache together
 ALONE = 4  # blocks up to which another thread costs more time than it saves
 FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
+ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 NEGATED_LEAST, LEAST = np.float32(0), np.float32(-np.inf)
 
 
@@ -78,10 +79,12 @@ class Coded:
             rest = self.common - coarse[0] * self.common_scale
             codes += [coarse, coded(rest[None], self.common_scale / FINE)]
         self.codes = numkong.dots_pack(np.concatenate(codes))
+        self.largest = 127 * steps(term.vectors)  # ‖v_t‖∞
         # What a row's base gives to all of the fragments together is as good, and found sooner.
-        self.together = score.adds_shifts and not term.negated
-        asked = term.vectors.sum(axis=0, keepdims=True) if self.together else term.vectors
-        self.base = halves(asked) if rows_have_base else None
+        together = score.adds_shifts and not term.negated
+        asked = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
+        self.base_scales = 127 * steps(asked)  # half precision holds no large numbers
+        self.base = halves(asked / self.base_scales[:, None]) if rows_have_base else None
         self.lengths = np.abs(vectors).sum(axis=1).astype(np.float32)  # ‖v_t‖₁
 
     def __len__(self) -> int:
@@ -99,8 +102,8 @@ class Coded:
         row_shifts = np.zeros((B, T), np.float32)
         if self.base is not None:
             both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
-            width = both.shape[1] // 2
-            row_shifts[:, :width] = both[:, :width] + both[:, width:] / LOW
+            width = len(self.base_scales)
+            row_shifts[:, :width] = (both[:, :width] + both[:, width:] / LOW) * self.base_scales
         scores = np.empty(B, np.float32)
         self.score.kernel(
             np.ascontiguousarray(dots),
@@ -124,6 +127,10 @@ class Coded:
             products += rows.reach[:, None] * self.common_scale / np.float32(2 * FINE)
         asked = self.role is Role.QUERY_IS_SENTENCE
         sizes = np.diff(rows.offsets)
+        # Sums in single precision, here and in `exact`: of D products, and of what they give.
+        terms = rows.codes.shape[1] + len(self) + sizes
+        summed = ROUNDING * terms * (rows.bases + 2 * rows.reach)
+        products += summed[:, None] * self.largest
         return self.score.error(products.astype(np.float32), sizes, rows_are_images=asked)
 
 
@@ -135,6 +142,7 @@ class Block:
     offsets: Numbers
     scales: Floats
     reach: Floats
+    bases: Floats
     summaries: NDArray[np.float16]
 
     @classmethod
@@ -146,6 +154,7 @@ class Block:
             offsets - offsets[0],
             rows.scales[start:end],
             rows.reach[start:end],
+            rows.bases[start:end],
             rows.summaries[start:end],
         )
 
@@ -157,6 +166,7 @@ class Block:
             offsets_of(rows.offsets[numbers + 1] - rows.offsets[numbers]),
             rows.scales[numbers],
             rows.reach[numbers],
+            rows.bases[numbers],
             rows.summaries[numbers],
         )
 

@@ -19,6 +19,7 @@ SIDES: tuple[Side, Side] = ("images", "sentences")
 Numbers = NDArray[np.int64]
 Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
 BLOCK = 2**13  # rows that are copied at a time when rows are joined
+LARGEST = np.finfo(np.float16).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +29,18 @@ class Rows:
     A row's fragments are v_i = base + scale · code_i + noise. An image's base is its summary and a
     sentence's is 0, so that with an image's summary f (models.scoring) v_i · s = f · s + scale ·
     code_i · s. Every number of the noise is at most scale / 2, and those of scale · code_i add up
-    to no more than `reach`, signs left out.
+    to no more than `reach`, signs left out; those of the base to `bases`.
 
-    Shapes: codes (N, D) int8, offsets (B + 1,), scales and reach (B,), summaries (B, D) float16,
-    revisions and positions (B,). `live` (B,) is False for rows whose item has been replaced or
-    deleted; it is not stored. No array is ever written to.
+    Shapes: codes (N, D) int8, offsets (B + 1,), scales, reach and bases (B,), summaries (B, D)
+    float16, revisions and positions (B,). `live` (B,) is False for rows whose item has been
+    replaced or deleted; it is not stored. No array is ever written to.
     """
 
     codes: NDArray[np.int8]
     offsets: Numbers
     scales: Floats
     reach: Floats
+    bases: Floats
     summaries: NDArray[np.float16]
     revisions: Numbers
     positions: NDArray[np.int32]
@@ -88,12 +90,13 @@ class Rows:
 
 
 STORED = tuple(field.name for field in fields(Rows) if field.name != "live")
-BY_ROW = ("scales", "reach", "summaries", "revisions", "positions")
+BY_ROW = ("scales", "reach", "bases", "summaries", "revisions", "positions")
 TYPES = {
     "codes": np.int8,
     "offsets": np.int64,
     "scales": np.float32,
     "reach": np.float32,
+    "bases": np.float32,
     "summaries": np.float16,
     "revisions": np.int64,
     "positions": np.int32,
@@ -114,11 +117,13 @@ def of_vectors(
     vectors = np.concatenate(bags)  # (N, D)
     offsets = offsets_of([len(bag) for bag in bags])
     starts, sizes = offsets[:-1], np.diff(offsets)
+    bases = np.zeros(len(bags), np.float32)
     if side == "images":
-        summaries = score.image_summary(vectors, starts).astype(np.float16)
+        summaries = halved(score.image_summary(vectors, starts))
+        bases = np.abs(summaries).sum(axis=1, dtype=np.float32)
         vectors = vectors - np.repeat(summaries.astype(np.float32), sizes, axis=0)
     else:
-        summaries = score.sentence_summary(vectors, starts).astype(np.float16)
+        summaries = halved(score.sentence_summary(vectors, starts))
     largest = np.maximum.reduceat(np.abs(vectors).max(axis=1), starts)
     scales = np.maximum(largest, np.float32(1e-20)) / np.float32(127)
     codes = np.rint(vectors / np.repeat(scales, sizes)[:, None]).astype(np.int8)
@@ -129,11 +134,18 @@ def of_vectors(
             "offsets": offsets,
             "scales": scales.astype(np.float32),
             "reach": scales * np.maximum.reduceat(lengths, starts),
+            "bases": bases,
             "summaries": summaries,
             "revisions": np.array(revisions, np.int64),
             "positions": np.array(positions, np.int32),
         }
     )
+
+
+def halved(summaries: Floats) -> NDArray[np.float16]:
+    """Summaries in half precision; numbers that are too large for it become its largest."""
+    clipped: NDArray[np.float16] = np.clip(summaries, -LARGEST, LARGEST).astype(np.float16)
+    return clipped
 
 
 def empty(dimension: int) -> Rows:

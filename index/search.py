@@ -32,7 +32,6 @@ SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
 LIKELY = 0.25  # of the bound of an error: over twice the largest of 5,000 real ones
 RECENT = 200  # requests that are kept for an audit
 SLACK = 0.05  # by how much a probability from codes may be too small
-ROUNDING = np.float32(1e-3)  # what single precision may add to the errors of codes
 
 log = logging.getLogger(__name__)
 
@@ -209,7 +208,7 @@ class Index:
             numbers,
             parts,
             ranking.totals(parts, weights),
-            ranking.totals(errors, np.abs(weights).tolist()) + ROUNDING,
+            ranking.totals(errors, np.abs(weights).tolist()),
         )
 
     def _probable(self, scored: Scored, request: Request) -> Scored:
@@ -278,7 +277,7 @@ class Index:
         told = self._probabilities(vectors, parts, request)
         for bag, place, score, probability in zip(found, there, total.tolist(), told, strict=True):
             one, at = chosen[place]
-            if abs(score - one.total[at]) > one.error[at] + ROUNDING * abs(score):
+            if abs(score - one.total[at]) > one.error[at]:
                 self._reader.report(keys[place][0])
             if request.least is None or (probability or 0.0) >= request.least:
                 yield Found(Key(-score, bag.item, bag.position), bag, probability)

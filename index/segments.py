@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -106,11 +107,12 @@ class Hold:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._handle = -1
         self._handle = os.open(folder / LOCK, os.O_RDONLY)
         try:
             fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._handle)
+            self.close()
             raise
 
     def __enter__(self) -> Hold:
@@ -209,10 +211,7 @@ def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
 def opened(folder: Path, span: Span, sums: Sums) -> Segment:
     """Map a segment's files; ValueError or OSError where they are not as they were written."""
     hold = Hold(folder)
-    for name, (size, expected) in sums.items():
-        path = folder / name
-        if path.stat().st_size != size or checksum(path) != expected:
-            raise ValueError(f"{path.name} in segment {folder.name} is not as it was written")
+    check(folder, sums)
     sides: dict[Side, Rows] = {}
     structures: dict[Side, Structure] = {}
     for side in SIDES:
@@ -220,6 +219,20 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
         if f"{side}.faiss" in sums:
             structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
     return Segment(span, sides["images"], sides["sentences"], structures, folder, hold)
+
+
+def check(folder: Path, sums: Sums) -> None:
+    """ValueError or OSError where a segment's files are not as they were written."""
+    for name, (size, expected) in sums.items():
+        path = folder / name
+        if path.stat().st_size != size or checksum(path) != expected:
+            raise ValueError(f"{path.name} in segment {folder.name} is not as it was written")
+
+
+def mark_broken(folder: Path) -> None:
+    """Have the follower build a segment anew."""
+    with suppress(OSError):
+        (folder / BROKEN).touch()
 
 
 def checksum(path: Path) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -90,13 +89,13 @@ class Reader:
 
     def current(self) -> Snapshot:
         """The newest snapshot; ModelMismatch once another model has re-embedded the collection."""
-        if self._thread is None:
+        if self._thread is not None and self._thread.is_alive():
+            needed = self._catalog.acknowledged(self._collection)
+        else:
             self.publish()
-            before = -1
-            while before < (now := self.advance()).revision < now.newest:
-                before = now.revision
-        elif self._snapshot.revision < self._catalog.acknowledged(self._collection):
-            self.advance()
+            needed = self._catalog.revision(self._collection)
+        while self._snapshot.revision < needed and self.advance():
+            pass
         return self._snapshot
 
     @property
@@ -104,11 +103,11 @@ class Reader:
         """The snapshot there is, without a look at anything."""
         return self._snapshot
 
-    def advance(self) -> Snapshot:
-        """Take in some of what is newer in the catalog."""
+    def advance(self) -> bool:
+        """Take in some of what is newer in the catalog; False where there is no more or no room."""
         with self._lock, self._catalog.reading(self._collection) as view:
-            self._snapshot = self._followed(self._snapshot, view)
-            return self._snapshot
+            before, self._snapshot = self._snapshot, self._followed(self._snapshot, view)
+            return self._snapshot.revision > before.revision
 
     def publish(self) -> None:
         """Take in the segments that the follower has published since the last time."""
@@ -133,18 +132,14 @@ class Reader:
         for segment in self._snapshot.published:
             if segment.folder and segment.span.after < revision <= segment.span.until:
                 log.error("segment %s does not agree with the catalog", segment.folder.name)
-                with suppress(OSError):
-                    (segment.folder / segments.BROKEN).touch()
+                segments.mark_broken(segment.folder)
 
     def _follow(self) -> None:
         while not self._stopped.is_set():
             try:
                 self.publish()
-                before = self._snapshot.revision
-                if self._catalog.revision(self._collection) != before:
-                    self.advance()
-                reading = self._snapshot.behind and self._snapshot.revision > before
-                wait = 0.0 if reading else POLL
+                newer = self._catalog.revision(self._collection) != self._snapshot.revision
+                wait = 0.0 if newer and self.advance() else POLL
             except ModelMismatch:
                 return  # searches say so themselves
             except Exception:
@@ -179,17 +174,24 @@ class Reader:
 def opened_chain(
     listed: Sequence[Listed], directory: Path, mapped: dict[Path | None, Segment]
 ) -> list[Segment]:
-    """The listed segments up to the first that cannot be opened; those in `mapped` are kept."""
+    """The listed segments up to the first that cannot be opened; those in `mapped` are kept.
+
+    One whose files are not as they were written is marked, so that the follower builds it anew.
+    """
     chain: list[Segment] = []
     for one in listed:
         folder = directory / one.folder
         try:
             if (folder / segments.BROKEN).exists():
-                raise ValueError("it does not agree with the catalog")
-            kept = mapped.get(folder)
-            chain.append(kept or segments.opened(folder, one.span, one.sums))
+                raise ValueError("it does not agree with the catalog, or is damaged")
+            if folder in mapped and folder.exists():
+                chain.append(mapped[folder])
+            else:
+                chain.append(segments.opened(folder, one.span, one.sums))
         except (OSError, ValueError) as broken:
             log.warning("segment %s is built anew: %s", one.folder, broken)
+            if isinstance(broken, ValueError | FileNotFoundError):
+                segments.mark_broken(folder)
             break
     return chain
 

@@ -9,13 +9,21 @@ from typing import Any
 import pytest
 import torch
 
+from index.bags import IMAGE
 from index.catalog import Catalog
+from index.follower import Follower, Sizes
 from index.items import Collection, Entry, Picture
+from index.requests import Answer, Request
+from index.rescorer import Role
+from index.search import Index
+from models.alignment import part_score
 from models.types import Box, FragmentBag, Span
 
 MakeBag = Callable[..., FragmentBag]
 MakeEntry = Callable[..., Entry]
 DIMENSION = 8
+TINY = Sizes(chunk=8, least=1, quiet=0.0, largest=64)  # segments of a few items each
+Row = tuple[str, int | None, float]  # item, position and score
 
 
 @pytest.fixture
@@ -73,3 +81,81 @@ def collection(catalog: Catalog) -> Collection:
     return catalog.collection(
         "default", fingerprint="model-a", dimension=DIMENSION, score="sum_of_max"
     )
+
+
+@pytest.fixture
+def segments_folder(tmp_path: Path) -> Path:
+    """The folder of all collections' segments in the catalog's data folder."""
+    return tmp_path / "data" / "segments"
+
+
+@pytest.fixture
+def index(catalog: Catalog, collection: Collection, segments_folder: Path) -> Iterator[Index]:
+    index = Index(catalog, collection, segments_folder)
+    yield index
+    index.close()
+
+
+@pytest.fixture
+def follower(catalog: Catalog, collection: Collection, segments_folder: Path) -> Follower:
+    return Follower(catalog, collection, segments_folder / collection.token, TINY)
+
+
+@pytest.fixture
+def follow(follower: Follower) -> Callable[[], None]:
+    """Has the follower do everything there is to do."""
+
+    def work() -> None:
+        while follower.step(flush=True):
+            pass
+
+    return work
+
+
+@pytest.fixture
+def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request], list[Row]]:
+    """All rows that a request asks for, best first, scored one by one from the catalog's bags."""
+
+    def score(request: Request, bag: FragmentBag) -> float:
+        if request.role is Role.ROWS_ARE_SENTENCES:
+            return part_score(request.query.bag, bag, collection.score, negated=False)
+        return sum(
+            weight * part_score(bag, part, collection.score, negated=weight < 0)
+            for part, weight in zip(request.query.parts, request.query.weights, strict=True)
+        )
+
+    def search(request: Request) -> list[Row]:
+        items = catalog.list_items(collection, limit=10**6, where=request.where)
+        if request.side == "images":
+            keys = {(item.revision, IMAGE): (item.id, None) for item in items if item.width}
+        else:
+            keys = {
+                (item.revision, position): (item.id, position)
+                for item in items
+                for position in range(len(item.sentences))
+            }
+        stored = catalog.bags(collection, list(keys))
+        found = [(*keys[key], score(request, one.bag)) for key, one in stored.items()]
+        return sorted(found, key=lambda row: (-row[2], row[0], row[1] or 0))
+
+    return search
+
+
+@pytest.fixture
+def right(brute_force: Callable[[Request], list[Row]]) -> Callable[[Request, Answer], bool]:
+    """Says whether an answer has the best rows that there are, in order, with their scores."""
+
+    def check(request: Request, answer: Answer) -> bool:
+        truth = brute_force(request)
+        scores = {row[:2]: row[2] for row in truth}
+        hits = answer.hits
+        names = [(hit.item, hit.position) for hit in hits]
+        assert len(set(names)) == len(names) == min(request.limit, len(truth))
+        assert [hit.key for hit in hits] == sorted(hit.key for hit in hits)
+        assert [hit.score for hit in hits] == pytest.approx([scores[one] for one in names], 1e-5)
+        best = [row[2] for row in truth[: len(hits)]]  # rows that score alike may change places
+        assert [hit.score for hit in hits] == pytest.approx(best, rel=1e-5, abs=1e-5)
+        assert answer.more == (len(truth) > len(hits))
+        return True
+
+    return check

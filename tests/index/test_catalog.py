@@ -75,31 +75,27 @@ def test_last_of_equal_ids_in_a_batch_is_stored(catalog, collection, entry):
         assert sorted(view.retired(0)) == [1, 2, 4]
 
 
-def test_view_streams_items_with_what_filters_compare(catalog, collection, entry):
+def test_view_knows_who_carries_a_value_and_reads_bags_by_the_chunk(catalog, collection, entry):
     catalog.put(collection, entry("old"))
     catalog.put_many(collection, [entry("a", metadata={"k": [2, 1.0], "d": {}}), entry("b")])
-    catalog.put(collection, entry("c", metadata={"k": None}))
+    catalog.put(collection, entry("c", metadata={"k": 2}))
     with catalog.reading(collection) as view:
-        rows = [(row.revision, row.id, row.facets) for row in view.items(1)]
-        assert rows == [
-            (2, "a", (("k", "1"), ("k", "2"))),
-            (3, "b", ()),
-            (4, "c", (("k", "null"),)),
-        ]
-        assert [row.id for row in view.items(1, until=3)] == ["a", "b"]
-        assert {row.item for row in view.bags(1, until=3)} == {"a", "b"}
-        assert [(row.revision, row.position) for row in view.bags(3)] == [(4, -1), (4, 0), (4, 1)]
+        assert view.carrying("k", "2", after=0).tolist() == [2, 4]
+        assert view.carrying("k", "2", after=2).tolist() == [4]
+        assert view.carrying("k", "3", after=0).tolist() == []
+        bags, reached = view.bags(3, 4)
+        assert [(row.revision, row.position) for row in bags] == [(4, -1), (4, 0), (4, 1)]
+        assert reached == 4
+        bags, reached = view.bags(0, 4, size=1)
+        assert ({row.revision for row in bags}, len(bags), reached) == ({1}, 3, 1)
 
 
-def test_many_bags_are_read_while_others_write(catalog, collection, entry):
+def test_many_bags_are_read_as_of_one_moment_while_others_write(catalog, collection, entry):
     catalog.put_many(collection, [entry(f"{i}", sentences=3) for i in range(200)])
     with catalog.reading(collection) as view:
-        bags = view.bags(0)
-        first = next(bags)
         catalog.put(collection, entry("0"))
-        rest = list(bags)
-    assert (first.revision, len(rest)) == (1, 799)
-    assert {row.item for row in rest} == {f"{i}" for i in range(200)}
+        bags, reached = view.bags(0, view.revision)
+    assert (len(bags), reached) == (800, 200)
 
 
 def test_every_transaction_has_one_mark_and_the_next_one_proves_it(catalog, collection, entry):

@@ -1,130 +1,163 @@
-import os
+"""Scores from codes, how far they can be from exact ones, and the exact ones themselves."""
+
+import importlib.util
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pytest
-import torch
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import index.rescorer
-import models
-from index.rescorer import POSITIVE, Rescorer, Role
-from models.alignment import query_links
-from models.queries import Query
+import models.scoring
+from index import rescorer, rows
+from index.rescorer import Coded, Rescorer, Role, Term
 from models.scoring import SCORES
-from models.types import Box, FragmentBag, PaddedBags, Span
+
+SIZES = st.lists(st.integers(1, 7), min_size=1, max_size=8)
+MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])
+WAYS = list(product(SCORES, rows.SIDES, Role, (1.0, -0.5)))
 
 
-def arrays(bags):
-    vectors = np.concatenate([bag.numpy() for bag in bags])
-    offsets = np.cumsum([0, *(len(bag) for bag in bags)])
-    return vectors, offsets, np.arange(len(bags))
+def bags_of(sizes, dimension=8, seed=0, magnitude=1.0):
+    random = np.random.default_rng(seed)
+    shift = random.normal(size=dimension)  # fragments of a bag have something in common
+    return [
+        (magnitude * (shift + random.normal(size=(size, dimension)))).astype(np.float32)
+        for size in sizes
+    ]
 
 
-def bags_of(sizes, dimension, seed):
-    make = torch.Generator().manual_seed(seed)
-    return [torch.randn(size, dimension, generator=make) for size in sizes]
+def stored(bags, side="images", score="sum_of_max"):
+    numbers = range(len(bags))
+    return rows.of_vectors(bags, numbers, numbers, side, SCORES[score], bags[0].shape[1])
 
 
-SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=6)
+def literal(score, bag, term, role):
+    """Eq. 8 of Karpathy & Fei-Fei 2015 or eq. 6 of 2014, product by product in double precision."""
+    image, sentence = (bag, term.vectors) if role is Role.QUERY_IS_SENTENCE else (term.vectors, bag)
+    products = [[float(np.dot(v.astype(float), s.astype(float))) for v in image] for s in sentence]
+    if score == "sum_of_max":
+        return sum(max(float(term.least), max(row)) for row in products)
+    total = sum(max(0.0, one) for row in products for one in row)
+    return total / (len(image) * (len(sentence) + 5))
 
 
-def test_every_score_has_a_kernel():
-    assert POSITIVE.keys() == SCORES.keys()
+def estimated(score, side, role, term, bags, numbers=None):
+    part = Coded(term, SCORES[score], role, rows_have_base=side == "images")
+    return Rescorer(SCORES[score], 1).estimates(part, stored(bags, side, score), numbers)
 
 
-def test_unknown_score_is_answered_with_the_known_ones():
-    with pytest.raises(LookupError, match="no kernel for score 'x'; there are: sum_of_max"):
-        Rescorer("x")
+@pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
+@settings(max_examples=25)
+@given(SIZES, st.integers(1, 9), st.integers(1, 40), st.integers(0, 99), MAGNITUDES, MAGNITUDES)
+def test_score_from_codes_is_no_farther_from_the_exact_one_than_it_says(
+    score, side, role, weight, sizes, T, D, seed, large, long
+):
+    bags = bags_of(sizes, D, seed, large)
+    term = Term(bags_of([T], D, seed + 1, long)[0], weight)
+    found = estimated(score, side, role, term, bags)
+    exact = rescorer.exact(SCORES[score], bags, term, role)
+    truth = [literal(score, bag, term, role) for bag in bags]
+    assert (np.abs(found.scores - exact) <= found.errors).all()
+    assert (np.abs(found.scores - truth) <= found.errors).all()
 
 
-@pytest.mark.parametrize("score", SCORES)
-@given(SIZES, st.integers(1, 9), st.integers(1, 33), st.integers(0, 99))
-def test_kernels_agree_with_the_model_in_both_directions(score, sizes, T, D, seed):
-    rows, query = bags_of(sizes, D, seed), bags_of([T], D, seed + 1)
-    stored, asked = PaddedBags.of(rows), PaddedBags.of(query)
-    rescorer = Rescorer(score)
-    for role, truth in (
-        (Role.QUERY_IS_SENTENCE, SCORES[score](stored, asked)[:, 0]),
-        (Role.ROWS_ARE_SENTENCES, SCORES[score](asked, stored)[0]),
-    ):
-        scores = rescorer.exact(*arrays(rows), query[0].numpy(), role)
-        np.testing.assert_allclose(scores, truth.numpy(), rtol=1e-5, atol=1e-4)
+@pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
+def test_codes_give_scores_within_two_percent(score, side, role, weight):
+    bags, term = bags_of([5] * 50, 64), Term(bags_of([6], 64, seed=1)[0], weight)
+    found = estimated(score, side, role, term, bags)
+    exact = rescorer.exact(SCORES[score], bags, term, role)
+    assert np.mean(np.abs(found.scores - exact)) < 0.02 * np.mean(np.abs(exact))
+
+
+@pytest.mark.parametrize("side", rows.SIDES)
+@pytest.mark.parametrize("role", Role)
+def test_zeros_score_0_on_either_side(side, role):
+    zeros, bags = np.zeros((2, 8), np.float32), bags_of([3, 1])
+    for rows_given, term in ((bags, Term(zeros, 1.0)), ([zeros], Term(bags[0], 1.0))):
+        found = estimated("sum_of_max", side, role, term, rows_given)
+        assert np.abs(found.scores).max() <= found.errors.max() < 1e-4
 
 
 def test_score_by_hand_sums_over_the_sentence():
-    rows = [torch.tensor([[1.0, 0.0], [0.0, -2.0]])]
-    query = np.array([[3.0, 1.0], [-1.0, 0.5], [0.0, 0.0]], np.float32)
-    rescorer = Rescorer("sum_of_max")
+    bag = np.array([[1.0, 0.0], [0.0, -2.0]], np.float32)
+    term = Term(np.array([[3.0, 1.0], [-1.0, 0.5], [0.0, 0.0]], np.float32), 1.0)
     # Products by row fragment: (3, -1, 0) and (-2, -1, 0).
-    assert rescorer.exact(*arrays(rows), query, Role.QUERY_IS_SENTENCE).tolist() == [2.0]
-    assert rescorer.exact(*arrays(rows), query, Role.ROWS_ARE_SENTENCES).tolist() == [3.0]
+    (score,) = rescorer.exact(SCORES["sum_of_max"], [bag], term, Role.QUERY_IS_SENTENCE)
+    assert score == 3 - 1 + 0
+    (score,) = rescorer.exact(SCORES["sum_of_max"], [bag], term, Role.ROWS_ARE_SENTENCES)
+    assert score == 3 + 0
+    negated = Term(term.vectors, -1.0)
+    (score,) = rescorer.exact(SCORES["sum_of_max"], [bag], negated, Role.QUERY_IS_SENTENCE)
+    assert score == 3 + 0 + 0
+    # 3 is the only positive product; 2 regions and 3 words, or 3 regions and 2 words.
+    (score,) = rescorer.exact(SCORES["mean_of_positive"], [bag], term, Role.QUERY_IS_SENTENCE)
+    assert score == pytest.approx(3 / (2 * (3 + 5)))
+    (score,) = rescorer.exact(SCORES["mean_of_positive"], [bag], term, Role.ROWS_ARE_SENTENCES)
+    assert score == pytest.approx(3 / (3 * (2 + 5)))
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_no_fragment_of_a_negated_query_counts_less_than_0(score):
-    rows, query = bags_of([2, 4, 1], 8, 1), bags_of([5], 8, 2)[0]
-    rescorer = Rescorer(score)
-    found = rescorer.exact(*arrays(rows), query.numpy(), Role.QUERY_IS_SENTENCE, negated=True)
-    part = FragmentBag(query, (Span(0, 1),) * 5, ("a",) * 5)
-    for row, total in zip(rows, found, strict=True):
-        image = FragmentBag(row, (Box(0, 0, 1, 1),) * len(row), ("r",) * len(row))
-        links = query_links(image, Query((part,), (-1.0,)), score)
-        assert -sum(link.similarity for link in links) == pytest.approx(total, abs=1e-4)
+@pytest.mark.parametrize(("score", "role", "weight"), [*product(SCORES, Role, (1.0, -0.5))])
+@given(SIZES, st.integers(1, 9), st.integers(1, 40), st.integers(0, 99))
+def test_exact_score_is_the_literal_loop(score, role, weight, sizes, T, D, seed):
+    bags, term = bags_of(sizes, D, seed), Term(bags_of([T], D, seed + 1)[0], weight)
+    truth = [literal(score, bag, term, role) for bag in bags]
+    exact = rescorer.exact(SCORES[score], bags, term, role)
+    np.testing.assert_allclose(exact, truth, rtol=1e-5, atol=1e-4)
 
 
-def test_only_chosen_rows_are_scored_in_their_order():
-    rows = bags_of([2, 5, 1, 3], 8, 1)
-    vectors, offsets, every = arrays(rows)
-    query = bags_of([4], 8, 2)[0].numpy()
-    rescorer = Rescorer("sum_of_max")
-    scores = rescorer.exact(vectors, offsets, every, query, Role.QUERY_IS_SENTENCE)
-    some = np.array([3, 0])
-    chosen = rescorer.exact(vectors, offsets, some, query, Role.QUERY_IS_SENTENCE)
-    assert chosen.tolist() == scores[some].tolist()
-    assert rescorer.exact(vectors, offsets, every[:0], query, Role.QUERY_IS_SENTENCE).size == 0
+@pytest.mark.parametrize(("score", "role"), [*product(SCORES, Role)])
+@given(SIZES, st.integers(1, 20), st.integers(1, 70), st.integers(0, 99))
+def test_exact_score_has_the_same_bits_alone_and_among_others(score, role, sizes, T, D, seed):
+    bags, term = bags_of(sizes, D, seed), Term(bags_of([T], D, seed + 1)[0], 1.0)
+    together = rescorer.exact(SCORES[score], bags, term, role).tolist()
+    assert [float(rescorer.exact(SCORES[score], [bag], term, role)[0]) for bag in bags] == together
+    assert rescorer.exact(SCORES[score], bags[::-1], term, role).tolist() == together[::-1]
 
 
-def test_threads_share_rows_out_without_changing_a_score():
-    rows = bags_of([1, 2, 3] * 700, 8, 1)
-    query = bags_of([5], 8, 2)[0].numpy()
-    one, many = (
-        Rescorer("sum_of_max", threads).exact(*arrays(rows), query, Role.ROWS_ARE_SENTENCES)
-        for threads in (1, 3)
-    )
-    assert one.tolist() == many.tolist()
+@pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
+@given(SIZES, st.data())
+def test_chosen_rows_score_as_they_do_among_all(score, side, role, weight, sizes, data):
+    bags, term = bags_of(sizes), Term(bags_of([4], seed=1)[0], weight)
+    numbers = np.array(data.draw(st.lists(st.integers(0, len(bags) - 1))), np.int64)
+    assume(len(numbers))
+    whole = estimated(score, side, role, term, bags)
+    chosen = estimated(score, side, role, term, bags, numbers)
+    np.testing.assert_allclose(chosen.scores, whole.scores[numbers], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(chosen.errors, whole.errors[numbers], rtol=1e-6)
 
 
-def test_codes_score_each_fragment_as_its_centroid():
-    rows = bags_of([2, 3], 8, 1)
-    vectors, offsets, every = arrays(rows)
-    query = bags_of([3], 8, 2)[0].numpy()
-    rescorer = Rescorer("sum_of_max")
-    for role in Role:
-        coded = rescorer.coded(
-            np.arange(5, dtype=np.uint16), offsets, every, vectors @ query.T, role
-        )
-        exact = rescorer.exact(vectors, offsets, every, query, role)
-        np.testing.assert_allclose(coded, exact, rtol=1e-5)
+def test_no_rows_have_no_scores():
+    term = Term(bags_of([2])[0], 1.0)
+    none = np.empty(0, np.int64)
+    chosen = estimated("sum_of_max", "images", Role.QUERY_IS_SENTENCE, term, bags_of([3]), none)
+    assert chosen.scores.tolist() == chosen.errors.tolist() == []
+    part = Coded(term, SCORES["sum_of_max"], Role.QUERY_IS_SENTENCE, rows_have_base=True)
+    assert Rescorer(SCORES["sum_of_max"]).estimates(part, rows.empty(8)).scores.tolist() == []
 
 
-def test_kernels_compile_where_no_folder_can_be_written(tmp_path):
-    package = tmp_path / "index"
-    package.mkdir()
-    shutil.copy(index.rescorer.__file__, package / "rescorer.py")
-    shutil.copytree(Path(models.__file__).parent, tmp_path / "models")
+@pytest.mark.parametrize("role", Role)
+def test_threads_share_blocks_out_without_changing_a_score(role, monkeypatch):
+    monkeypatch.setattr(rescorer, "BLOCK", 16)
+    bags, term = bags_of([1, 2, 3] * 50), Term(bags_of([5], seed=1)[0], 1.0)
+    score, held = SCORES["sum_of_max"], stored(bags)
+    numbers = np.arange(len(bags))[::-2].copy()
+    for chosen in (None, numbers):
+        part = Coded(term, score, role, rows_have_base=True)
+        one, many = (Rescorer(score, count).estimates(part, held, chosen) for count in (1, 3))
+        assert one.scores.tolist() == many.scores.tolist()
+        assert one.errors.tolist() == many.errors.tolist()
+
+
+def test_kernels_are_made_where_no_folder_can_be_written(tmp_path, monkeypatch):
+    shutil.copy(models.scoring.__file__, tmp_path / "copied.py")
     # A file where the cache folder would be is unwritable for every user, root included.
-    (package / "__pycache__").write_text("")
-    (tmp_path / "cache").write_text("")
-    subprocess.run(
-        [sys.executable, "-c", "from index.rescorer import Rescorer; Rescorer('sum_of_max')"],
-        cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path / "cache" / "none")},
-        check=True,
-        timeout=60,
-    )
-    assert Path(package / "__pycache__").is_file()
+    (tmp_path / "__pycache__").write_text("")
+    monkeypatch.setenv("HOME", str(tmp_path / "copied.py"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "copied.py"))
+    spec = importlib.util.spec_from_file_location("copied", tmp_path / "copied.py")
+    copied = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copied)
+    assert copied.SCORES.keys() == SCORES.keys()
+    assert (tmp_path / "__pycache__").is_file()

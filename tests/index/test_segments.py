@@ -1,184 +1,195 @@
-import json
-import shutil
+"""Segments: what is written comes back, what is harmed is refused, what is held stays."""
+
+import errno
+import fcntl
+import gc
+import os
 
 import numpy as np
 import pytest
 
-from index import rows, segments
-from index.segments import Segments, Sizes
+from index import candidates, segments
+from index.follower import Sizes
+from index.rows import SIDES
+from index.segments import Hold, Span
+from models.scoring import SCORES
 
-TINY = Sizes(on_disk=2000, chunk=3000, largest=6000)  # bytes: an entry here has about 400
+SUM_OF_MAX = SCORES["sum_of_max"]
+SPAN = Span(0, 40, 40, "a mark")
 
 
 @pytest.fixture
-def store(tmp_path):
-    return Segments(tmp_path / "segments", 8, TINY)
+def in_memory(catalog, collection, entry):
+    catalog.put_many(collection, [entry(f"{i:03}", sentences=1) for i in range(40)])
+    with catalog.reading(collection) as view:
+        return segments.of_bags(view.bags(0, 40)[0], SPAN, SUM_OF_MAX, 8)
 
 
 @pytest.fixture
-def view(catalog, collection):
-    return lambda: catalog.reading(collection)
+def written(in_memory, tmp_path, monkeypatch):
+    """A segment's folder and its files; its images have lists, and its sentences a flat array."""
+    monkeypatch.setattr(candidates, "SCANNED", 10)
+    kinds = iter(["lists", "flat"])
+    monkeypatch.setattr(candidates, "kind_for", lambda _: next(kinds))
+    return segments.write([in_memory], tmp_path / "here")
 
 
-def loaded(store, view):
-    with view() as now:
-        return store.load(now)
+def test_segment_comes_back_from_disk_as_it_was(in_memory, written):
+    opened = segments.opened(written[0], SPAN, written[1])
+    for side in SIDES:
+        for name in segments.STORED:
+            ours, theirs = (getattr(one.side(side), name) for one in (in_memory, opened))
+            assert ours.dtype == theirs.dtype
+            assert ours.tolist() == theirs.tolist()
+            assert not theirs.flags.writeable
+        assert opened.structures[side].index.ntotal == 40
+    assert {side: one.kind for side, one in opened.structures.items()} == {
+        "images": "lists",
+        "sentences": "flat",
+    }
 
 
-def ids(snapshot):
-    """The item id of every live row, images and sentences."""
-    return sorted(
-        rows.item(row)
-        for segment in snapshot.segments
-        for rows in (segment.images, segment.sentences)
-        for row in rows.chosen(None)
-    )
+def test_segment_without_rows_is_a_segment_too(in_memory, tmp_path):
+    none = in_memory.only(np.empty(0, np.int64))
+    folder, sums = segments.write([none], tmp_path / "here")
+    opened = segments.opened(folder, SPAN, sums)
+    assert (opened.count, opened.size, opened.structures) == (0, 0, {})
 
 
-def fill(catalog, collection, entry, count):
-    catalog.put_many(collection, [entry(f"{i:03}", sentences=1) for i in range(count)])
-    return sorted(2 * [f"{i:03}" for i in range(count)])
+def flip_a_bit(path):
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 4
+    path.write_bytes(data)
 
 
-def test_rows_hold_what_the_catalog_holds(store, view, catalog, collection, entry):
-    given = entry("a", sentences=2)
-    catalog.put(collection, given)
-    (segment,) = loaded(store, view).segments
-    for side, bags in ((segment.images, [given.image]), (segment.sentences, given.bags)):
-        for row, bag in enumerate(bags):
-            assert side.bag(row).vectors.tolist() == bag.vectors.tolist()
-            assert side.bag(row).labels == bag.labels
-    assert segment.sentences.positions.tolist() == [0, 1]
+def zero_a_block(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:-64] + bytes(64) if data[-64:] != bytes(64) else b"x" * len(data))
 
 
-def test_few_bags_stay_in_memory_and_many_go_to_disk(store, view, catalog, collection, entry):
-    fill(catalog, collection, entry, 2)
-    assert [one.folder for one in loaded(store, view).segments] == [None]
-    fill(catalog, collection, entry, 40)
-    assert any(one.folder for one in loaded(store, view).segments)
+def truncate(path):
+    os.truncate(path, path.stat().st_size - 1)
 
 
-def test_growing_collection_has_few_segments(store, view, catalog, collection, entry):
-    snapshot = loaded(store, view)
-    for i in range(60):
-        catalog.put(collection, entry(f"{i:03}", sentences=1))
-        with view() as now:
-            snapshot = store.advance(snapshot, now)
-        ends = [(one.after, one.until) for one in snapshot.segments]
-        assert [after for after, _ in ends[1:]] == [until for _, until in ends[:-1]]
-    assert ids(snapshot) == sorted(2 * [f"{i:03}" for i in range(60)])
-    assert len(snapshot.segments) < 12
-    assert all(one.size < 3 * TINY.largest for one in snapshot.segments)
+def lengthen(path):
+    path.write_bytes(path.read_bytes() + b"\0")
 
 
-def test_deleted_and_replaced_rows_count_no_more(store, view, catalog, collection, entry):
-    expected = fill(catalog, collection, entry, 30)
-    snapshot = loaded(store, view)
-    catalog.put(collection, entry("003", sentences=1))
-    catalog.delete(collection, "005")
-    with view() as now:
-        newer = store.advance(snapshot, now)
-    assert ids(newer) == [item for item in expected if item != "005"]
-    assert ids(snapshot) == expected  # a search that began earlier is not disturbed
+def remove(path):
+    path.unlink()
 
 
-def test_waste_is_given_back(store, view, catalog, collection, entry):
-    fill(catalog, collection, entry, 60)
-    snapshot = loaded(store, view)
-    size = sum(one.size for one in snapshot.segments)
-    for i in range(50):
-        catalog.delete(collection, f"{i:03}")
-    with view() as now:
-        snapshot = store.advance(snapshot, now)
-    assert sum(one.size for one in snapshot.segments) < size / 2
-    assert ids(snapshot) == sorted(2 * [f"{i:03}" for i in range(50, 60)])
+@pytest.mark.parametrize("harm", [flip_a_bit, zero_a_block, truncate, lengthen, remove])
+def test_harm_to_any_file_is_found(written, harm):
+    folder, sums = written
+    assert len(sums) == 2 * len(segments.STORED) + 2
+    for name in sums:
+        whole = (folder / name).read_bytes()
+        harm(folder / name)
+        with pytest.raises((ValueError, FileNotFoundError), match=name):
+            segments.opened(folder, SPAN, sums)
+        (folder / name).write_bytes(whole)
+    assert segments.opened(folder, SPAN, sums).count == 80
 
 
-def test_segments_on_disk_are_used_again(tmp_path, view, catalog, collection, entry, monkeypatch):
-    store = Segments(tmp_path / "segments", 8, Sizes(on_disk=1, chunk=3000, largest=6000))
-    expected = fill(catalog, collection, entry, 60)
-    before = loaded(store, view)
-    catalog.delete(collection, "007")
-    monkeypatch.setattr(segments, "_build", lambda bags, *_: pytest.fail(f"built {len(bags)}"))
-    after = loaded(store, view)
-    assert [one.folder for one in after.segments] == [one.folder for one in before.segments]
-    assert ids(after) == [item for item in expected if item != "007"]
+def test_structure_of_another_segment_is_refused(written, tmp_path):
+    folder, sums = written
+    with pytest.raises(ValueError, match="has 40 rows, not 39"):
+        candidates.read(folder / "images.faiss", 39)
+    (tmp_path / "x.faiss").write_bytes(b"nonsense" * 20)
+    with pytest.raises(ValueError, match="cannot be read"):
+        candidates.read(tmp_path / "x.faiss", 39)
 
 
-def cut_vectors(folder):
-    path = folder / "images" / "vectors.npy"
-    path.write_bytes(path.read_bytes()[:-8])
+def test_folder_that_was_lost_is_said_to_be_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        segments.opened(tmp_path / "lost", SPAN, {})
 
 
-def scramble_offsets(folder):
-    path = folder / "sentences" / "offsets.npy"
-    offsets = np.load(path)
-    offsets[1] = 10**9
-    np.save(path, offsets)
+def test_segment_is_deleted_only_once_nobody_holds_it(written):
+    folder, sums = written
+    first, second = (segments.opened(folder, SPAN, sums) for _ in range(2))
+    assert not segments.discard(folder)
+    del first
+    assert not segments.discard(folder)
+    assert second.images.codes.sum() == segments.opened(folder, SPAN, sums).images.codes.sum()
+    del second
+    assert segments.discard(folder)
+    assert not folder.exists()
 
 
-def empty_description(folder):
-    (folder / "segment.json").write_text("")
+def test_segment_without_retired_rows_holds_its_files_too(written):
+    folder, sums = written
+    whole = segments.opened(folder, SPAN, sums)
+    part = whole.without(np.array([3]))
+    del whole
+    assert not segments.discard(folder)
+    assert part.images.live.sum() == 39
 
 
-def lose_an_array(folder):
-    (folder / "images" / "ends.npy").unlink()
+def test_hold_that_fails_lets_go_of_nothing_else(written):
+    lock = written[0] / segments.LOCK
+    with lock.open() as deleting:
+        fcntl.flock(deleting, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError) as failed:
+            Hold(written[0])
+        with lock.open() as other:  # has the number that the hold had
+            del failed
+            gc.collect()
+            assert os.fstat(other.fileno())
+    with Hold(written[0]):
+        assert not segments.discard(written[0])
+    assert segments.discard(written[0])
 
 
-def claim_other_revisions(folder):
-    described = json.loads((folder / "segment.json").read_text())
-    (folder / "segment.json").write_text(json.dumps(described | {"until": 10**6}))
+def test_unfinished_folder_is_deleted(tmp_path):
+    (tmp_path / "abc").mkdir()
+    (tmp_path / "abc" / "images-codes.npy").write_text("half")
+    assert segments.unlisted(tmp_path, []) == [tmp_path / "abc"]
+    assert segments.discard(tmp_path / "abc")
+    assert list(tmp_path.iterdir()) == []
 
 
-def unlink_everything(folder):
-    for path in folder.rglob("*.*"):
-        path.unlink()
+def test_write_that_fails_leaves_nothing_behind(in_memory, tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name in ("fsync", "posix_fallocate"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, lambda *_: full(0))
+            with pytest.raises(OSError, match="No space left"):
+                segments.write([in_memory], tmp_path / "here")
+        assert list((tmp_path / "here").iterdir()) == []
+    with pytest.raises(OSError, match="not written"):
+        candidates.write(candidates.Structure(candidates.faiss.IndexFlatIP(4), "flat"), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
-        cut_vectors,
-        scramble_offsets,
-        empty_description,
-        lose_an_array,
-        claim_other_revisions,
-        unlink_everything,
-    ],
-)
-def test_harmed_segment_is_built_again(store, view, catalog, collection, entry, harm):
-    expected = fill(catalog, collection, entry, 60)
-    for segment in loaded(store, view).segments:
-        if segment.folder:
-            harm(segment.folder)
-    assert ids(loaded(store, view)) == expected
+def test_neighbours_are_joined_without_their_retired_rows(catalog, collection, entry):
+    catalog.put_many(collection, [entry(f"{i}", sentences=2) for i in range(6)])
+    with catalog.reading(collection) as view:
+        parts = [
+            segments.of_bags(
+                view.bags(after, after + 2)[0], Span(after, after + 2, 6, "m"), SUM_OF_MAX, 8
+            ).without(np.array([2, 3]))
+            for after in (0, 2, 4)
+        ]
+    joined = segments.join(parts, Span(0, 0, 9, "n"))
+    assert joined.span == Span(0, 6, 9, "n")
+    assert joined.images.revisions.tolist() == [1, 4, 5, 6]
+    assert joined.sentences.revisions.tolist() == [1, 1, 4, 4, 5, 5, 6, 6]
+    assert joined.sentences.positions.tolist() == [0, 1] * 4
+    later = joined.since(4)
+    assert (later.span.after, later.images.revisions.tolist()) == (4, [5, 6])
 
 
-def test_segment_that_lacks_an_item_is_built_again(store, view, catalog, collection, entry):
-    expected = fill(catalog, collection, entry, 60)
-    folder = next(one.folder for one in loaded(store, view).segments if one.folder)
-    for side in ("images", "sentences"):
-        whole = rows.mapped(folder / side)
-        shutil.rmtree(folder / side)
-        (folder / side).mkdir()
-        rows.join([whole.without(whole.revisions[:1])], rows.on_disk(folder / side))
-    assert ids(loaded(store, view)) == expected
+def test_only_current_rows_count(in_memory):
+    current = np.array([1, 2, 39, 77])
+    assert np.flatnonzero(in_memory.only(current).images.live).tolist() == [0, 1, 38]
+    assert in_memory.only(current).wasted
+    assert not in_memory.wasted
+    everything = np.arange(1, 41)
+    assert in_memory.only(everything) is in_memory
 
 
-def test_unfinished_and_foreign_files_are_swept_away(store, view, catalog, collection, entry):
-    fill(catalog, collection, entry, 3)
-    folder = store._directory
-    (folder / "abc.partial" / "images").mkdir(parents=True)
-    loaded(store, view)
-    assert list(folder.iterdir()) == []
-
-
-def test_full_disk_ends_no_search(store, view, catalog, collection, entry, monkeypatch, caplog):
-    expected = fill(catalog, collection, entry, 60)
-
-    def full(_path):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(segments, "_sync", full)
-    assert ids(loaded(store, view)) == expected
-    assert "No space left" in caplog.text
+def test_a_default_segment_is_large_enough_for_a_structure():
+    assert Sizes().chunk > candidates.SCANNED
