@@ -20,7 +20,7 @@ from index.pictures import Pictures
 from index.records import chunks
 from index.tables import changes, collections, items, pictures, retired
 
-BATCH = 500  # items, or names of pictures, a transaction
+BATCH = 200  # items, or names of pictures, a transaction
 ROWS = 1_000  # rows of retired and changes a transaction
 PAGES = 500  # pages of SQLite a transaction
 SPARE = 4_096  # free pages that SQLite keeps for the next puts: 16 MB

@@ -81,7 +81,7 @@ class Coded:
         self.codes = numkong.dots_pack(np.concatenate(codes))
         self.largest = 127 * steps(term.vectors)  # ‖v_t‖∞
         # What a row's base gives to all of the fragments together is as good, and found sooner.
-        together = score.adds_shifts and not term.negated
+        together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.negated
         asked = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
         self.base_scales = 127 * steps(asked)  # half precision holds no large numbers
         self.base = halves(asked / self.base_scales[:, None]) if rows_have_base else None
