@@ -14,7 +14,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -136,13 +135,21 @@ class Follower:
         return after
 
     def _merging(self, chain: Sequence[Segment]) -> tuple[int, int] | None:
-        """Which neighbours to write as one next; one alone where most of it is waste."""
-        for start, (older, newer) in reversed(list(enumerate(pairwise(chain)))):
-            if older.count < self._sizes.largest and 2 * newer.count >= older.count:
-                return start, start + 2
-        for start, segment in enumerate(chain):
+        """Which neighbours to write as one next; one alone where most of it is waste.
+
+        All of the newest that are of like size, so that what comes in bulk is written twice.
+        """
+        start, count = len(chain), 0
+        while start and chain[start - 1].count < self._sizes.largest:
+            if count and chain[start - 1].count > 2 * count:
+                break
+            start -= 1
+            count += chain[start].count
+        if len(chain) - start > 1:
+            return start, len(chain)
+        for at, segment in enumerate(chain):
             if segment.count and segment.wasted:
-                return start, start + 1
+                return at, at + 1
         return None
 
     def _put(
@@ -154,6 +161,10 @@ class Follower:
         self._listed[folder] = Listed(folder.name, span, sums)
         self._chain = (*before, segments.opened(folder, span, sums), *behind)
         self._publish(self._chain)
+        for part in parts:
+            if part.folder is not None and part.hold is not None:
+                part.hold.close()
+                segments.discard(part.folder)  # or later, where a reader holds it
         log.info("segment %s: revisions %s to %s", folder.name, span.after + 1, span.until)
 
     def _publish(self, chain: Sequence[Segment]) -> None:
