@@ -7,6 +7,7 @@ from sqlalchemy import event
 from index import reembedding
 from index.items import ModelMismatch
 from index.reembedding import reembed
+from index.requests import Request
 from index.search import Index
 from models.queries import Query
 
@@ -67,7 +68,8 @@ def test_interrupted_reembedding_resumes_and_serves_meanwhile(filled, collection
         reembed(filled, "default", **WANTED, embed=interrupted, progress=silent, batch=4)
     assert [one.name for one in filled.collections()] == ["default"]
     query = filled.entry(collection, "1").bags[0]
-    assert len(Index(filled, collection, tmp_path).search_images(Query.of(query), limit=20)) == 9
+    answer = Index(filled, collection, tmp_path).best(Request("images", Query.of(query), limit=20))
+    assert len(answer.hits) == 9
 
     filled.put(collection, entry("late"))
     filled.delete(collection, seen[0])
@@ -161,9 +163,9 @@ def test_takeover_takes_as_many_statements_for_many_items_as_for_few(catalog, co
 def test_an_open_index_of_the_old_model_says_so(filled, collection, tmp_path, entry):
     index = Index(filled, collection, tmp_path)
     query = filled.entry(collection, "1").bags[0]
-    index.search_images(Query.of(query), limit=1)
+    index.best(Request("images", Query.of(query), limit=1))
     reembed(filled, "default", **WANTED, embed=embedded, progress=silent)
     with pytest.raises(ModelMismatch, match="another model has re-embedded it"):
-        index.search_images(Query.of(query), limit=1)
+        index.best(Request("images", Query.of(query), limit=1))
     with pytest.raises(ModelMismatch):
         filled.put(collection, entry("x"))
