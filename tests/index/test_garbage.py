@@ -93,8 +93,8 @@ def test_marks_that_segments_prove_themselves_by_are_kept(changed, collection):
 def test_deleted_space_goes_back_to_the_disk(catalog, collection, entry, monkeypatch):
     monkeypatch.setattr(garbage, "PAGES", 3)
     monkeypatch.setattr(garbage, "SPARE", 5)
-    catalog.put_many(collection, [entry(f"{i}", sentences=5) for i in range(100)])
-    for number in range(100):
+    catalog.put_many(collection, [entry(f"{i}", sentences=5) for i in range(200)])
+    for number in range(200):
         catalog.delete(collection, f"{number}")
 
     def pages(name):
