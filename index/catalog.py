@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +10,12 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, func, select
+from sqlalchemy.exc import OperationalError
 
 from index import garbage
 from index.facets import matching
 from index.garbage import Collector
-from index.items import Collection, Entry, Item, ModelMismatch, Picture, check_id
+from index.items import Collection, Entry, Item, ModelMismatch, NoSpace, Picture, check_id
 from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
     Stored,
@@ -106,7 +108,7 @@ class Catalog:
         return self.put_many(collection, [entry])[0]
 
     def put_many(self, collection: Collection, entries: Sequence[Entry]) -> list[int]:
-        """Store items in one transaction: all of them or none. OSError if the disk is full."""
+        """Store items in one transaction: all of them or none. NoSpace if the disk is full."""
         if not entries:
             return []
         check_dimension(collection, entries)
@@ -116,15 +118,16 @@ class Catalog:
             for one, entry in zip(records, entries, strict=True)
             if one.picture is not None and entry.picture is not None
         }
-        if shown:
-            self.pictures.put(shown)  # first, so that every picture that a row names is there
-        with self.writer.begin() as connection:
-            last = advance(connection, collection, len(entries))
-            revisions = list(range(last - len(entries) + 1, last + 1))
-            write(connection, collection.key, revisions[0], records)
-            # A sweep may have taken them for garbage; now that their rows are here, it cannot.
-            if lost := self.pictures.missing(shown):
-                self.pictures.put({name: shown[name] for name in lost})
+        with _room():
+            if shown:
+                self.pictures.put(shown)  # first, so that every picture that a row names is there
+            with self.writer.begin() as connection:
+                last = advance(connection, collection, len(entries))
+                revisions = list(range(last - len(entries) + 1, last + 1))
+                write(connection, collection.key, revisions[0], records)
+                # A sweep may have taken them for garbage; now that their rows are here, it cannot.
+                if lost := self.pictures.missing(shown):
+                    self.pictures.put({name: shown[name] for name in lost})
         self._acknowledge(collection, last)
         return revisions
 
@@ -289,6 +292,20 @@ class Catalog:
 
     def _collector(self) -> Collector:
         return Collector(self.reader, self.writer, self.pictures, PAUSE)
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Tell a full disk from other failures."""
+    try:
+        yield
+    except (OperationalError, OSError) as failed:
+        full = getattr(failed, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        if full or "disk is full" in str(failed):
+            raise NoSpace(
+                "the disk is full, so nothing was stored; make room, then try again"
+            ) from failed
+        raise
 
 
 def _unknown(collection: Collection, item: str) -> LookupError:

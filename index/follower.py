@@ -30,6 +30,7 @@ from models.scoring import score_named
 POLL = 0.2  # seconds between looks at a catalog that is quiet
 RETRY = 5.0  # seconds after something failed
 TIDY = 60.0  # seconds between looks for what can be forgotten
+SWEEP = 3600.0  # seconds between looks for what interruptions left behind: all files are listed
 LOCK = "follower.lock"
 SEGMENTS = "segments"  # the folder of all collections' segments, below the data folder
 
@@ -204,7 +205,7 @@ class Following:
     def __init__(self, catalog: Catalog, folder: Path, sizes: Sizes | None = None) -> None:
         self._catalog, self._folder, self._sizes = catalog, folder, sizes
         self._followers: dict[str, Follower] = {}
-        self._tidied = float("-inf")
+        self._tidied = self._swept = float("-inf")
 
     def step(self) -> bool:
         """A piece of work for every collection; False where none had any."""
@@ -225,7 +226,9 @@ class Following:
             self._tidied = monotonic()
             for follower in self._followers.values():
                 follower.forget()
-            self._catalog.sweep(self._folder / SEGMENTS)
+            if self._tidied - self._swept > SWEEP:
+                self._swept = self._tidied
+                self._catalog.sweep(self._folder / SEGMENTS)
         return worked
 
     def run(self, stopped: Event) -> None:

@@ -17,6 +17,10 @@ class ModelMismatch(ValueError):
     """A collection's bags come from another model than the one at hand."""
 
 
+class NoSpace(OSError):
+    """The disk is full: what was to be stored is not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """A named set of items whose bags one model made; `token` is unique to its contents."""
