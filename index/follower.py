@@ -138,16 +138,17 @@ class Follower:
     def _merging(self, chain: Sequence[Segment]) -> tuple[int, int] | None:
         """Which neighbours to write as one next; one alone where most of it is waste.
 
-        All of the newest that are of like size, so that what comes in bulk is written twice.
+        As many as are of like size, the newest first, so that what comes in bulk is written twice.
         """
-        start, count = len(chain), 0
-        while start and chain[start - 1].count < self._sizes.largest:
-            if count and chain[start - 1].count > 2 * count:
-                break
-            start -= 1
-            count += chain[start].count
-        if len(chain) - start > 1:
-            return start, len(chain)
+        stop = len(chain)
+        while stop:
+            start, count = stop - 1, chain[stop - 1].count
+            while start and chain[start - 1].count < min(self._sizes.largest, 2 * count + 1):
+                start -= 1
+                count += chain[start].count
+            if stop - start > 1:
+                return start, stop
+            stop = start
         for at, segment in enumerate(chain):
             if segment.count and segment.wasted:
                 return at, at + 1

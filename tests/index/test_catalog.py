@@ -10,7 +10,7 @@ import torch
 from sqlalchemy import event, select
 
 from index.catalog import Catalog
-from index.items import ModelMismatch, Picture, bucket_of
+from index.items import ModelMismatch, NoSpace, Picture, bucket_of
 from index.tables import items
 
 
@@ -227,7 +227,7 @@ WRITER = """
 import sys, torch
 from pathlib import Path
 from index.catalog import Catalog
-from index.items import Entry, Picture
+from index.items import NoSpace, Entry, Picture
 from models.types import Box, FragmentBag, Span
 
 catalog = Catalog.in_folder(Path(sys.argv[1]))
@@ -278,3 +278,19 @@ def test_processes_that_start_at_once_all_write(tmp_path):
         _, _ = process.communicate(timeout=60)
         assert process.returncode == 0
     assert stored(tmp_path) == {f"{name}{i}" for name in "ab" for i in range(20)}
+
+
+def test_full_disk_stores_nothing_and_says_so(catalog, collection, entry):
+    catalog.put(collection, entry("before"))
+    room = {"pages": 60}
+
+    def limit(connection):
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {room['pages']}")
+
+    event.listen(catalog.writer, "begin", limit)
+    with pytest.raises(NoSpace, match="make room"):
+        catalog.put_many(collection, [entry(f"{i}", sentences=9) for i in range(300)])
+    assert [one.id for one in catalog.list_items(collection)] == ["before"]
+    room["pages"] = 10**6
+    catalog.put(collection, entry("after"))
+    assert catalog.count(collection) == 2
