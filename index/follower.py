@@ -120,7 +120,7 @@ class Follower:
             try:
                 segments.check(part.folder, self._listed[part.folder].sums)
             except (OSError, ValueError) as broken:
-                log.warning("segment %s is built anew: %s", part.folder.name, broken)
+                log.warning("segment %s is built anew: %s", part.folder.name, str(broken))
                 segments.mark_broken(part.folder)
                 return False
         return True

@@ -211,13 +211,18 @@ def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
 def opened(folder: Path, span: Span, sums: Sums) -> Segment:
     """Map a segment's files; ValueError or OSError where they are not as they were written."""
     hold = Hold(folder)
-    check(folder, sums)
     sides: dict[Side, Rows] = {}
     structures: dict[Side, Structure] = {}
-    for side in SIDES:
-        sides[side] = rows.closed({name: _mapped(folder / f"{side}-{name}.npy") for name in STORED})
-        if f"{side}.faiss" in sums:
-            structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
+    try:
+        check(folder, sums)
+        for side in SIDES:
+            arrays = {name: _mapped(folder / f"{side}-{name}.npy") for name in STORED}
+            sides[side] = rows.closed(arrays)
+            if f"{side}.faiss" in sums:
+                structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
+    except BaseException:
+        hold.close()
+        raise
     return Segment(span, sides["images"], sides["sentences"], structures, folder, hold)
 
 

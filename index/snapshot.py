@@ -189,7 +189,8 @@ def opened_chain(
             else:
                 chain.append(segments.opened(folder, one.span, one.sums))
         except (OSError, ValueError) as broken:
-            log.warning("segment %s is built anew: %s", one.folder, broken)
+            # Its text alone: handlers keep records, and an exception would keep the segments.
+            log.warning("segment %s is built anew: %s", one.folder, str(broken))
             if isinstance(broken, ValueError | FileNotFoundError):
                 segments.mark_broken(folder)
             break

@@ -162,7 +162,7 @@ def test_arrays_that_do_not_fit_together_are_refused(spoil):
     arrays = arrays_of(made(2, 3, 1))
     rows.closed(arrays_of(made(2, 3, 1)))
     spoil(arrays)
-    with pytest.raises(ValueError, match="do not belong together|holds int16, not int8"):
+    with pytest.raises(ValueError, match=r"do not belong together|holds int16, not int8"):
         rows.closed(arrays)
 
 

@@ -93,7 +93,7 @@ def test_harm_to_any_file_is_found(written, harm):
 
 
 def test_structure_of_another_segment_is_refused(written, tmp_path):
-    folder, sums = written
+    folder, _ = written
     with pytest.raises(ValueError, match="has 40 rows, not 39"):
         candidates.read(folder / "images.faiss", 39)
     (tmp_path / "x.faiss").write_bytes(b"nonsense" * 20)
