@@ -22,7 +22,7 @@ SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choo
 LISTED = 50_000  # rows from which on they lie in lists by their nearest centroid
 TRAINED = 40  # rows of the sample for each centroid
 PROBED = 0.05  # of the lists, where nothing is filtered
-LEAST, PER_HIT, GROWTH = 64, 8, 10.0  # see wanted()
+LEAST, PER_HIT, GROWTH = 64, 8, 20.0  # see wanted()
 
 
 def wanted(rows: int, reach: int) -> int:

@@ -57,7 +57,7 @@ def complete(catalog, collection, directory, published):
         with catalog.reading(collection) as view:
             newest, current = view.revision, view.revisions()
             truth = segments.of_bags(
-                list(view.bags(0, newest)),
+                view.bags(0, newest)[0],
                 segments.Span(0, newest, newest, view.mark(newest)),
                 SCORES["sum_of_max"],
                 collection.dimension,
