@@ -213,6 +213,7 @@ class Following:
         there = {one.token: one for one in self._catalog.followed()}
         for token in self._followers.keys() - there.keys():
             del self._followers[token]
+            self._swept = float("-inf")  # its files are to go soon
         worked = False
         for token, collection in there.items():
             directory = self._folder / SEGMENTS / token
