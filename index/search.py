@@ -29,6 +29,7 @@ from models.scoring import Floats, score_named
 from models.types import FragmentBag
 
 SPARE = 16  # rows whose exact scores are looked at beyond what is asked for
+TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SLACK = 0.05  # by how much a probability from codes may be too small
 
@@ -119,8 +120,22 @@ class Index:
                 "there are no probabilities to cut at: the matcher is not calibrated; "
                 "run `tessera calibrate`, or leave min_probability out"
             )
+        for _ in range(TRIES):
+            snapshot = self._reader.current()
+            answer, vanished = self._answer(request, snapshot)
+            if not vanished:
+                break
+            # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
+            self._reader.advance()
+            if self._reader.latest.revision == snapshot.revision:
+                break
+        if not answer.exact:
+            self._recent.append(request)
+        return answer
+
+    def _answer(self, request: Request, snapshot: Snapshot) -> tuple[Answer, bool]:
+        """The best hits of a snapshot, and whether rows that might be among them have vanished."""
         terms = _terms(request.query)
-        snapshot = self._reader.current()
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
@@ -128,10 +143,8 @@ class Index:
         scored = [self._scored(rows, numbers, terms, request) for rows, numbers in chosen]
         if request.least is not None:
             scored = [self._probable(one, request) for one in scored]
-        hits = self._exact(scored, request, terms, complete=exact)
-        if not exact:
-            self._recent.append(request)
-        return Answer(
+        hits, vanished = self._exact(scored, request, terms, complete=exact)
+        answer = Answer(
             tuple(hits[: request.limit]),
             exact=exact,
             candidates=sum(len(numbers) for _, numbers in chosen),
@@ -139,6 +152,7 @@ class Index:
             behind=snapshot.behind,
             more=len(hits) > request.limit,
         )
+        return answer, vanished
 
     def _chosen(
         self,
@@ -229,8 +243,10 @@ class Index:
 
     def _exact(
         self, scored: Sequence[Scored], request: Request, terms: Sequence[Term], *, complete: bool
-    ) -> list[Hit]:
+    ) -> tuple[list[Hit], bool]:
         """One hit more than is asked for, if there are so many, from the bags of the catalog.
+
+        Also whether rows were looked for that the catalog has no more.
 
         Rows come by their scores from codes, until none that is left can be among the best. Where
         rows were left out before, it is enough to look a little farther than is asked for.
@@ -245,16 +261,18 @@ class Index:
             total, highest, owner, place = total[kept], highest[kept], owner[kept], place[kept]
         needed = request.limit + 1
         hits: list[Found] = []
+        vanished = False
         for batch in _batches(highest if complete else total, needed + SPARE):
             if len(hits) >= needed and (
                 not complete or highest[batch[0]] < hits[needed - 1].key.score
             ):
                 break
             rows = [(scored[owner[at]], int(place[at])) for at in batch]
-            fetched = self._fetched(rows, request, terms)
-            hits += [one for one in fetched if request.after is None or one.key > request.after]
+            fetched = list(self._fetched(rows, request, terms))
+            vanished |= len(fetched) < len(rows)
+            hits += [found for found in fetched if _asked_for(found, request)]
             hits.sort(key=lambda found: found.key)
-        return [self._hit(found, request) for found in hits[:needed]]
+        return [self._hit(found, request) for found in hits[:needed]], vanished
 
     def _fetched(
         self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]
@@ -280,8 +298,7 @@ class Index:
             one, at = chosen[place]
             if abs(score - one.total[at]) > one.error[at]:
                 self._reader.report(keys[place][0])
-            if request.least is None or (probability or 0.0) >= request.least:
-                yield Found(Key(-score, bag.item, bag.position), bag, probability)
+            yield Found(Key(-score, bag.item, bag.position), bag, probability)
 
     def _probabilities(
         self, bags: Sequence[Floats], parts: Floats, request: Request
@@ -343,14 +360,22 @@ def _terms(query: Query) -> list[Term]:
     ]
 
 
+def _asked_for(found: Found, request: Request) -> bool:
+    """Whether a row is behind the page before, and probable enough."""
+    if request.least is not None and (found.probability or 0.0) < request.least:
+        return False
+    return request.after is None or found.key > request.after
+
+
 def _batches(values: Floats, first: int) -> Iterator[Numbers]:
     """The places of values, the highest first, in batches that double."""
-    done, size = 0, first
-    while done < len(values):
-        count = min(done + size, len(values))
-        best = (
-            np.argpartition(-values, count - 1)[:count] if count < len(values) else np.arange(count)
-        )
-        ordered = best[np.argsort(-values[best], kind="stable")]
-        yield ordered[done:]
-        done, size = count, 2 * size
+    left, size = np.arange(len(values)), first
+    while len(left):
+        chosen = left
+        if size < len(left):
+            places = np.argpartition(-values[left], size - 1)
+            chosen, left = left[places[:size]], left[places[size:]]
+        else:
+            left = left[:0]
+        yield chosen[np.argsort(-values[chosen], kind="stable")]
+        size *= 2
