@@ -30,6 +30,7 @@ from models.types import FragmentBag
 
 SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
 LIKELY = 0.25  # of the bound of an error: over twice the largest of 5,000 real ones
+TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SLACK = 0.05  # by how much a probability from codes may be too small
 
@@ -121,8 +122,22 @@ class Index:
                 "there are no probabilities to cut at: the matcher is not calibrated; "
                 "run `tessera calibrate`, or leave min_probability out"
             )
+        for _ in range(TRIES):
+            snapshot = self._reader.current()
+            answer, vanished = self._answer(request, snapshot)
+            if not vanished:
+                break
+            # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
+            self._reader.advance()
+            if self._reader.latest.revision == snapshot.revision:
+                break
+        if not answer.exact:
+            self._recent.append(request)
+        return answer
+
+    def _answer(self, request: Request, snapshot: Snapshot) -> tuple[Answer, bool]:
+        """The best hits of a snapshot, and whether rows that might be among them have vanished."""
         terms = _terms(request.query)
-        snapshot = self._reader.current()
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
@@ -132,17 +147,16 @@ class Index:
         scored = [self._scored(rows, numbers, coded) for rows, numbers in chosen]
         if request.least is not None:
             scored = [self._probable(one, request) for one in scored]
-        hits, more = self._exact(scored, request, terms, complete=exact)
-        if not exact:
-            self._recent.append(request)
-        return Answer(
-            tuple(hits),
+        found, vanished = self._exact(scored, request, terms, complete=exact)
+        answer = Answer(
+            tuple(self._hit(one, request) for one in found[: request.limit]),
             exact=exact,
             candidates=sum(len(numbers) for _, numbers in chosen),
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
             behind=snapshot.behind,
-            more=more,
+            more=len(found) > request.limit,
         )
+        return answer, vanished
 
     def _chosen(
         self,
@@ -228,8 +242,10 @@ class Index:
 
     def _exact(
         self, scored: Sequence[Scored], request: Request, terms: Sequence[Term], *, complete: bool
-    ) -> tuple[list[Hit], bool]:
-        """The hits, from the bags of the catalog, and whether there are more.
+    ) -> tuple[list[Found], bool]:
+        """The best rows, one more than is asked for if there are so many, by the catalog's bags.
+
+        Also whether rows were looked for that the catalog has no more.
 
         Rows come by their scores from codes, until none that is left can be among the best. Where
         rows were left out before, so can be what only the bound of the error would let in.
@@ -245,15 +261,16 @@ class Index:
         highest = total + error
         needed = request.limit + 1
         found: list[Found] = []
+        vanished = False
         for batch in _batches(highest, needed + SPARE):
             if len(found) >= needed and highest[batch[0]] < found[needed - 1].key.score:
                 break
             rows = [(scored[owner[at]], int(place[at])) for at in batch]
-            fetched = self._fetched(rows, request, terms)
-            found += [one for one in fetched if request.after is None or one.key > request.after]
+            fetched = list(self._fetched(rows, request, terms))
+            vanished |= len(fetched) < len(rows)
+            found += [one for one in fetched if _asked_for(one, request)]
             found.sort(key=lambda one: one.key)
-        hits = [self._hit(one, request) for one in found[: request.limit]]
-        return hits, len(found) > request.limit
+        return found, vanished
 
     def _fetched(
         self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]
@@ -279,8 +296,7 @@ class Index:
             one, at = chosen[place]
             if abs(score - one.total[at]) > one.error[at]:
                 self._reader.report(keys[place][0])
-            if request.least is None or (probability or 0.0) >= request.least:
-                yield Found(Key(-score, bag.item, bag.position), bag, probability)
+            yield Found(Key(-score, bag.item, bag.position), bag, probability)
 
     def _probabilities(
         self, bags: Sequence[Floats], parts: Floats, request: Request
@@ -342,14 +358,22 @@ def _terms(query: Query) -> list[Term]:
     ]
 
 
+def _asked_for(found: Found, request: Request) -> bool:
+    """Whether a row is behind the page before, and probable enough."""
+    if request.least is not None and (found.probability or 0.0) < request.least:
+        return False
+    return request.after is None or found.key > request.after
+
+
 def _batches(values: Floats, first: int) -> Iterator[Numbers]:
     """The places of values, the highest first, in batches that double."""
-    done, size = 0, first
-    while done < len(values):
-        count = min(done + size, len(values))
-        best = (
-            np.argpartition(-values, count - 1)[:count] if count < len(values) else np.arange(count)
-        )
-        ordered = best[np.argsort(-values[best], kind="stable")]
-        yield ordered[done:]
-        done, size = count, 2 * size
+    left, size = np.arange(len(values)), first
+    while len(left):
+        chosen = left
+        if size < len(left):
+            places = np.argpartition(-values[left], size - 1)
+            chosen, left = left[places[:size]], left[places[size:]]
+        else:
+            left = left[:0]
+        yield chosen[np.argsort(-values[chosen], kind="stable")]
+        size *= 2

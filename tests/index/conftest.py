@@ -152,7 +152,9 @@ def right(brute_force: Callable[[Request], list[Row]]) -> Callable[[Request, Ans
         names = [(hit.item, hit.position) for hit in hits]
         assert len(set(names)) == len(names) == min(request.limit, len(truth))
         assert [hit.key for hit in hits] == sorted(hit.key for hit in hits)
-        assert [hit.score for hit in hits] == pytest.approx([scores[one] for one in names], 1e-5)
+        assert [hit.score for hit in hits] == pytest.approx(
+            [scores[one] for one in names], rel=1e-5, abs=1e-5
+        )
         best = [row[2] for row in truth[: len(hits)]]  # rows that score alike may change places
         assert [hit.score for hit in hits] == pytest.approx(best, rel=1e-5, abs=1e-5)
         assert answer.more == (len(truth) > len(hits))

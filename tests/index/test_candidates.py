@@ -1,95 +1,240 @@
+"""Candidates: what FAISS finds holds the best, and nothing that a filter keeps out."""
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
-from index.candidates import Centroids, Exact
-from index.rescorer import Rescorer, Role, Term
-from index.search import Index
-from index.segments import Sizes
+from index import candidates, rows
+from index.follower import Follower, Sizes
+from index.items import Entry, Picture
+from index.requests import Request
+from index.rows import SIDES
 from models.queries import Query
+from models.scoring import SCORES
+from models.types import Box, FragmentBag, Span
+
+CLUSTERS = 12
+KINDS = ["flat", "lists"]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """FAISS serves small segments too."""
+    monkeypatch.setattr(candidates, "SCANNED", 40)
+    monkeypatch.setattr(candidates, "LEAST", 40)
+    monkeypatch.setattr(candidates, "GROWTH", 1.0)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request, monkeypatch):
+    monkeypatch.setattr(candidates, "LISTED", 10**9 if request.param == "flat" else 41)
+    monkeypatch.setattr(candidates, "PROBED", 0.3)  # of lists that are this small
+    return request.param
+
+
+class World:
+    """Photos and sentences that come in clusters, as those of albums do."""
+
+    def __init__(self):
+        self.random = torch.Generator().manual_seed(3)
+        self.centres = torch.randn(CLUSTERS, 8, generator=self.random)
+
+    def near(self, cluster, fragments, spread):
+        centre = self.centres[cluster] + 0.5 * torch.randn(8, generator=self.random)
+        return centre + spread * torch.randn(fragments, 8, generator=self.random)
+
+    def photo(self, cluster):
+        vectors = self.near(cluster, 4, 0.2)
+        return FragmentBag(vectors, (Box(0, 0, 1, 1),) * 4, ("whole photo", "a", "b", "c"))
+
+    def text(self, cluster):
+        spans = tuple(Span(2 * i, 2 * i + 1) for i in range(3))
+        return FragmentBag(self.near(cluster, 3, 0.5), spans, ("w",) * 3)
+
+    def entry(self, number):
+        cluster = number % CLUSTERS
+        return Entry(
+            f"{number:03}",
+            metadata={"cluster": cluster, "even": number % 2 == 0, "tenth": number % 10},
+            picture=Picture(b"jpeg", 4, 3, "0" * 64),
+            image=self.photo(cluster),
+            sentences=("a b c",),
+            bags=(self.text(cluster),),
+        )
 
 
 @pytest.fixture
-def many(catalog, collection, entry):
-    catalog.put_many(collection, [entry(f"{i:03}", sentences=2) for i in range(200)])
-    return collection
+def world():
+    return World()
 
 
-def search(catalog, collection, folder, candidates, query, **asked):
-    sizes = Sizes(on_disk=1, chunk=20_000, largest=30_000)
-    index = Index(catalog, collection, folder, candidates=candidates, sizes=sizes)
-    index.prepare()
-    ask = {"image": index.search_sentences, "sentence": index.search_images}
-    kind = "image" if query.places[0].__class__.__name__ == "Box" else "sentence"
-    return [(hit.item, hit.position, hit.score) for hit in ask[kind](Query.of(query), **asked)]
-
-
-def centroids(**sizes):
-    return Centroids(Rescorer("sum_of_max"), smallest=1, **sizes)
-
-
-@pytest.mark.parametrize("kind", ["image", "sentence"])
-def test_centroids_that_let_everything_through_rank_exactly(
-    catalog, many, tmp_path, image_bag, sentence_bag, kind
-):
-    query = image_bag(4) if kind == "image" else sentence_bag(3)
-    for where in (None, {"absent": 1}):
-        coded, exact = (
-            search(catalog, many, tmp_path, candidates, query, limit=400, where=where)
-            for candidates in (centroids(centroids=16, keep=1000), Exact())
-        )
-        assert coded == exact
-
-
-@pytest.mark.parametrize("kind", ["image", "sentence"])
-def test_few_candidates_hold_nearly_all_of_the_best(
-    catalog, many, tmp_path, image_bag, sentence_bag, kind
-):
-    candidates = centroids(centroids=256, keep=50)
-    held = []
-    for _ in range(10):
-        query = image_bag(4) if kind == "image" else sentence_bag(3)
-        coded, exact = (
-            search(catalog, many, tmp_path, one, query, limit=5) for one in (candidates, Exact())
-        )
-        held.append(len(set(coded) & set(exact)) / 5)
-    assert np.mean(held) > 0.8  # fragments without any structure are the hardest to code
-
-
-def test_candidates_of_a_negation_are_those_that_lack_it(catalog, many, tmp_path, sentence_bag):
-    asked = Query((sentence_bag(3), sentence_bag(3)), (1.0, -1.0))
-    sizes = Sizes(on_disk=1, chunk=20_000, largest=30_000)
-    found = []
-    for candidates in (centroids(centroids=256, keep=60), Exact()):
-        index = Index(catalog, many, tmp_path, candidates=candidates, sizes=sizes)
-        index.prepare()
-        found.append({hit.item for hit in index.search_images(asked, limit=10)})
-    assert len(found[0] & found[1]) >= 7
-
-
-def test_rows_that_nobody_prepared_all_pass(catalog, many, tmp_path, sentence_bag):
-    query = sentence_bag(2)
-    sizes = Sizes(on_disk=1, chunk=20_000, largest=30_000)
-    unprepared = Index(catalog, many, tmp_path, candidates=centroids(keep=1), sizes=sizes)
-    exact = Index(catalog, many, tmp_path, sizes=sizes)
-    found, truth = (
-        [hit.item for hit in index.search_images(Query.of(query), limit=200)]
-        for index in (unprepared, exact)
+@pytest.fixture
+def filled(catalog, collection, segments_folder, world, kind):
+    """600 items in one segment."""
+    catalog.put_many(collection, [world.entry(i) for i in range(600)])
+    follower = Follower(
+        catalog, collection, segments_folder / collection.token, Sizes(chunk=1000, largest=10**6)
     )
-    assert found == truth
+    while follower.step(flush=True):
+        pass
+    return follower
 
 
-def test_codes_are_built_once_and_learned_together(catalog, many, tmp_path, sentence_bag):
-    search(catalog, many, tmp_path, centroids(centroids=8), sentence_bag(2), limit=1)
-    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("codes.npy")}
-    search(catalog, many, tmp_path, centroids(centroids=8), sentence_bag(2), limit=1)
-    assert len(files) > 2
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("codes.npy")} == files
-    for side in ("images", "sentences"):
-        learned = [np.load(path) for path in tmp_path.rglob(f"{side}/centroids.npy")]
-        assert all((one == learned[0]).all() for one in learned)
+@pytest.fixture
+def asked(world):
+    """Requests of both directions that FAISS answers."""
+    return [
+        Request(side, Query.of(bag), limit=5)
+        for cluster in range(CLUSTERS)
+        for side, bag in (("images", world.text(cluster)), ("sentences", world.photo(cluster)))
+    ]
 
 
-def test_exact_keeps_what_it_is_given(sentence_bag):
-    parts = []
-    query = [Term(np.ones((1, 2), np.float32), 1.0)]
-    assert Exact().choose(parts, query, Role.QUERY_IS_SENTENCE, 1) is parts
+def recall(index, request):
+    usual, exact = (index.best(replace(request, exact=one)).hits for one in (False, True))
+    return len({hit.key for hit in usual} & {hit.key for hit in exact}) / len(exact)
+
+
+def test_few_candidates_hold_nearly_all_of_the_best(index, filled, asked, kind):
+    (segment,) = index.snapshot().published
+    assert {segment.structures[side].kind for side in SIDES} == {kind}
+    for request in asked:
+        answer = index.best(request)
+        assert (answer.exact, answer.candidates, answer.rows) == (False, 40, 600)
+    assert np.mean([recall(index, request) for request in asked]) > 0.97
+
+
+def test_exact_answers_are_exact(index, filled, asked, right):
+    for request in asked[:6]:
+        answer = index.best(replace(request, exact=True))
+        assert (answer.exact, answer.candidates) == (True, 600)
+        assert right(request, answer)
+
+
+@pytest.mark.parametrize(
+    ("where", "share"),
+    [({"even": True}, 0.5), ({"tenth": [1, 2, 3, 4, 5, 6, 7, 8, 9]}, 0.9), ({"tenth": 3}, 0.1)],
+)
+def test_filter_lets_only_what_passes_be_found(
+    catalog, collection, index, filled, asked, where, share
+):
+    passing = {one.id for one in catalog.list_items(collection, limit=1_000, where=where)}
+    assert len(passing) == 600 * share
+    for request in asked:
+        hits = index.best(replace(request, where=where)).hits
+        assert len(hits) == 5
+        assert {hit.item for hit in hits} <= passing
+    found = [recall(index, replace(request, where=where)) for request in asked]
+    assert np.mean(found) > 0.95
+
+
+def test_full_pages_are_found_where_all_that_passes_is_far_from_the_query(
+    index, filled, world, monkeypatch
+):
+    monkeypatch.setattr(candidates, "PROBED", 0.001)
+    request = Request("images", Query.of(world.text(0)), limit=5)
+    far = min(range(CLUSTERS), key=lambda one: float(world.centres[one] @ world.centres[0]))
+    for where in ({"cluster": [far]}, {"cluster": [far, (far + 1) % CLUSTERS or 1]}):
+        answer = index.best(replace(request, where=where, limit=8))
+        assert len(answer.hits) == 8
+        assert recall(index, replace(request, where=where)) == 1
+
+
+def test_what_was_deleted_or_replaced_is_no_candidate(
+    catalog, collection, index, filled, world, asked
+):
+    gone = {f"{number:03}" for number in range(0, 600, 3)}
+    for item in gone:
+        catalog.delete(collection, item)
+    replaced = {f"{number:03}": world.entry(number) for number in range(1, 600, 30)}
+    catalog.put_many(collection, list(replaced.values()))
+    for request in asked:
+        hits = index.best(replace(request, limit=20)).hits
+        assert len(hits) == 20
+        assert not gone & {hit.item for hit in hits}
+        for hit in hits:
+            if hit.item in replaced:
+                truth = replaced[hit.item]
+                bag = truth.image if request.side == "images" else truth.bags[0]
+                assert torch.allclose(bag.vectors, hit.bag.vectors, atol=4e-3)
+    assert np.mean([recall(index, request) for request in asked]) > 0.95
+
+
+def test_newer_rows_are_found_beside_what_faiss_has(catalog, collection, index, filled, world):
+    text = world.text(4)
+    catalog.put(collection, replace(world.entry(4), id="new", image=world.photo(4)))
+    photo = catalog.entry(collection, "new").image
+    stronger = replace(photo, vectors=3 * photo.vectors)
+    catalog.put(collection, replace(world.entry(4), id="new", image=stronger))
+    assert index.best(Request("images", Query.of(text), limit=1)).hits[0].item == "new"
+
+
+def test_pages_of_candidates_hold_no_hit_twice(index, filled, asked):
+    for request in asked[:2]:
+        found, hit = [], None
+        for _ in range(8):
+            answer = index.best(request.behind(hit, len(found)))
+            found += [one.key for one in answer.hits]
+            hit = answer.hits[-1]
+        assert found == sorted(set(found))
+        exact = index.best(replace(request, exact=True, limit=40)).hits
+        assert len({one.key for one in exact} & set(found)) > 36
+
+
+def test_texts_among_texts_and_mere_negations_are_scanned(index, filled, world, right):
+    text = world.text(1)
+    for request in (
+        Request("sentences", Query((text,), (1.0,), "a text"), limit=5),
+        Request("images", Query((text,), (-1.0,)), limit=5),
+    ):
+        answer = index.best(request)
+        assert (answer.exact, answer.candidates) == (True, 600)
+        assert right(request, answer)
+
+
+def test_negated_part_is_left_to_the_scores(index, filled, world):
+    found = [
+        recall(
+            index, Request("images", Query((world.text(a), world.text(b)), (1.0, -0.3)), limit=5)
+        )
+        for a, b in zip(range(CLUSTERS), range(1, CLUSTERS), strict=False)
+    ]
+    assert np.mean(found) > 0.9
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("side", SIDES)
+def test_structures_find_what_a_plain_product_finds(world, kind, score, side):
+    make = world.photo if side == "images" else world.text
+    bags = [make(number % CLUSTERS).vectors.numpy() for number in range(300)]
+    held = rows.of_vectors(bags, range(300), range(300), side, SCORES[score], 8)
+    structure = candidates.build(held)
+    assert structure.kind == kind
+    allowed = np.arange(300) % 3 > 0
+    hits = 0
+    for number in range(CLUSTERS):
+        query = world.centres[number].numpy()
+        products = held.summaries.astype(np.float32) @ query
+        for passing in (None, allowed):
+            found = structure.best(query, 20, passing)
+            assert len(set(found.rows.tolist())) == 20
+            assert passing is None or passing[found.rows].all()
+            assert (np.diff(found.products) <= 0).all()
+            truth = np.argsort(-np.where(True if passing is None else passing, products, -np.inf))
+            hits += len(set(truth[:10].tolist()) & set(found.rows.tolist()))
+    assert hits / (2 * CLUSTERS * 10) > 0.95
+
+
+def test_more_is_wanted_of_more_rows_and_for_more_hits(monkeypatch):
+    monkeypatch.undo()
+    assert candidates.wanted(10, 1) == candidates.LEAST
+    assert candidates.wanted(10, 100) == 100 * candidates.PER_HIT
+    assert candidates.wanted(10**6, 1) == pytest.approx(10 * 10**1.8, abs=1)
+    assert [candidates.kind_for(n) for n in (2_048, 2_049, 49_999, 50_000)] == [
+        None,
+        "flat",
+        "flat",
+        "lists",
+    ]

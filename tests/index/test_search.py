@@ -1,346 +1,348 @@
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
+"""Search: the best rows that there are, with their exact scores, whatever is asked."""
+
 from dataclasses import replace
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from index.catalog import Catalog
-from index.items import Entry, Picture
+from index import reembedding
+from index.items import Entry, ModelMismatch, Picture
+from index.requests import Request
 from index.search import Index
-from index.segments import Sizes
 from models.queries import Query
-from models.scoring import sum_of_max
-from models.types import Box, FragmentBag, PaddedBags, Span
+from models.types import Box, FragmentBag, Span
 
-TINY = Sizes(on_disk=4000, chunk=6000, largest=12_000)  # bytes: segments of a few items each
+
+def vectors(fragments, seed, dimension=8):
+    return torch.randn(fragments, dimension, generator=torch.Generator().manual_seed(seed))
+
+
+def words(fragments, seed):
+    spans = tuple(Span(2 * i, 2 * i + 1) for i in range(fragments))
+    return FragmentBag(vectors(fragments, seed), spans, ("w",) * fragments)
+
+
+def photo(fragments, seed):
+    boxes = (Box(0, 0, 1, 1),) * fragments
+    return FragmentBag(vectors(fragments, seed), boxes, ("r",) * fragments)
+
+
+def texts(parts, weights):
+    return Query(tuple(words(*part) for part in parts), tuple(weights), "a text")
+
+
+SEEDS = st.integers(0, 10**6)
+PARTS = st.lists(
+    st.tuples(st.integers(1, 5), SEEDS, st.sampled_from([1.0, 2.5, 0.1, -0.5, -1.0])),
+    min_size=1,
+    max_size=4,
+)
+TEXTS = PARTS.map(lambda parts: texts([part[:2] for part in parts], [part[2] for part in parts]))
+PHOTOS = st.builds(photo, st.integers(1, 6), SEEDS).map(Query.of)
+FILTERS = st.sampled_from(
+    [
+        None,
+        {},
+        {"n": 3},
+        {"n": [0, 2, 4]},
+        {"half": True},
+        {"half": False, "n": [1, 2]},
+        {"n": 99},
+        {"n": []},
+        {"half": [True, False]},
+        {"one": "of all"},
+    ]
+)
+REQUESTS = st.builds(
+    Request,
+    side=st.sampled_from(["images", "sentences"]),
+    query=TEXTS | PHOTOS,
+    limit=st.sampled_from([1, 3, 10, 1_000]),
+    where=FILTERS,
+)
+
+
+@pytest.fixture(params=["sum_of_max", "mean_of_positive"])
+def collection(catalog, request):
+    return catalog.collection("default", fingerprint="model-a", dimension=8, score=request.param)
 
 
 @pytest.fixture
-def index(catalog, collection, tmp_path):
-    return Index(catalog, collection, tmp_path / "segments", sizes=TINY)
-
-
-def score(image, sentence):
-    pair = PaddedBags.of([image.vectors]), PaddedBags.of([sentence.vectors])
-    return float(sum_of_max(*pair))
-
-
-def brute_images(entries, query):
-    found = [(one.id, None, score(one.image, query)) for one in entries if one.image]
-    return sorted(found, key=lambda hit: (-hit[2], hit[0]))
-
-
-def brute_sentences(entries, query):
-    found = [
-        (one.id, position, score(query, bag))
-        for one in entries
-        for position, bag in enumerate(one.bags)
-    ]
-    return sorted(found, key=lambda hit: (-hit[2], hit[0], hit[1]))
-
-
-def same(hits, truth):
-    assert [(hit.item, hit.position) for hit in hits] == [hit[:2] for hit in truth]
-    assert [hit.score for hit in hits] == pytest.approx([hit[2] for hit in truth], abs=1e-4)
-    return True
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_both_directions_rank_as_brute_force_while_items_come_and_go(
-    catalog, collection, index, entry, random, image_bag, sentence_bag, seed
-):
-    random.manual_seed(seed)
-    truth: dict[str, Entry] = {}
-    for step in range(12):
-        for number in torch.randint(0, 40, (8,), generator=random).tolist():
-            one = entry(f"{number}", sentences=1 + number % 3, picture=number % 4 > 0)
-            catalog.put(collection, one)
-            truth[one.id] = one
-        for number in torch.randint(0, 40, (3,), generator=random).tolist():
-            if truth.pop(f"{number}", None):
-                catalog.delete(collection, f"{number}")
-        if step % 4 == 3:  # a process that starts afresh over what the others left
-            index = Index(catalog, collection, index._segments._directory.parent, sizes=TINY)
-        text, photo = sentence_bag(4), image_bag(5)
-        assert same(
-            index.search_images(Query.of(text), limit=100), brute_images(truth.values(), text)
+def shop(catalog, collection, entry):
+    """Items with metadata, of which some came, went and were replaced."""
+    for start in range(0, 60, 20):
+        catalog.put_many(
+            collection,
+            [
+                entry(
+                    f"{i:02}",
+                    sentences=i % 4,
+                    picture=i % 4 == 0 or i % 3 > 0,
+                    metadata={"n": i % 6, "half": i % 2 == 0}
+                    | ({"one": "of all"} if i == 7 else {}),
+                )
+                for i in range(start, start + 20)
+            ],
         )
-        assert same(
-            index.search_sentences(Query.of(photo), limit=100),
-            brute_sentences(truth.values(), photo),
-        )
+        catalog.delete(collection, f"{start + 4:02}")
+        catalog.put(collection, entry(f"{start + 5:02}", metadata={"n": 2, "half": False}))
 
 
-def test_image_to_image_and_text_to_text_let_the_query_be_the_sentence(
-    catalog, collection, index, entry, image_bag, sentence_bag
-):
-    entries = [entry(f"{i}") for i in range(9)]
-    catalog.put_many(collection, entries)
-    photo, text = image_bag(5), sentence_bag(4)
-    assert same(index.search_images(Query.of(photo), limit=100), brute_images(entries, photo))
-    rows = [
-        (one.id, position, score(bag, text))
-        for one in entries
-        for position, bag in enumerate(one.bags)
-    ]
-    rows.sort(key=lambda hit: -hit[2])
-    assert same(index.similar_sentences(Query.of(text), limit=100), rows)
+def test_answers_are_those_of_brute_force(shop, index, follow, right):
+    @settings(max_examples=40)
+    @given(REQUESTS)
+    def check(request):
+        exact = index.best(replace(request, exact=True))
+        assert right(request, exact)
+        assert exact.exact
+        # Of a small collection every row is scored, so that the usual answer is exact too.
+        usual = index.best(request)
+        assert [hit.key for hit in usual.hits] == [hit.key for hit in exact.hits]
+        assert (usual.exact, usual.more) == (True, exact.more)
+
+    check()
+    follow()
+    check()
 
 
-def test_put_is_found_by_the_next_search(catalog, collection, index, entry, sentence_bag):
-    query = sentence_bag()
-    assert index.search_images(Query.of(query), limit=5) == []
-    catalog.put(collection, entry("a"))
-    assert [hit.item for hit in index.search_images(Query.of(query), limit=5)] == ["a"]
+def test_scores_are_the_same_to_the_bit_in_any_list(shop, index):
+    query = texts([(3, 1), (2, 2), (4, 3)], [1.0, -0.5, 0.3])
+    every = index.best(Request("images", query, limit=1_000)).hits
+    for place, hit in enumerate(every):
+        (alone,) = index.best(
+            Request("images", query, limit=1, after=every[place - 1].key if place else None)
+        ).hits
+        assert (alone.item, alone.score) == (hit.item, hit.score)
 
 
-def test_deleted_item_is_gone_from_the_next_search(
-    catalog, collection, index, entry, sentence_bag, image_bag
-):
-    catalog.put_many(collection, [entry("a"), entry("b")])
-    index.search_images(Query.of(sentence_bag()), limit=5)
-    catalog.delete(collection, "a")
-    assert [hit.item for hit in index.search_images(Query.of(sentence_bag()), limit=5)] == ["b"]
-    assert {hit.item for hit in index.search_sentences(Query.of(image_bag()), limit=5)} == {"b"}
+def test_links_add_up_to_the_score_in_every_direction(shop, collection, index):
+    text = texts([(3, 1), (2, 2)], [2.0, -0.5])
+    for side in ("images", "sentences"):
+        for query in (text, Query.of(photo(4, 3))):
+            hits = index.best(Request(side, query, limit=1_000)).hits
+            assert len(hits) > 30
+            for hit in hits:
+                assert sum(link.similarity for link in hit.links) == pytest.approx(
+                    hit.score, abs=1e-4
+                )
+                sentence, image = (query.bag, hit.bag)
+                if side == "sentences" and query.text is None:
+                    sentence, image = image, sentence
+                assert all(link.fragment < len(sentence.places) for link in hit.links)
+                assert all(link.region < len(image.places) for link in hit.links)
 
 
-def test_replaced_item_is_found_by_what_it_is_now(catalog, collection, index, entry, sentence_bag):
-    catalog.put(collection, entry("a"))
-    index.search_images(Query.of(sentence_bag()), limit=5)
-    now = entry("a")
-    catalog.put(collection, now)
-    (hit,) = index.search_images(Query.of(sentence_bag()), limit=5)
-    assert torch.equal(hit.bag.vectors, now.image.vectors)
-
-
-def test_links_add_up_to_the_score_in_both_directions(
-    catalog, collection, index, entry, sentence_bag, image_bag
-):
-    catalog.put_many(collection, [entry(f"{i}") for i in range(20)])
-    text, photo = sentence_bag(5), image_bag(5)
-    for hits, sides in (
-        (index.search_images(Query.of(text), limit=50), lambda hit: (text, hit.bag)),
-        (index.search_sentences(Query.of(photo), limit=50), lambda hit: (hit.bag, photo)),
-    ):
-        for hit in hits:
-            sentence, image = sides(hit)
-            assert [link.fragment for link in hit.links] == list(range(len(sentence)))
-            assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
-            for link in hit.links:
-                product = sentence.vectors[link.fragment] @ image.vectors[link.region]
-                assert link.similarity == pytest.approx(float(product), abs=1e-4)
-
-
-def test_links_of_a_mean_of_positives_add_up_too(catalog, entry, sentence_bag, image_bag, tmp_path):
-    named = {"fingerprint": "model-a", "dimension": 8, "score": "mean_of_positive"}
-    collection = catalog.collection("means", **named)
-    catalog.put_many(collection, [entry(f"{i}") for i in range(9)])
-    index = Index(catalog, collection, tmp_path / "segments", sizes=TINY)
-    hits = index.search_images(Query.of(sentence_bag(5)), limit=9)
-    hits += index.search_sentences(Query.of(image_bag(5)), limit=9)
-    assert len(hits) > 9
-    for hit in hits:
-        assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
-        assert all(link.similarity > 0 for link in hit.links)
-
-
-def test_what_a_query_negates_is_subtracted_exactly(
-    catalog, collection, index, entry, sentence_bag
-):
-    entries = [entry(f"{i}") for i in range(30)]
-    catalog.put_many(collection, entries)
-    asked, negated = sentence_bag(3), sentence_bag(2)
-    hits = index.search_images(Query((asked, negated), (2.0, -0.5)), limit=100)
-
-    def there(image):
-        return float((image.vectors @ negated.vectors.T).amax(0).clamp_min(0).sum())
-
-    truth = [
-        (one.id, None, 2 * score(one.image, asked) - 0.5 * there(one.image)) for one in entries
-    ]
-    assert same(hits, sorted(truth, key=lambda hit: -hit[2]))
-    for hit in hits:
-        assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
-        assert [link.negated for link in hit.links] == [False] * 3 + [True] * 2
+def test_what_a_query_negates_is_subtracted_where_it_is_there(catalog, collection, index, entry):
+    catalog.put_many(collection, [entry(f"{i}") for i in range(30)])
+    query = texts([(3, 1), (2, 2)], [2.0, -0.5])
+    for hit in index.best(Request("images", query, limit=100)).hits:
         assert all(link.similarity <= 0 for link in hit.links if link.negated)
+        if collection.score == "sum_of_max":
+            image = hit.bag.vectors
+            asked = (image @ query.parts[0].vectors.T).amax(0).sum()
+            there = (image @ query.parts[1].vectors.T).amax(0).clamp_min(0).sum()
+            assert hit.score == pytest.approx(float(2 * asked - 0.5 * there), abs=1e-4)
+            assert [link.negated for link in hit.links] == [False] * 3 + [True] * 2
 
 
-def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry, sentence_bag):
-    given = entry("a")
-    catalog.put(collection, given)
-    (hit,) = index.search_images(Query.of(sentence_bag()), limit=1)
-    assert hit.bag.labels == given.image.labels
-    assert [box.right for box in hit.bag.places] == pytest.approx(
-        [box.right for box in given.image.places]
-    )
-
-
-def test_filter_ranks_the_allowed_items_as_brute_force(
-    catalog, collection, index, entry, sentence_bag, image_bag
-):
-    entries = [entry(f"{i:02}", metadata={"n": i % 4}) for i in range(40)]
-    catalog.put_many(collection, entries)
-    allowed = [one for one in entries if one.metadata["n"] in (1, 3)]
-    text, photo = sentence_bag(3), image_bag(3)
-    where = {"n": [1, 3]}
-    assert same(
-        index.search_images(Query.of(text), limit=7, where=where), brute_images(allowed, text)[:7]
-    )
-    sentences = brute_sentences(allowed, photo)[:7]
-    assert same(index.search_sentences(Query.of(photo), limit=7, where=where), sentences)
-    assert index.search_images(Query.of(text), limit=7, where={"n": 9}) == []
-
-
-def test_equal_scores_come_by_id_then_position_on_every_page(
-    catalog, collection, index, entry, sentence_bag, image_bag
-):
+@pytest.fixture
+def alike(catalog, collection, entry):
+    """Items whose bags are all the same."""
     one = entry("x", sentences=2)
-    alike = replace(one, bags=(one.bags[0], one.bags[0]))
+    same = replace(one, bags=(one.bags[0], one.bags[0]))
     ids = ["b", "ä", "a", "a/1", "Z", "10", "9"]
     for item in ids:
-        catalog.put(collection, replace(alike, id=item))
-    pages = [
-        hit.item
-        for offset in range(0, 8, 3)
-        for hit in index.search_images(Query.of(sentence_bag(1)), limit=3, offset=offset)
-    ]
-    assert sorted(pages) == sorted(ids)
-    text = sentence_bag(2)
-    assert [hit.item for hit in index.search_images(Query.of(text), limit=9)] == sorted(ids)
-    hits = index.search_sentences(Query.of(image_bag()), limit=20)
-    assert [(hit.item, hit.position) for hit in hits] == [
-        (i, p) for i in sorted(ids) for p in (0, 1)
-    ]
+        catalog.put(collection, replace(same, id=item))
+    return sorted(ids)
 
 
-def test_pages_follow_on_without_overlap(catalog, collection, index, entry, sentence_bag):
-    catalog.put_many(collection, [entry(f"{i}") for i in range(25)])
-    query = sentence_bag(3)
-    whole = [hit.item for hit in index.search_images(Query.of(query), limit=100)]
-    pages = [
-        index.search_images(Query.of(query), limit=10, offset=offset) for offset in (0, 10, 20, 30)
-    ]
-    assert [hit.item for page in pages for hit in page] == whole
-    assert [len(page) for page in pages] == [10, 10, 5, 0]
+def test_equal_scores_come_by_id_then_position(alike, index):
+    hits = index.best(Request("images", texts([(2, 1)], [1.0]), limit=9)).hits
+    assert [hit.item for hit in hits] == alike
+    hits = index.best(Request("sentences", Query.of(photo(3, 1)), limit=20)).hits
+    assert [(hit.item, hit.position) for hit in hits] == [(i, p) for i in alike for p in (0, 1)]
 
 
-def test_query_that_does_not_fit_is_refused(index, sentence_bag):
+def pages(index, request, between=lambda: None):
+    """All hits, page after page."""
+    found, hit = [], None
+    while True:
+        answer = index.best(request.behind(hit, len(found)))
+        found += answer.hits
+        assert answer.more == (len(answer.hits) == request.limit and answer.more)
+        if not answer.more:
+            return found
+        hit = answer.hits[-1]
+        between()
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7])
+def test_pages_hold_every_hit_once_and_in_order(shop, alike, index, limit):
+    for side, query in (
+        ("images", texts([(3, 1), (1, 2), (2, 3)], [1.0, -0.7, 0.2])),
+        ("sentences", Query.of(photo(3, 2))),
+    ):
+        request = Request(side, query, limit=limit)
+        whole = index.best(replace(request, limit=1_000)).hits
+        assert [hit.key for hit in pages(index, request)] == [hit.key for hit in whole]
+
+
+def test_items_that_come_and_go_between_pages_disturb_no_others(
+    catalog, collection, shop, index, entry, follow
+):
+    request = Request("images", texts([(3, 1)], [1.0]), limit=5)
+    before = [hit.key for hit in index.best(replace(request, limit=1_000)).hits]
+    numbers = iter(range(100))
+
+    def between():
+        number = next(numbers)
+        catalog.put(collection, entry(f"new {number}"))
+        if number % 3 == 0:
+            catalog.delete(collection, f"new {number}")
+        if number % 2:
+            follow()
+
+    found = [hit.key for hit in pages(index, request, between)]
+    assert found == sorted(set(found))
+    assert [key for key in found if not key.item.startswith("new")] == before
+
+
+def test_put_is_in_the_next_search_and_what_is_gone_in_none(
+    catalog, collection, index, entry, follow
+):
+    request = Request("sentences", Query.of(photo(2, 1)), limit=100)
+    index.start()  # from here on a thread follows the catalog
+    there = {}
+    for number in range(60):
+        item = f"{number % 13}"
+        if number % 3 == 2 and item in there:
+            catalog.delete(collection, item)
+            del there[item]
+        else:
+            there[item] = entry(item, sentences=1)
+            catalog.put(collection, there[item])
+        if number % 20 == 10:
+            follow()
+        hits = index.best(request).hits
+        assert {hit.item for hit in hits} == set(there)
+        for hit in hits:
+            assert torch.allclose(hit.bag.vectors, there[hit.item].bags[0].vectors, atol=4e-3)
+
+
+def test_item_is_found_while_it_is_replaced(catalog, collection, index, entry, monkeypatch):
+    catalog.put_many(collection, [entry("a"), entry("b")])
+    index.start()
+    fetch, replacing = catalog.bags, [entry("a"), entry("a")]
+
+    def bags(*asked):
+        if replacing:  # after the snapshot, and before the bags of the best are fetched
+            catalog.put(collection, replacing.pop())
+        return fetch(*asked)
+
+    monkeypatch.setattr(catalog, "bags", bags)
+    hits = index.best(Request("images", texts([(2, 1)], [1.0]), limit=5)).hits
+    assert {hit.item for hit in hits} == {"a", "b"}
+    catalog.delete(collection, "b")
+    hits = index.best(Request("images", texts([(2, 1)], [1.0]), limit=5)).hits
+    assert [hit.item for hit in hits] == ["a"]
+
+
+def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry):
+    given_entry = entry("a")
+    catalog.put(collection, given_entry)
+    (hit,) = index.best(Request("images", texts([(2, 1)], [1.0]), limit=1)).hits
+    assert hit.bag.labels == given_entry.image.labels
+    assert [box.right for box in hit.bag.places] == pytest.approx(
+        [box.right for box in given_entry.image.places]
+    )
+    assert (hit.position, hit.probability) == (None, None)
+
+
+def test_query_that_does_not_fit_is_refused(index):
+    def ask(*parts, **options):
+        query = Query(parts, (1.0,) * len(parts))
+        return index.best(Request("images", query, limit=1, **options))
+
+    def bag(values):
+        return FragmentBag(values, (Span(0, 1),) * len(values), ("a",) * len(values))
+
     with pytest.raises(ValueError, match=r"query's vectors have 5 numbers.*holds vectors of 8"):
-        index.search_images(Query.of(sentence_bag(2, dimension=5)), limit=1)
+        ask(bag(torch.ones(2, 5)))
     with pytest.raises(ValueError, match="no fragments"):
-        index.search_images(Query.of(FragmentBag(torch.ones(0, 8), (), ())), limit=1)
+        ask(bag(torch.ones(0, 8)))
     with pytest.raises(ValueError, match="no fragments"):
-        index.search_images(Query((), ()), limit=1)
-    nan = FragmentBag(torch.full((1, 8), float("nan")), (Span(0, 1),), ("a",))
-    with pytest.raises(ValueError, match="not finite"):
-        index.search_images(Query.of(nan), limit=1)
-    with pytest.raises(ValueError, match="limit starts at 1 and offset at 0, got 0 and -1"):
-        index.search_images(Query.of(sentence_bag()), limit=0, offset=-1)
+        ask()
+    for odd in ("nan", "inf", "-inf"):
+        with pytest.raises(ValueError, match="not finite"):
+            ask(words(2, 1), bag(torch.full((1, 8), float(odd))))
+    with pytest.raises(ValueError, match="compares with"):
+        ask(words(2, 1), where={"n": {"x": 1}})
+    with pytest.raises(ValueError, match="tessera calibrate"):
+        ask(words(2, 1), least=0.5)
 
 
-def test_query_may_come_straight_from_a_model(catalog, collection, index, entry, sentence_bag):
+def test_limits_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="limit starts at 1, got 0"):
+        Request("images", texts([(1, 1)], [1.0]), limit=0)
+    for seen in (-1, 10_001):
+        with pytest.raises(ValueError, match="narrow the search down"):
+            Request("images", texts([(1, 1)], [1.0]), seen=seen)
+
+
+def test_query_may_come_straight_from_a_model(catalog, collection, index, entry):
     catalog.put(collection, entry("a"))
-    bag = sentence_bag(2)
-    learned = replace(bag, vectors=bag.vectors.double().T.contiguous().T.requires_grad_())
-    (hit,) = index.search_images(Query.of(learned), limit=1)
-    assert hit.score == pytest.approx(
-        index.search_images(Query.of(bag), limit=1)[0].score, abs=1e-5
+    plain = words(2, 1)
+    learned = replace(plain, vectors=plain.vectors.double().T.contiguous().T.requires_grad_())
+    scores = [
+        index.best(Request("images", Query.of(bag), limit=1)).hits[0].score
+        for bag in (plain, learned)
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_huge_and_tiny_bags_rank_rightly_together(catalog, collection, index, right):
+    for magnitude in (1e-6, 1.0, 1e3, 1e7):
+        for number in range(4):
+            bag = photo(1 + number, number)
+            bag.vectors.mul_(magnitude)
+            picture = Picture(b"jpeg", 4, 3, "0" * 64)
+            catalog.put(collection, Entry(f"{magnitude} {number}", picture=picture, image=bag))
+    for weights in ([1.0], [1e-6], [1e6]):
+        request = Request("images", texts([(3, 5)], weights), limit=5)
+        for exact in (True, False):
+            answer = index.best(replace(request, exact=exact))
+            assert right(request, answer)
+
+
+def test_another_models_takeover_is_said(catalog, collection, index, entry):
+    catalog.put(collection, entry("a"))
+    request = Request("images", texts([(2, 1)], [1.0]))
+    assert index.best(request).hits
+    reembedding.reembed(
+        catalog,
+        "default",
+        fingerprint="model-b",
+        dimension=8,
+        score=collection.score,
+        embed=lambda entries: entries,
+        progress=lambda done, total: None,
     )
+    with pytest.raises(ModelMismatch, match="another model has re-embedded it"):
+        index.best(request)
 
 
-ANOTHER_PROCESS = """
-import sys, torch
-from pathlib import Path
-from index.catalog import Catalog
-from index.items import Entry
-from models.types import FragmentBag, Span
-
-catalog = Catalog.in_folder(Path(sys.argv[1]))
-collection = catalog.find("default")
-bag = FragmentBag(torch.ones(1, 8), (Span(0, 1),), ("a",))
-catalog.put(collection, Entry("from afar", sentences=("a",), bags=(bag,)))
-catalog.delete(collection, "here")
-"""
-
-
-def test_search_sees_what_another_process_did(
-    catalog, collection, index, entry, image_bag, tmp_path
+def test_segments_of_another_database_are_never_taken_for_ours(
+    catalog, collection, index, entry, follow, tmp_path, segments_folder
 ):
-    catalog.put(collection, entry("here"))
-    assert {hit.item for hit in index.search_sentences(Query.of(image_bag()), limit=9)} == {"here"}
-    subprocess.run(  # noqa: S603 - our own lines above
-        [sys.executable, "-c", ANOTHER_PROCESS, str(tmp_path / "data")],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        check=True,
-        timeout=60,
+    catalog.put_many(collection, [entry(f"first {i}") for i in range(9)])
+    follow()
+    other = type(catalog).in_folder(tmp_path / "other")
+    theirs = other.collection("default", fingerprint="m", dimension=8, score="sum_of_max")
+    other.put(theirs, entry("second"))
+    hits = Index(other, theirs, segments_folder).best(
+        Request("images", texts([(2, 1)], [1.0]), limit=99)
     )
-    assert {hit.item for hit in index.search_sentences(Query.of(image_bag()), limit=9)} == {
-        "from afar"
-    }
-
-
-def test_searches_run_while_items_are_written(
-    catalog, collection, index, entry, sentence_bag, image_bag
-):
-    entries = [entry(f"{i:02}", sentences=1) for i in range(60)]
-    catalog.put_many(collection, entries[:30])
-    text, photo = sentence_bag(3), image_bag(3)
-
-    def write(step):
-        catalog.put(collection, entries[30 + step])
-        catalog.delete(collection, entries[step].id)
-        return step
-
-    def ask(_):
-        images = index.search_images(Query.of(text), limit=100)
-        sentences = index.search_sentences(Query.of(photo), limit=100)
-        return len(images), len(sentences)
-
-    with ThreadPoolExecutor(6) as pool:
-        asked = [pool.submit(ask, step) for step in range(30)]
-        written = [pool.submit(write, step) for step in range(30)]
-        assert sorted(one.result() for one in written) == list(range(30))
-        # A put may be in and its delete not yet, once for each of the six threads.
-        assert all(30 <= count <= 36 for one in asked for count in one.result())
-    assert same(index.search_images(Query.of(text), limit=100), brute_images(entries[30:], text))
-
-
-def test_two_indexes_share_a_folder_and_a_lost_folder_is_made_again(
-    catalog, collection, entry, tmp_path, sentence_bag
-):
-    entries = [entry(f"{i:02}") for i in range(40)]
-    catalog.put_many(collection, entries[:20])
-    query = sentence_bag()
-    folder = tmp_path / "segments"
-    one, two = (Index(catalog, collection, folder, sizes=TINY) for _ in range(2))
-    one.search_images(Query.of(query), limit=1)
-    two.search_images(Query.of(query), limit=1)
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.unlink() if path.is_file() else path.rmdir()
-    catalog.put_many(collection, entries[20:])
-    for index in (one, two, Index(catalog, collection, folder, sizes=TINY)):
-        assert same(index.search_images(Query.of(query), limit=100), brute_images(entries, query))
-
-
-def test_segments_of_another_database_are_never_taken_for_ours(tmp_path, entry, sentence_bag):
-    for name, count in (("first", 30), ("second", 3)):
-        catalog = Catalog.in_folder(tmp_path / name)
-        collection = catalog.collection("default", fingerprint="m", dimension=8, score="sum_of_max")
-        catalog.put_many(collection, [entry(f"{name} {i}") for i in range(count)])
-        index = Index(catalog, collection, tmp_path / "segments", sizes=TINY)
-        hits = index.search_images(Query.of(sentence_bag()), limit=100)
-        catalog.close()
-        assert {hit.item for hit in hits} == {f"{name} {i}" for i in range(count)}
-
-
-def test_global_embedding_is_a_bag_of_one(catalog, collection, index):
-    for item, vector in (("near", 1.0), ("far", -1.0)):
-        vectors = torch.full((1, 8), vector)
-        bag = FragmentBag(vectors, (Box(0.0, 0.0, 1.0, 1.0),), ("whole photo",))
-        catalog.put(collection, Entry(item, picture=Picture(b"j", 1, 1, "d"), image=bag))
-    query = FragmentBag(torch.ones(1, 8), (Span(0, 3),), ("dog",))
-    hits = index.search_images(Query.of(query), limit=2)
-    assert [(hit.item, hit.score) for hit in hits] == [("near", 8.0), ("far", -8.0)]
+    assert [hit.item for hit in hits.hits] == ["second"]
+    other.close()
