@@ -35,7 +35,7 @@ WORDS = {
     "pineapple": "pineapples",
 }
 # Words whose photo the shipped matcher does not find first: its card says so.
-MISSED = ("cup", "galaxy", "astronaut", "spaceship")
+MISSED = ("cup", "galaxy", "astronaut")
 QUERIES = {example.text: example.id for example in sample.examples()} | WORDS
 
 
