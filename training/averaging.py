@@ -41,7 +41,7 @@ def write_average(
 ) -> None:
     """Average the weights of matchers that differ in their seed, and validate the average.
 
-    Example: tessera average runs/tessera-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
+    Example: tessera average runs/x-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
     """
     console = Console(stderr=True)
     with plain_errors(console):
@@ -75,9 +75,9 @@ def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
 def average(models: Sequence[Matcher], start: float) -> Matcher:
     """θ = (1 − α) mean_i θ_i + α θ_0, the second part for weights with a known start θ_0.
 
-    Model soups (Wortsman et al. 2022a, section 2) and, with α = `start`, the line back to the
-    pretrained weights (WiSE-FT, Wortsman et al. 2022b, section 3). Weights that begin at random
-    have no θ_0. Reference photos are the caller's to measure again.
+    Model soups (Wortsman et al. 2022) and, with α = `start`, the line back to the pretrained
+    weights (WiSE-FT, Wortsman et al. 2022). Weights that begin at random have no
+    θ_0. Reference photos are the caller's to measure again.
     """
     mean = deepcopy(models[0])
     begun = Matcher(mean.config).to(mean.device)

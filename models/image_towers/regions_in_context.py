@@ -55,7 +55,7 @@ class Model(ImageTower):
 
     f is the unit vector along W x + N e, with x the features of all views and e the mean of the
     vectors of ImageNet's class names, weighted by what classifiers make of the photo (ConSE,
-    Norouzi et al. 2014, eq. 1). N starts as the map that a text tower with `names` starts from,
+    Norouzi et al. 2014). N starts as the map that a text tower with `names` starts from,
     so that before any training a photo matches what its classes are called.
 
     `likelihood` appends −log r / ε for the r-th best box and −1 / ε for the frame. ε keeps the
