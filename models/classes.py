@@ -35,7 +35,7 @@ def names() -> list[list[list[str]]]:
 def vectors() -> Tensor:
     """A vector of unit length for each class, (1000, 384), around the mean of all classes.
 
-    The mean of MiniLM's vectors of a class's names, as in ConSE (Norouzi et al. 2014, eq. 1),
+    The mean of MiniLM's vectors of a class's names, as in ConSE (Norouzi et al. 2014),
     and with less weight those of broader terms: "sorrel" is a horse.
     """
     vector = name_vectors()

@@ -122,6 +122,11 @@ class Matcher(nn.Module):
         """Changes whenever sentence_inputs would."""
         return self.text.reader.key()
 
+    def begin(self) -> None:
+        """Take the weights that training begins with, where these are known."""
+        self.image.begin()
+        self.text.begin()
+
     def prepare(
         self, images: Sequence[Tensor], sentences: Sequence[Tensor], owners: Sequence[int]
     ) -> None:
@@ -129,6 +134,7 @@ class Matcher(nn.Module):
 
         Called once, before training and not on resuming.
         """
+        self.begin()
         self.image.prepare(images)
         self.text.prepare(sentences, owners)
         if self.config.correlation:

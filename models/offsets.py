@@ -18,7 +18,7 @@ class Offsets(nn.Module):
     """S_kl + b_l with b_l = −λ τ log mean_j exp(r_jᵀ Σ_t s_t / τ), r_j the reference photos.
 
     Some sentences score high with every photo and so answer photos that they do not describe
-    (hubs). The inverted softmax (Smith et al. 2017, eq. 6) divides by what a sentence gets over
+    (hubs). The inverted softmax (Smith et al. 2017) divides by what a sentence gets over
     many photos; here those are whole photos of train, so that nothing about the searched ones
     is needed and the order of photos for a sentence stays. An offset is shared out over a
     sentence's fragments: every image fragment has 1 / ε as one more number, and each of T

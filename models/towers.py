@@ -69,11 +69,18 @@ class Reader(Frozen):
 
 
 class ImageTower(nn.Module, ABC):
-    """Photos to bags of fragments of `dimension` numbers each; `forward` is the trained part."""
+    """Photos to bags of fragments of `dimension` numbers each; `forward` is the trained part.
+
+    A tower, or a module in it, names in `known` the weights that do not begin at random, as
+    prefixes: pretrained layers, and maps that begin from the names of classes.
+    """
 
     def __init__(self, config: Any, sight: Sight, dimension: int) -> None:
         super().__init__()
         self.config, self.sight, self.dimension = config, sight, dimension
+
+    def begin(self) -> None:
+        """Take the weights that training begins with, where `known` says that these are known."""
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's inputs, each (F, C), before the first step."""
@@ -93,6 +100,9 @@ class TextTower(nn.Module, ABC):
     def __init__(self, config: Any, reader: Reader, dimension: int) -> None:
         super().__init__()
         self.config, self.reader, self.dimension = config, reader, dimension
+
+    def begin(self) -> None:
+        """Take the weights that training begins with, where `known` says that these are known."""
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:
         """Measure train's inputs, each (T, C), before the first step; owners are their photos."""

@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from training import analysis, class_names, lexicon, parts, progress, report, reproduce, run
+from training import (
+    analysis,
+    averaging,
+    class_names,
+    lexicon,
+    parts,
+    progress,
+    report,
+    reproduce,
+    run,
+)
 from training import preset as presets
 from training.data import folders, synthetic
 from training.folder import Place
@@ -22,7 +32,7 @@ RUNS = Path("runs")
 RESULTS, PAGE = Path("docs/measurements"), Path("docs/results.md")
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
-for commands in (parts, analysis, class_names, lexicon):
+for commands in (averaging, parts, analysis, class_names, lexicon):
     app.registered_commands += commands.app.registered_commands
 
 

@@ -92,23 +92,13 @@ class Trainer:
         began = time.perf_counter()
         loss = self.learn(progress)
         with self.descent.average.worn():
-            self.refer()
+            refer(self.model, self.pairs.images, self.device)
             measured = validate(self.model, validation, self.device)
         seconds = time.perf_counter() - began
         number = len(self.history) + 1
         record = EpochRecord(number, loss, seconds, asdict(measured), measured.recall_sum)
         self.history.append(record)
         return record
-
-    def refer(self) -> None:
-        """Give the matcher its reference photos, spread evenly over train."""
-        count = min(self.model.config.references, len(self.pairs.images))
-        if count:
-            self.model.train(False)
-            places = torch.linspace(0, len(self.pairs.images) - 1, count).round().long().tolist()
-            chosen = taken(self.pairs.images, places)
-            photos = encoded(self.model.encode_images, chosen, self.device)
-            self.model.refer(torch.stack([bag[0] for bag in photos]))
 
     def learn(self, progress: Progress) -> float:
         """Learn every pair once; the mean loss of a step (0 where nothing is to be learned)."""
@@ -173,6 +163,16 @@ class Trainer:
         if self.device.startswith("cuda"):
             torch.cuda.set_rng_state_all(state["random_cuda"])
         self.history = [EpochRecord(**record) for record in state["history"]]
+
+
+def refer(model: Matcher, images: Sequence[Tensor], device: str = "cpu") -> None:
+    """Give a matcher its reference photos, spread evenly over train; it is left in evaluation."""
+    count = min(model.config.references, len(images))
+    if count:
+        model.eval()
+        chosen = taken(images, torch.linspace(0, len(images) - 1, count).round().long().tolist())
+        photos = encoded(model.encode_images, chosen, device)
+        model.refer(torch.stack([bag[0] for bag in photos]))
 
 
 def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:

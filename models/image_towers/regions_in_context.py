@@ -55,7 +55,7 @@ class Model(ImageTower):
 
     f is the unit vector along W x + N e, with x the features of all views and e the mean of the
     vectors of ImageNet's class names, weighted by what classifiers make of the photo (ConSE,
-    Norouzi et al. 2014, eq. 1). N starts as the map that a text tower with `names` starts from,
+    Norouzi et al. 2014). N starts as the map that a text tower with `names` starts from,
     so that before any training a photo matches what its classes are called.
 
     `likelihood` appends −log r / ε for the r-th best box and −1 / ε for the frame. ε keeps the
@@ -80,14 +80,17 @@ class Model(ImageTower):
         # Scores are logits: the inverse temperature is a magnitude of the photo's vector.
         self.log_scale = nn.Parameter(torch.tensor(-math.log(config.temperature)))
 
+    def begin(self) -> None:
+        """Take the names of classes, and map them along the directions in which they differ."""
+        if self.names:
+            self.names.begin()
+
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's photos and regions apart: means over more cells vary less."""
         V = len(self.config.views)
         for view, standardize in enumerate(self.standardize):
             cast(Standardize, standardize).fit(photo[view : view + 1] for photo in inputs)
         self.regions.fit(photo[V:] for photo in inputs)
-        if self.names:
-            self.names.prepare()
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """v_i (K, R, D) of features (K, V + R - 1, C)."""
@@ -120,7 +123,8 @@ class ClassNames(nn.Module):
     """
 
     vectors: Tensor
-    packaged = ("heads.",)
+    packaged = ("heads.", "region_head.")
+    known = ("project.",)
 
     def __init__(self, views: Sequence[str], classifiers: Sequence[str], embedding: int) -> None:
         super().__init__()
@@ -133,7 +137,7 @@ class ClassNames(nn.Module):
         self.project = nn.Linear(MINILM_HIDDEN, embedding, bias=False)
         self.dropout = nn.Dropout(0.1)
 
-    def prepare(self) -> None:
+    def begin(self) -> None:
         """Take the names' vectors, and the directions along which they differ."""
         with torch.no_grad():
             self.vectors.copy_(classes.vectors())

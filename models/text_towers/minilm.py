@@ -81,12 +81,13 @@ class Model(TextTower):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, WeightedWords(config), config.embedding + (config.prior > 0))
+        self.known = ("upper.", "project.") if config.names else ("upper.",)
         self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
         self.dropout = nn.Dropout(config.word_dropout)
         self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)
 
-    def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:  # noqa: ARG002 - words need no measuring
-        """Start from the names of classes, where the options say so."""
+    def begin(self) -> None:
+        """Map words along the names of classes, where the options say so."""
         if self.config.names:
             with torch.no_grad():
                 self.project.weight.copy_(classes.directions(self.config.embedding).T)

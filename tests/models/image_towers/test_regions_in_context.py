@@ -60,6 +60,7 @@ def test_a_photo_starts_near_the_names_of_its_class():
     tower = built(replace(NAMED, embedding=64, names=100.0))
     inputs = torch.rand(1, 21, 1280)
     tower.prepare([inputs[0], 2 * inputs[0]])
+    tower.begin()
     head = backbones.classifier("lite0")
     inputs[0, 1] = 6 * (head.weight[409] > 0) * inputs[0, 1]  # "analog clock"
     assert head(inputs[0, 1]).argmax() == 409

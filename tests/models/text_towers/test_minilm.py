@@ -43,6 +43,6 @@ def test_what_is_cached_is_named_by_all_that_it_depends_on(tower):
 def test_with_names_the_map_starts_along_the_names_of_classes(names, starts_from_names):
     torch.manual_seed(0)
     tower = Model(replace(CONFIG, names=names))
-    tower.prepare([], [])
+    tower.begin()
     found = torch.allclose(tower.project.weight, classes.directions(8).T)
     assert found == starts_from_names
