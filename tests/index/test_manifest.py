@@ -57,7 +57,7 @@ def with_inner(**values):
         with_other(form=0),
         with_other(checksum="0" * 16),
         with_other(manifest=[]),
-        with_inner(token="another"),  # noqa: S106 - a collection's
+        with_inner(token="another"),  # noqa: S106 - no secret
         with_inner(segments=None),
     ],
 )

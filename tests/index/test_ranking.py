@@ -1,10 +1,19 @@
+"""Order among hits, and their probabilities."""
+
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from index.ranking import Key, totals
+from index.requests import Request
 from index.search import Index
 from models.calibration import Calibration, Kind
 from models.queries import Query
-from models.scoring import sum_of_max
+from models.scoring import SCORES
 from models.types import PaddedBags
 
 
@@ -18,67 +27,94 @@ def calibration(random):
 
 
 @pytest.fixture
-def filled(catalog, collection, entry):
-    entries = [entry(f"{i:02}") for i in range(30)]
-    catalog.put_many(collection, entries)
-    return {one.id: one for one in entries}
-
-
-@pytest.fixture
-def index(catalog, collection, calibration, filled, tmp_path):
-    return Index(catalog, collection, tmp_path, calibration=calibration)
+def index(catalog, collection, calibration, entry, segments_folder):
+    catalog.put_many(collection, [entry(f"{i:02}", metadata={"n": i % 3}) for i in range(30)])
+    return Index(catalog, collection, segments_folder, calibration=calibration)
 
 
 def expected(calibration, kind, image, sentence):
-    score = sum_of_max(PaddedBags.of([image.vectors]), PaddedBags.of([sentence.vectors]))[0]
+    pair = PaddedBags.of([image.vectors]), PaddedBags.of([sentence.vectors])
     sums, size = sentence.vectors.sum(0, keepdim=True), torch.tensor([len(sentence)])
-    return float(calibration.probabilities(kind, score, sums, size))
+    return float(calibration.probabilities(kind, SCORES["sum_of_max"](*pair)[0], sums, size))
 
 
+def test_keys_follow_one_another_by_score_then_id_then_position():
+    keys = [Key(-2.0, "b", 0), Key(-1.0, "a", -1), Key(-1.0, "a", 3), Key(-1.0, "b", -1)]
+    assert sorted(keys[::-1]) == keys
+    assert keys[0].score == 2.0
+
+
+def test_total_by_hand():
+    scores = np.array([[1, 2, 3], [10, 20, 30]], np.float32)
+    assert totals(scores, [2.0, -0.5]).tolist() == [-3.0, -6.0, -9.0]
+    assert totals(scores[:, :0], [2.0, -0.5]).tolist() == []
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
+def test_total_has_the_same_bits_alone_and_among_others(parts, count, seed):
+    random = np.random.default_rng(seed)
+    scores = random.normal(size=(parts, count)).astype(np.float32)
+    weights = random.normal(size=parts).tolist()
+    together = totals(scores, weights).tolist()
+    alone = [float(totals(scores[:, [one]], weights)[0]) for one in range(count)]
+    assert alone == together
+
+
+@pytest.mark.parametrize(
+    ("side", "query", "kind"),
+    [
+        ("images", "text", Kind.TEXT_IN_PHOTO),
+        ("sentences", "photo", Kind.TEXT_IN_PHOTO),
+        ("sentences", "text", Kind.TEXT_IN_TEXT),
+        ("images", "photo", Kind.PHOTO_IN_PHOTO),
+    ],
+)
 def test_every_hit_has_the_probability_of_its_pair(
-    index, calibration, filled, sentence_bag, image_bag
+    index, calibration, sentence_bag, image_bag, side, query, kind
 ):
-    text, photo = sentence_bag(3), image_bag(4)
-    told = index.search_images(Query.of(text), limit=100)
-    assert len(told) == 30
-    for hit in told:
-        pair = filled[hit.item].image, text
+    bag = sentence_bag(3) if query == "text" else image_bag(4)
+    asked = Query((bag,), (1.0,), "a text" if query == "text" else None)
+    hits = index.best(Request(side, asked, limit=100)).hits
+    assert len(hits) == (30 if side == "images" else 60)
+    for hit in hits:
+        pair = (bag, hit.bag) if (side, query) == ("sentences", "photo") else (hit.bag, bag)
+        assert hit.probability == pytest.approx(expected(calibration, kind, *pair), abs=1e-5)
+
+
+def test_answer_is_as_probable_as_its_least_probable_part(index, calibration, sentence_bag):
+    there, absent = sentence_bag(3), sentence_bag(2)
+    query = Query((there, absent), (1.0, -0.5), "a text")
+    for hit in index.best(Request("images", query, limit=100)).hits:
         assert hit.probability == pytest.approx(
-            expected(calibration, Kind.TEXT_IN_PHOTO, *pair), abs=1e-5
-        )
-    for hit in index.search_sentences(Query.of(photo), limit=100):
-        pair = photo, filled[hit.item].bags[hit.position]
-        assert hit.probability == pytest.approx(
-            expected(calibration, Kind.TEXT_IN_PHOTO, *pair), abs=1e-5
-        )
-    for hit in index.similar_sentences(Query.of(text), limit=100):
-        pair = filled[hit.item].bags[hit.position], text
-        assert hit.probability == pytest.approx(
-            expected(calibration, Kind.TEXT_IN_TEXT, *pair), abs=1e-5
-        )
-    for hit in index.search_images(Query.of(photo), limit=100):
-        pair = filled[hit.item].image, photo
-        assert hit.probability == pytest.approx(
-            expected(calibration, Kind.PHOTO_IN_PHOTO, *pair), abs=1e-5
+            calibration.of_pair(hit.bag, query, "sum_of_max"), abs=1e-5
         )
 
 
-def test_pages_of_probable_hits_follow_on_in_the_order_of_scores(index, image_bag):
-    query = Query.of(image_bag(4))
-    whole = index.search_sentences(query, limit=100)
-    least = sorted(hit.probability for hit in whole)[len(whole) // 2]
-    probable = [hit for hit in whole if hit.probability >= least]
-    assert [hit.score for hit in probable] == sorted((hit.score for hit in probable), reverse=True)
-    assert any(hit.probability < least for hit in whole[: len(probable)])  # not the same order
-    pages = [
-        index.search_sentences(query, limit=10, offset=offset, least=least)
-        for offset in range(0, len(probable) + 10, 10)
-    ]
-    names = [(hit.item, hit.position) for page in pages for hit in page]
-    assert names == [(hit.item, hit.position) for hit in probable]
+@pytest.mark.parametrize("side", ["images", "sentences"])
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_pages_of_probable_hits_follow_on_in_the_order_of_scores(
+    index, image_bag, side, exact, share
+):
+    request = Request(side, Query.of(image_bag(4)), limit=1_000, exact=exact)
+    whole = index.best(request).hits
+    least = sorted(hit.probability for hit in whole)[int(share * len(whole))]
+    probable = [hit.key for hit in whole if hit.probability >= least]
+    found, hit = [], None
+    while True:
+        page = replace(request, least=least, limit=4).behind(hit, len(found))
+        answer = index.best(page)
+        found += [one.key for one in answer.hits]
+        if not answer.more:
+            break
+        hit = answer.hits[-1]
+    assert found == probable
+    of_two = replace(request, least=least, where={"n": 2})
+    assert {hit.key for hit in index.best(of_two).hits} == {
+        hit.key for hit in whole if hit.key in probable and int(hit.item) % 3 == 2
+    }
 
 
-def test_a_least_probability_needs_a_calibration(catalog, collection, tmp_path, sentence_bag):
-    index = Index(catalog, collection, tmp_path)
-    with pytest.raises(ValueError, match="tessera calibrate"):
-        index.search_images(Query.of(sentence_bag()), limit=1, least=0.5)
+def test_nothing_is_as_probable_as_that(index, image_bag):
+    answer = index.best(Request("images", Query.of(image_bag(4)), least=1.0))
+    assert (answer.hits, answer.more) == ((), False)
