@@ -22,15 +22,15 @@ SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choo
 LISTED = 50_000  # rows from which on they lie in lists by their nearest centroid
 TRAINED = 40  # rows of the sample for each centroid
 PROBED = 0.05  # of the lists, where nothing is filtered
-LEAST, PER_HIT, GROWTH = 64, 8, 20.0  # see wanted()
+LEAST, PER_HIT, GROWTH, POWER = 64, 8, 2.5, 0.45  # see wanted()
 
 
 def wanted(rows: int, reach: int) -> int:
     """How many candidates hold the best `reach` of so many rows.
 
-    For the same recall the number grows as about N^0.3 (docs/performance.md).
+    For the same recall the number has to grow with the rows (docs/performance.md).
     """
-    return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, 0.3)))
+    return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, POWER)))
 
 
 @dataclass(frozen=True, slots=True)
