@@ -29,6 +29,7 @@ from models.queries import Query
 TOP = 10
 PUT_AT = 10**7  # ids of what is put while others search
 MARKED = 3.0  # how many times as long a photo's vectors are made, so that it comes first
+STARTING = 10.0  # seconds until the follower's process has imported what it needs
 PATIENCE = 120.0  # seconds until an item has to be found
 
 Numbers = dict[str, float]
@@ -114,6 +115,7 @@ def ingest(setting: Setting) -> Numbers:
 def during_ingest(setting: Setting) -> Numbers:
     """Quantiles of searches, in milliseconds, alone and while another process stores items."""
     with filled(setting) as (opened, folder):
+        time.sleep(STARTING)
         for query in setting.queries[:5]:
             opened.search(query, TOP)
         idle = searched(opened, setting)
