@@ -97,14 +97,15 @@ class Coded:
         row_shifts = np.zeros((B, T), np.float32)
         if self.base is not None:
             both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # (B, 2T)
-            row_shifts = (both[:, :T] + both[:, T:] / np.float32(2**11)) * self.largest
+            shifts = (both[:, :T] + both[:, T:] / np.float32(2**11)) * self.largest
+            row_shifts = shifts.astype(np.float32)
         scores = np.empty(B, np.float32)
         self.score.kernel(
             np.ascontiguousarray(dots),
             rows.offsets,
             rows.scales,
             self.scales,
-            np.ascontiguousarray(row_shifts, np.float32),
+            np.ascontiguousarray(row_shifts),
             fragment_shifts,
             self.role is Role.QUERY_IS_SENTENCE,
             self.term.least,
