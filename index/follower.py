@@ -77,15 +77,17 @@ class Follower:
             after = chain[-1].span.until if chain else 0
             end = self._end(after, view.revision, flush)
             span = Span(after, end, view.revision, view.mark(view.revision) or "")
-            if end > after:
+            merging = self._merging(chain)
+            if merging is None and end > after:
                 bags = list(view.bags(after, end))
-        if end > after:
-            new = segments.of_bags(bags, span, self._score, self._collection.dimension)
-            self._put([*chain], [new], [], span)
-        elif (merging := self._merging(chain)) is not None:
+        # Merging comes first: of segments that pile up, all would be rewritten with each of them.
+        if merging is not None:
             start, stop = merging
             if self._sound(chain[start:stop]):
                 self._put([*chain[:start]], [*chain[start:stop]], [*chain[stop:]], span)
+        elif end > after:
+            new = segments.of_bags(bags, span, self._score, self._collection.dimension)
+            self._put([*chain], [new], [], span)
         else:
             self._sweep()
             return False
@@ -99,7 +101,9 @@ class Follower:
             self._listed = {self._directory / one.folder: one for one in published or ()}
         mapped = {one.folder: one for one in self._chain or ()}
         opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
-        self._chain = valid_chain(opened, view)
+        # From now on only newer retirements need to be read. The manifest keeps what is on disk.
+        mark = view.mark(view.revision) or ""
+        self._chain = tuple(one.seen_at(view.revision, mark) for one in valid_chain(opened, view))
         if published != tuple(self._listed[one.folder] for one in self._chain):
             self._publish(self._chain)
         return self._chain
@@ -164,7 +168,7 @@ class Follower:
     def forget(self) -> None:
         """Have the catalog forget what was retired before all segments were written."""
         if self._chain:
-            seen = [one.span.seen for one in self._chain]
+            seen = [one.span.seen for one in self._listed.values()]
             self._catalog.purge(self._collection, min(seen), seen)
 
     def _sweep(self) -> None:
