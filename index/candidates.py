@@ -50,16 +50,16 @@ class Structure:
             options["sel"] = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
             passing = max(float(allowed.mean()), PROBED)
         faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
-        if self.kind == "lists":
-            # What passes a filter lies in lists that are less full: so more of them are looked at.
-            lists: int = self.index.nlist
-            probed = min(lists, round(PROBED / passing * lists) + 1)
+        if self.kind == "flat":
+            return self._found(query, count, faiss.SearchParameters(**options))
+        lists: int = self.index.nlist
+        # What passes a filter lies in lists that are less full: so more of them are looked at, and
+        # all where it lies far from the query.
+        for probed in (min(lists, round(PROBED / passing * lists) + 1), lists):
             found = self._found(query, count, self._lists(probed, options))
-            if len(found.rows) == count or probed == lists:
-                return found
-            # What passes lies far from the query: so all lists are looked at.
-            return self._found(query, count, self._lists(lists, options))
-        return self._found(query, count, faiss.SearchParameters(**options))
+            if len(found.rows) == count:
+                break
+        return found
 
     @staticmethod
     def _lists(probed: int, options: dict[str, Any]) -> Any:

@@ -44,9 +44,11 @@ class Sizes:
     A segment is written of `chunk` revisions, or of `least` once nothing new has come for
     `quiet` seconds. Neighbours merge while the newer has over half the rows of the older and that
     has less than `largest`: so there are few segments, and a row is rewritten a few times at most.
+    While changes wait, a `pile` of neighbours must have come together before they merge.
     """
 
     chunk: int = 8_192
+    pile: int = 8
     least: int = 256
     quiet: float = 2.0
     largest: int = 2**21
@@ -76,13 +78,16 @@ class Follower:
             chain = self._checked(view)
             after = chain[-1].span.until if chain else 0
             end = self._end(after, view.revision, flush)
-            if end > after:
+            merging = self._merging(chain)
+            piled = merging is not None and merging[1] - merging[0] >= self._sizes.pile
+            writing = end > after and not piled
+            if writing:
                 bags, end = view.bags(after, end)
             span = Span(after, end, view.revision, view.mark(view.revision) or "")
-        if end > after:
+        if writing:
             new = segments.of_bags(bags, span, self._score, self._collection.dimension)
             self._put([*chain], [new], [], span)
-        elif (merging := self._merging(chain)) is not None:
+        elif merging is not None:
             start, stop = merging
             if self._sound(chain[start:stop]):
                 self._put([*chain[:start]], [*chain[start:stop]], [*chain[stop:]], span)
@@ -99,7 +104,9 @@ class Follower:
             self._listed = {self._directory / one.folder: one for one in published or ()}
         mapped = {one.folder: one for one in self._chain or ()}
         opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
-        self._chain = valid_chain(opened, view)
+        # From now on only newer retirements need to be read. The manifest keeps what is on disk.
+        mark = view.mark(view.revision) or ""
+        self._chain = tuple(one.seen_at(view.revision, mark) for one in valid_chain(opened, view))
         if published != tuple(self._listed[one.folder] for one in self._chain):
             self._publish(self._chain)
         return self._chain
@@ -177,7 +184,7 @@ class Follower:
     def forget(self) -> None:
         """Have the catalog forget what was retired before all segments were written."""
         if self._chain:
-            seen = [one.span.seen for one in self._chain]
+            seen = [one.span.seen for one in self._listed.values()]
             self._catalog.purge(self._collection, min(seen), seen)
 
     def _sweep(self) -> None:

@@ -73,6 +73,10 @@ class Segment:
         """Whether most of the rows no longer count."""
         return bool(2 * (self.images.live.sum() + self.sentences.live.sum()) < self.count)
 
+    def seen_at(self, revision: int, mark: str) -> Segment:
+        """The same segment, whose rows are known to be live at a revision."""
+        return replace(self, span=replace(self.span, seen=revision, mark=mark))
+
     def side(self, side: Side) -> Rows:
         """The rows of one side."""
         return self.images if side == "images" else self.sentences

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -200,25 +201,23 @@ def opened_chain(
 def valid_chain(chain: Sequence[Segment], view: View) -> tuple[Segment, ...]:
     """Those of the segments that lead, unbroken and of this history, from the start on.
 
-    Rows that were retired since they were written no longer count.
+    Rows that were retired since they were seen no longer count.
     """
+    mark, retired = cache(view.mark), cache(view.retired)
     valid: list[Segment] = []
     for segment in chain:
         if segment.span.after != (valid[-1].span.until if valid else 0):
             break
-        if not of_this_history(segment.span, view):
+        # A catalog that went through the very change that it was built at has its mark.
+        seen = segment.span.seen
+        if seen > view.revision or mark(seen) != segment.span.mark:
             log.warning("segment %s is of another history; it is built anew", segment.folder)
             break
-        if segment.span.seen < view.floor:
+        if seen < view.floor:
             valid.append(segment.only(view.revisions()))
         else:
-            valid.append(segment.without(view.retired(segment.span.seen)))
+            valid.append(segment.without(retired(seen)))
     return tuple(valid)
-
-
-def of_this_history(span: Span, view: View) -> bool:
-    """Whether a catalog went through the very change that a segment was built at."""
-    return span.seen <= view.revision and view.mark(span.seen) == span.mark
 
 
 def _tidied(tail: list[Segment]) -> list[Segment]:

@@ -231,7 +231,9 @@ def test_more_is_wanted_of_more_rows_and_for_more_hits(monkeypatch):
     monkeypatch.undo()
     assert candidates.wanted(10, 1) == candidates.LEAST
     assert candidates.wanted(10, 100) == 100 * candidates.PER_HIT
-    assert candidates.wanted(10**6, 1) == pytest.approx(candidates.GROWTH * 10 ** (6 * candidates.POWER), abs=1)
+    assert candidates.wanted(10**6, 1) == pytest.approx(
+        candidates.GROWTH * 10 ** (6 * candidates.POWER), abs=1
+    )
     assert [candidates.kind_for(n) for n in (2_048, 2_049, 49_999, 50_000)] == [
         None,
         "flat",

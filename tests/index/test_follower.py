@@ -136,8 +136,9 @@ def test_what_is_published_is_what_the_catalog_has(
     assert complete()
 
 
+@pytest.mark.parametrize("batch", [8, 120])  # as they come, or all at once
 def test_segments_merge_so_that_there_are_few_and_rows_are_seldom_rewritten(
-    follower, fill, complete, published, monkeypatch
+    follower, fill, complete, published, monkeypatch, batch
 ):
     written, write = [], segments.write
 
@@ -146,8 +147,8 @@ def test_segments_merge_so_that_there_are_few_and_rows_are_seldom_rewritten(
         return write(parts, directory)
 
     monkeypatch.setattr(segments, "write", counted)
-    for start in range(0, 120, 8):
-        fill(8, start)
+    for start in range(0, 120, batch):
+        fill(batch, start)
         work(follower)
     assert complete()
     assert sum(written) <= 5 * 2 * 120
