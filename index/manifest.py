@@ -9,7 +9,8 @@ from typing import Any
 
 import xxhash
 
-from index.segments import Span, Sums, sync
+from index.disk import sync
+from index.segments import Span, Sums
 
 NAME = "manifest.json"
 FORM = 1  # of the files; another one is built anew

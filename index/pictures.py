@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
+from index.disk import sync
+
 NAME = re.compile(r"[0-9a-f]{64}")
 THREADS = 16  # that wait for the disk at once: it answers several fsyncs with one flush
 
@@ -70,14 +72,14 @@ class FolderPictures:
         self._folder = folder
         self._partial = folder / "partial"
         self._partial.mkdir(parents=True, exist_ok=True)
-        _sync(folder.parent)
+        sync(folder.parent)
 
     def put(self, pictures: Mapping[str, bytes]) -> None:
         """See Pictures: written beside their places, synced, then renamed."""
         _at_once(lambda picture: self._store(*picture), pictures.items())
         # Also where the file was there before: whoever renamed it may not have come this far.
         folders = {self._path(name).parent for name in pictures}
-        _at_once(_sync, [*folders, self._folder])
+        _at_once(sync, [*folders, self._folder])
 
     def get(self, name: str) -> bytes:
         """See Pictures."""
@@ -157,12 +159,3 @@ def _at_once(work: Callable[[Any], None], parts: Iterable[Any]) -> None:
     with ThreadPoolExecutor(THREADS) as pool:
         for done in [pool.submit(work, part) for part in parts]:
             done.result()
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +32,6 @@ LIKELY = 0.25  # of the bound of an error: over twice the largest of 5,000 real 
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SLACK = 0.05  # by how much a probability from codes may be too small
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from index import candidates, rows
 from index.bags import IMAGE, unpack_vectors
 from index.candidates import Structure
+from index.disk import sync
 from index.rows import SIDES, STORED, Numbers, Rows, Side
 from index.views import BagRow
 from models.scoring import Score
@@ -118,17 +118,6 @@ class Hold:
         except OSError:
             self.close()
             raise
-
-    def __enter__(self) -> Hold:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go."""
@@ -251,15 +240,6 @@ def checksum(path: Path) -> str:
         while piece := file.read(PIECE):
             digest.update(piece)
     return digest.hexdigest()
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file or folder survives a power cut."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:

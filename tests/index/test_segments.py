@@ -4,6 +4,7 @@ import errno
 import fcntl
 import gc
 import os
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -137,7 +138,7 @@ def test_hold_that_fails_lets_go_of_nothing_else(written):
             del failed
             gc.collect()
             assert os.fstat(other.fileno())
-    with Hold(written[0]):
+    with closing(Hold(written[0])):
         assert not segments.discard(written[0])
     assert segments.discard(written[0])
 
