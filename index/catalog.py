@@ -9,11 +9,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, func, select
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import URL, Connection, Row, func, select
 
 from index import garbage
+from index.database import WAIT, connect
 from index.facets import matching
+from index.failures import FULL
 from index.garbage import Collector
 from index.items import Collection, Entry, Item, ModelMismatch, NoSpace, Picture, check_id
 from index.pictures import FolderPictures, PictureLost, Pictures
@@ -31,7 +32,7 @@ from index.records import (
     write,
 )
 from index.revisions import add_collection, advance, live, replaced, state_of
-from index.tables import collections, connect, items, setting
+from index.tables import collections, items, setting
 from index.views import View
 
 PAUSE = 0.05  # seconds between transactions that delete garbage
@@ -44,8 +45,10 @@ class Catalog:
     What a method has returned for is on disk: a crash at any moment loses nothing of it.
     """
 
-    def __init__(self, url: str, pictures: Pictures) -> None:
-        self.reader, self.writer = connect(url)
+    def __init__(self, url: str | URL, pictures: Pictures, wait: float = WAIT) -> None:
+        engines = connect(url, wait)
+        self.reader, self.writer = engines.reader, engines.writer
+        self.exclusive = engines.exclusive  # see Engines
         self.pictures = pictures
         with self.reader.begin() as connection:
             self.secret = setting(connection, "secret").encode()
@@ -68,7 +71,7 @@ class Catalog:
     def collection(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
         """Open a collection for a model, made if new; ModelMismatch if another model's bags."""
         check_id(name)
-        with self.writer.begin() as connection:
+        with self.exclusive.begin() as connection:
             if _find(connection, name) is None:
                 new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
                 add_collection(connection, name=name, **new)
@@ -273,6 +276,14 @@ class Catalog:
         collector.give_back()
         return floor
 
+    def keep_marks(self, collection: Collection, revisions: Iterable[int]) -> None:
+        """Keep the marks that View.mark gives for revisions, as purge does.
+
+        Several hosts may follow one catalog: each says which marks the segments on its disk need.
+        """
+        with self.writer.begin() as connection:
+            garbage.keep_marks(connection, collection.key, revisions)
+
     def sweep(self, segments: Path | None = None) -> None:
         """Delete what interruptions left behind, in small transactions; safe at any time.
 
@@ -291,20 +302,17 @@ class Catalog:
         self._collector().sweep_collections()
 
     def _collector(self) -> Collector:
-        return Collector(self.reader, self.writer, self.pictures, PAUSE)
+        return Collector(self.reader, self.exclusive, self.pictures, PAUSE)
 
 
 @contextmanager
 def _room() -> Iterator[None]:
-    """Tell a full disk from other failures."""
+    """Tell a full disk of pictures from other failures, as the database does for itself."""
     try:
         yield
-    except (OperationalError, OSError) as failed:
-        full = getattr(failed, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-        if full or "disk is full" in str(failed):
-            raise NoSpace(
-                "the disk is full, so nothing was stored; make room, then try again"
-            ) from failed
+    except OSError as failed:
+        if failed.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpace(FULL) from failed
         raise
 
 

@@ -105,8 +105,13 @@ class Follower:
         mapped = {one.folder: one for one in self._chain or ()}
         opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
         # From now on only newer retirements need to be read. The manifest keeps what is on disk.
+        chain = valid_chain(opened, view)
+        if len(chain) < len(opened) and mapped:
+            # Another host may have forgotten the marks since the last look; those on disk are kept.
+            on_disk = opened_chain(tuple(self._listed.values()), self._directory, {})
+            chain = valid_chain(on_disk, view)
         mark = view.mark(view.revision) or ""
-        self._chain = tuple(one.seen_at(view.revision, mark) for one in valid_chain(opened, view))
+        self._chain = tuple(one.seen_at(view.revision, mark) for one in chain)
         if published != tuple(self._listed[one.folder] for one in self._chain):
             self._publish(self._chain)
         return self._chain
@@ -178,6 +183,7 @@ class Follower:
 
     def _publish(self, chain: Sequence[Segment]) -> None:
         listed = tuple(self._listed[one.folder] for one in chain)
+        self._catalog.keep_marks(self._collection, [one.span.seen for one in listed])
         manifest.publish(self._directory, Manifest(self._collection.token, listed))
         self._listed = {one.folder: self._listed[one.folder] for one in chain}
 
