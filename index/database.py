@@ -143,10 +143,9 @@ def _check_server(connection: Connection) -> None:
     version = connection.dialect.server_version_info or (0,)
     if version[0] < OLDEST:
         raise ValueError(f"PostgreSQL {OLDEST} or newer is needed; the server has {version[0]}")
-    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar()
-    if encoding != "UTF8":
+    if not connection.exec_driver_sql("SELECT getdatabaseencoding() = 'UTF8'").scalar():
         raise ValueError(
-            f"the database stores text as {encoding}; make one with CREATE DATABASE tessera "
+            "the database does not store text as UTF-8; make one with CREATE DATABASE tessera "
             "ENCODING 'UTF8' TEMPLATE template0"
         )
 
@@ -179,6 +178,7 @@ def _libpq(wait: float) -> dict[str, Any]:
         "keepalives_interval": 5,
         "keepalives_count": 3,
         "application_name": "tessera",
+        "client_encoding": "utf8",
     }
 
 
@@ -197,8 +197,9 @@ def _prepare_sqlite(wait: float) -> Callable[[Any, object], None]:
         connection.isolation_level = None  # transactions begin where SQLAlchemy says, see below
         # Milliseconds; before anything that waits.
         connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}")
-        # Of a new file; before its first page.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        # Of a new file, before its first page; in others this would wait for the writer.
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _enable_wal(connection, wait)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
