@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from app.engine import NoCaptioner, NoGrounder
+from app.inference import NoCaptioner, NoGrounder
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
 from models.images import ImageError, ImageTooLarge, NotAnImage

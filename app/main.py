@@ -15,27 +15,18 @@ from fastapi.middleware.cors import CORSMiddleware
 from fastapi.openapi.utils import get_openapi
 from prometheus_client import CollectorRegistry
 from pydantic.json_schema import models_json_schema
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import errors
 from app.engine import Engine
 from app.gate import Gate
 from app.metrics import Metrics
+from app.middleware import RawItemPaths, SecurityHeaders
 from app.routes import bulk, explain, items, page, search, system
-from app.schemas import (
-    AlignRequest,
-    CaptionRequest,
-    GroundRequest,
-    ImageSearch,
-    ImportLine,
-    ImportStatus,
-    ItemBody,
-    TextSearch,
-)
+from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
+from app.schemas.items import ImportLine, ImportStatus, ItemBody
+from app.schemas.search import ImageSearch, TextSearch
 from app.settings import Settings
 from app.uploads import SCHEMA
-from models import parsing
 
 BODIES = (
     ImageSearch,
@@ -48,15 +39,6 @@ BODIES = (
     ImportStatus,
 )
 SPARE_THREADS = 8  # for requests that do not compute
-SECURITY = {
-    "Content-Security-Policy": (
-        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-}
-# Swagger UI brings its icons as data: addresses and sets styles on elements.
-DOCS_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
 
 logger = logging.getLogger("tessera")
 
@@ -91,39 +73,6 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     return app
 
 
-class RawItemPaths:
-    """Leaves ids in paths as they were sent, so that one may hold a slash, as %2F."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Route addresses below /items/ before they are decoded; item_id decodes."""
-        start = f"{scope.get('root_path', '')}/items/"
-        if scope["type"] == "http" and scope["path"].startswith(start):
-            scope["path"] = scope["raw_path"].decode("latin-1").partition("?")[0]
-        await self.app(scope, receive, send)
-
-
-class SecurityHeaders:
-    """Tells browsers to load nothing from elsewhere and to guess no content types."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add the headers to its answer."""
-
-        async def add(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY)
-                if scope["path"] == "/docs":
-                    MutableHeaders(scope=message)["Content-Security-Policy"] = DOCS_POLICY
-            await send(message)
-
-        await self.app(scope, receive, add)
-
-
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
@@ -150,22 +99,9 @@ async def _load(app: FastAPI) -> None:
 
 
 def _serving(settings: Settings) -> Engine:
-    engine = load_engine(settings)
+    engine = Engine.load(settings)
     engine.serve()
     return engine
-
-
-def load_engine(settings: Settings) -> Engine:
-    """The engine that the settings describe."""
-    if settings.parser:
-        parsing.choose(settings.parser)
-    return Engine.load(
-        matcher=settings.matcher,
-        captioner=settings.captioner,
-        grounder=settings.grounder,
-        data=settings.data,
-        device=settings.device,
-    )
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How many items come in at once: POST /items, a line of JSON in, a line of status out."""
+"""Bulk import: POST /items, a line of JSON in, a line of status out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.engine import Draft, Engine
+from app.drafts import Draft
+from app.engine import Engine
 from app.errors import WrongMediaType, explain
 from app.gate import Gate
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
-from app.schemas import ImportLine, ImportStatus
+from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.uploads import SCHEMA, media_type
 

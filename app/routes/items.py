@@ -1,4 +1,4 @@
-"""What is stored, one item or a page of them: PUT, GET and DELETE /items."""
+"""Stored items, one or a page of them: PUT, GET and DELETE /items."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
 
-from app import service
-from app.cursors import Cursors, kind_of_items
-from app.engine import Draft
+from app.answers.cursors import Cursors, kind_of_items
+from app.answers.items import item_out
+from app.drafts import Draft
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
-from app.schemas import Cursor, Filter, ItemBody, ItemOut, ItemsOut, Limit, StoredItem
+from app.schemas.fields import Cursor, Filter, Limit
+from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
 from app.uploads import Upload, body_of, reads
 
 router = APIRouter(tags=["items"])
@@ -38,7 +39,7 @@ def put_item(
         known = engine.catalog.get_many(home, [id])
         engine.put(sent.collection, [draft])
     response.status_code = 200 if known else 201
-    stored = service.item(sent.collection, engine.catalog.get(home, id))
+    stored = item_out(sent.collection, engine.catalog.get(home, id))
     return StoredItem(**stored.model_dump(), notes=list(draft.notes))
 
 
@@ -49,7 +50,7 @@ def get_item(
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
     """What is stored under an id."""
-    return service.item(collection, engine.catalog.get(engine.open(collection), id))
+    return item_out(collection, engine.catalog.get(engine.open(collection), id))
 
 
 @router.delete("/items/{id}", status_code=204)
@@ -99,6 +100,6 @@ def list_items(
     page = found[:limit]
     return ItemsOut(
         collection=collection,
-        items=[service.item(collection, item) for item in page],
+        items=[item_out(collection, item) for item in page],
         cursor=cursors.write(kind, page[-1].id) if len(found) > limit else None,
     )

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from app import sample
 from app.routes.dependencies import DEFAULT, EngineDep
-from app.schemas import ExampleOut, ExamplesOut
+from app.schemas.system import ExampleOut, ExamplesOut
 
 PAGE = Path(__file__).parent.parent / "page"
 router = APIRouter(tags=["page"])

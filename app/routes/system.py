@@ -1,13 +1,13 @@
-"""Whether the service lives, is ready, and what it holds: for machines and for the page."""
+"""Health, readiness, metrics, and what the service holds."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from app import service
+from app.answers import index as index_answers
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
-from app.schemas import (
+from app.schemas.system import (
     AuditOut,
     AuditRequest,
     CollectionOut,
@@ -46,7 +46,7 @@ def metrics(request: Request) -> Response:
 @router.get("/collections")
 def collections(engine: EngineDep) -> CollectionsOut:
     """The named sets of items there are."""
-    fingerprint = engine.matcher_checkpoint.fingerprint
+    fingerprint = engine.models.fingerprint
     return CollectionsOut(
         collections=[
             CollectionOut(
@@ -65,16 +65,16 @@ def collections(engine: EngineDep) -> CollectionsOut:
 @router.get("/model")
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     """What is loaded, and how much may be uploaded."""
-    matcher = engine.matcher_checkpoint
+    matcher = engine.models.matcher
     return ModelsOut(
         matcher=MatcherOut(
-            name=matcher.name,
-            fingerprint=matcher.fingerprint,
-            dimension=engine.matcher.dimension,
-            score=engine.matcher.score,
+            name=engine.models.name,
+            fingerprint=engine.models.fingerprint,
+            dimension=matcher.dimension,
+            score=matcher.score,
         ),
-        captioner=told(engine.captioner_checkpoint),
-        grounder=told(engine.grounder_checkpoint),
+        captioner=_model(engine.models.checkpoints["captioner"]),
+        grounder=_model(engine.models.checkpoints["grounder"]),
         limits=Limits.model_validate(settings, from_attributes=True),
     )
 
@@ -82,16 +82,16 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
 @router.get("/index")
 def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     """How a collection is searched: its segments, what finds rows, and what is not in yet."""
-    return service.index(engine, collection)
+    return index_answers.index(engine, collection)
 
 
 @router.post("/index/audit")
 def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
     with gate:
-        return service.audit(engine, asked)
+        return index_answers.audit(engine, asked)
 
 
-def told(loaded: Checkpoint | None) -> ModelOut | None:
+def _model(loaded: Checkpoint | None) -> ModelOut | None:
     """A loaded model's name and fingerprint."""
     return ModelOut(name=loaded.name, fingerprint=loaded.fingerprint) if loaded else None
