@@ -9,14 +9,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Row, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from index import garbage
-from index.database import WAIT, connect
+from index.database import connect, url_of
 from index.facets import matching
 from index.failures import FULL
 from index.garbage import Collector
 from index.items import Collection, Entry, Item, ModelMismatch, NoSpace, Picture, check_id
+from index.objects import ObjectPictures
 from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
     Stored,
@@ -32,6 +33,7 @@ from index.records import (
     write,
 )
 from index.revisions import add_collection, advance, live, replaced, state_of
+from index.storage import Storage
 from index.tables import collections, items, setting
 from index.views import View
 
@@ -45,11 +47,17 @@ class Catalog:
     What a method has returned for is on disk: a crash at any moment loses nothing of it.
     """
 
-    def __init__(self, url: str | URL, pictures: Pictures, wait: float = WAIT) -> None:
-        engines = connect(url, wait)
+    def __init__(self, storage: Storage, pictures: Pictures | None = None) -> None:
+        """Open a catalog, made if it is not there, with other pictures than the storage's.
+
+        ValueError if this version of Tessera cannot use it; OSError if it cannot be opened.
+        """
+        storage.folder.mkdir(parents=True, exist_ok=True)
+        self.storage = storage
+        engines = connect(url_of(storage.database, storage.folder), storage.wait)
         self.reader, self.writer = engines.reader, engines.writer
         self.exclusive = engines.exclusive  # see Engines
-        self.pictures = pictures
+        self.pictures = pictures_of(storage) if pictures is None else pictures
         with self.reader.begin() as connection:
             self.secret = setting(connection, "secret").encode()
         self._acknowledged: dict[int, int] = {}
@@ -57,12 +65,8 @@ class Catalog:
 
     @classmethod
     def in_folder(cls, folder: Path) -> Catalog:
-        """The SQLite catalog of a data folder and its pictures, made if it is not there.
-
-        ValueError if another version of Tessera made it.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
-        return cls(f"sqlite:///{folder / 'catalog.sqlite'}", FolderPictures(folder / "pictures"))
+        """The SQLite catalog of a data folder with its pictures."""
+        return cls(Storage(folder))
 
     def close(self) -> None:
         """Let go of the database's connections."""
@@ -150,7 +154,12 @@ class Catalog:
         return revision
 
     def acknowledged(self, collection: Collection) -> int:
-        """The newest revision that this process has written, 0 if none; asks no database."""
+        """The newest revision that a search must include: what this process has written, or any.
+
+        Of a storage that is not shared, the database is not asked.
+        """
+        if self.storage.shared:
+            return self.revision(collection)
         return self._acknowledged.get(collection.key, 0)
 
     def _acknowledge(self, collection: Collection, revision: int) -> None:
@@ -303,6 +312,13 @@ class Catalog:
 
     def _collector(self) -> Collector:
         return Collector(self.reader, self.exclusive, self.pictures, PAUSE)
+
+
+def pictures_of(storage: Storage) -> Pictures:
+    """The picture store of a storage."""
+    if "://" in storage.pictures:
+        return ObjectPictures.at(storage.pictures)
+    return FolderPictures(Path(storage.pictures or storage.folder / "pictures"))
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from index import migrations
 from index.failures import Busy, Damaged, Pool, translated
+from index.storage import WAIT, Storage
 
-WAIT = 5.0  # seconds for a lock, a connection or a free place among the connections
 STATEMENT = 60_000  # milliseconds that a statement of PostgreSQL may take
 LOCK = 0x7E55E2A  # the number of our advisory lock in a database of PostgreSQL
 POSTGRESQL = "postgresql+psycopg"
@@ -81,9 +81,13 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
         return engines
 
 
-def migrate(url: str | URL, wait: float = WAIT) -> tuple[str | None, str]:
-    """Bring a database's tables to the newest version; gives the versions before and after."""
-    with _opened(url, wait) as engines:
+def migrate(storage: Storage) -> tuple[str | None, str]:
+    """Bring a database's tables to the newest version; gives the versions before and after.
+
+    Waits for transactions that write, and they for it; a service that knows older tables writes
+    no more from then on. Errors are those of `connect`.
+    """
+    with _opened(url_of(storage.database, storage.folder), storage.wait) as engines:
         before = _upgrade(engines)
         engines.dispose()
     return before, migrations.newest()
@@ -140,9 +144,9 @@ def _check_server(connection: Connection) -> None:
     """Refuse a PostgreSQL that is too old, or whose text is not Unicode."""
     if connection.dialect.name != "postgresql":
         return
-    version = connection.dialect.server_version_info or (0,)
-    if version[0] < OLDEST:
-        raise ValueError(f"PostgreSQL {OLDEST} or newer is needed; the server has {version[0]}")
+    number = connection.exec_driver_sql("SHOW server_version_num").scalar()
+    if int(number or 0) < 10_000 * OLDEST:
+        raise ValueError(f"PostgreSQL {OLDEST} or newer is needed; the server's is {number}")
     if not connection.exec_driver_sql("SELECT getdatabaseencoding() = 'UTF8'").scalar():
         raise ValueError(
             "the database does not store text as UTF-8; make one with CREATE DATABASE tessera "

@@ -23,11 +23,7 @@ from index.tables import changes, collections
 
 def live(collection: int) -> ScalarSelect[int]:
     """The key of a collection, or nothing where it is garbage: then it reads as empty."""
-    return (
-        select(collections.c.key)
-        .where(_lives(collection))
-        .scalar_subquery()
-    )
+    return select(collections.c.key).where(_lives(collection)).scalar_subquery()
 
 
 def _lives(collection: int) -> ColumnElement[bool]:

@@ -39,7 +39,9 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         # Any locale but C, so that tests see which columns must not sort by it.
         locale = ("--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
-        self._run("initdb", "-D", "data", "-U", "tessera", "-A", "trust", "-N", "-E", "UTF8", *locale)
+        self._run(
+            "initdb", "-D", "data", "-U", "tessera", "-A", "trust", "-N", "-E", "UTF8", *locale
+        )
 
     def start(self) -> None:
         """Start, and wait until it answers."""

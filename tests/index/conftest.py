@@ -11,13 +11,12 @@ import torch
 
 from index.bags import IMAGE
 from index.catalog import Catalog
-from index.database import url_of
 from index.follower import Follower, Sizes
 from index.items import Collection, Entry, Picture
-from index.pictures import FolderPictures
 from index.requests import Answer, Request
 from index.rescorer import Role
 from index.search import Index
+from index.storage import Storage
 from models.alignment import part_score
 from models.types import Box, FragmentBag, Span
 
@@ -94,7 +93,7 @@ def catalog(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Catalog]
         catalog.close()
         return
     with request.getfixturevalue("postgresql").database() as url:
-        catalog = Catalog(url_of(url, tmp_path), FolderPictures(tmp_path / "data" / "pictures"))
+        catalog = Catalog(Storage(tmp_path / "data", database=url))
         yield catalog
         catalog.close()
 

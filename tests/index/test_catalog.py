@@ -130,7 +130,7 @@ def test_revisions_are_known_without_a_view(catalog, collection, entry):
     assert catalog.revision(collection) == catalog.acknowledged(collection) == 2
     catalog.delete(collection, "a")
     assert catalog.revision(collection) == catalog.acknowledged(collection) == 3
-    other = Catalog(str(catalog.reader.url), catalog.pictures)
+    other = Catalog(catalog.storage)
     assert (other.revision(collection), other.acknowledged(collection)) == (3, 0)
     other.close()
 

@@ -9,6 +9,7 @@ from sqlalchemy import make_url, text
 from index import database as databases
 from index.database import connect, migrate, url_of
 from index.failures import Busy, Damaged
+from index.storage import Storage
 from index.tables import settings
 
 
@@ -20,7 +21,9 @@ def test_address_is_of_sqlite_or_postgresql(tmp_path):
         assert (url.drivername, url.port, url.database) == ("postgresql+psycopg", 5433, "photos")
 
 
-@pytest.mark.parametrize("wrong", ["mysql://me:word@there/x", "sqlite://", "photos", "postgres://a"])
+@pytest.mark.parametrize(
+    "wrong", ["mysql://me:word@there/x", "sqlite://", "photos", "postgres://a"]
+)
 def test_wrong_address_is_refused_without_its_password(wrong, tmp_path):
     with pytest.raises(ValueError, match=r"use sqlite:///FILE or postgresql://") as refused:
         url_of(wrong, tmp_path)
@@ -113,12 +116,10 @@ def test_writers_of_postgresql_share_their_lock(postgresql, tmp_path):
 
 
 def test_connections_that_are_all_in_use_are_busy(engines):
-    held = []
     pool = engines.reader.pool
+    held = [engines.reader.connect() for _ in range(pool.size() + pool._max_overflow)]
     with pytest.raises(Busy, match="all connections"):
-        while True:
-            held.append(engines.reader.connect())
-    assert len(held) == pool.size() + pool._max_overflow
+        engines.reader.connect()
     for connection in held:
         connection.close()
 
@@ -140,12 +141,17 @@ def test_postgresql_that_comes_back_is_used_again(postgresql, tmp_path):
 def test_session_that_the_server_ends_is_busy_and_nothing_is_half_done(postgresql, tmp_path):
     with postgresql.database() as url:
         engines = connect(url_of(url, tmp_path))
-        with pytest.raises(Busy), engines.writer.begin() as connection:
-            connection.execute(settings.insert().values(name="x", value="1"))
-            own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
-            with psycopg.connect(url, autocommit=True) as other:
-                other.execute("SELECT pg_terminate_backend(%s)", [own])
-            connection.execute(settings.insert().values(name="y", value="1"))
+
+        def write_twice():
+            with engines.writer.begin() as connection:
+                connection.execute(settings.insert().values(name="x", value="1"))
+                own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+                with psycopg.connect(url, autocommit=True) as other:
+                    other.execute("SELECT pg_terminate_backend(%s)", [own])
+                connection.execute(settings.insert().values(name="y", value="1"))
+
+        with pytest.raises(Busy):
+            write_twice()
         with engines.reader.begin() as connection:
             assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 2
         engines.dispose()
@@ -235,10 +241,10 @@ def test_running_service_writes_nothing_into_a_newer_database(engines, monkeypat
 
 
 def test_migrating_waits_for_other_writers(engines, database, tmp_path):
-    url = url_of(database, tmp_path)
     with engines.writer.begin(), pytest.raises(Busy):
-        migrate(url, wait=0.1)
-    assert migrate(url)[0] == migrate(url)[1]
+        migrate(Storage(tmp_path, database, wait=0.1))
+    before, now = migrate(Storage(tmp_path, database))
+    assert before == now
 
 
 def test_sqlite_is_locked_for_no_longer_than_asked(tmp_path):

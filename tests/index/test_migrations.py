@@ -12,6 +12,7 @@ from index import migrations
 from index.catalog import Catalog
 from index.database import connect, migrate, url_of
 from index.pictures import FolderPictures, name_of
+from index.storage import Storage
 from index.tables import schema
 
 LAYOUTS = sorted((Path(__file__).parent / "layouts").glob("*.sql"))
@@ -97,7 +98,7 @@ def test_old_tables_in_postgresql_wait_for_the_command(postgresql, tmp_path, mon
         monkeypatch.undo()
         with pytest.raises(ValueError, match=r"have version 0001.*run `tessera migrate` once"):
             connect(url)
-        assert migrate(url) == ("0001", migrations.newest())
+        assert migrate(Storage(tmp_path, database)) == ("0001", migrations.newest())
         connect(url).dispose()
 
 
@@ -107,9 +108,9 @@ def test_newer_tables_are_refused(database, tmp_path):
     with engines.writer.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     engines.dispose()
-    for opens in (connect, migrate):
+    for opens in (lambda: connect(url), lambda: migrate(Storage(tmp_path, database))):
         with pytest.raises(ValueError, match=r"version 9999, which a newer version of Tessera"):
-            opens(url)
+            opens()
 
 
 def test_tables_from_before_the_first_layout_are_refused(tmp_path):
