@@ -26,6 +26,7 @@ from app.routes import bulk, explain, items, page, search, system
 from app.settings import Settings
 
 SPARE_THREADS = 8  # for requests that do not compute
+STARTING = 120  # seconds that a worker may take to import everything, before it is replaced
 
 logger = logging.getLogger("tessera")
 
@@ -69,6 +70,7 @@ def serve_by_workers(settings: Settings) -> None:
         port=settings.port,
         access_log=False,
         workers=settings.workers,
+        timeout_worker_healthcheck=STARTING,
     )
     # What uvicorn.run does itself, which takes only the name of an application.
     Multiprocess(config, sockets=[config.bind_socket()]).run()
