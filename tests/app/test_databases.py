@@ -138,6 +138,9 @@ def test_migrate_says_which_version_there_is(database, tmp_path, monkeypatch):
     assert outputs[0].startswith("version None is now")
 
 
+COMMAND = "import tessera; tessera.main()"  # as the installed command does
+
+
 def free_port():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -152,7 +155,7 @@ class Host:
         about = {"DATA": folder / "data", "PICTURES": folder.parent / "shared", "DATABASE": url}
         about |= {"MATCHER": matcher, "CAPTIONER": "none", "GROUNDER": "none", "PORT": self.port}
         self.process = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-m", "tessera", "serve", "--no-sample", "--workers", str(workers)],
+            [sys.executable, "-c", COMMAND, "serve", "--no-sample", "--workers", str(workers)],
             env=os.environ | {f"TESSERA_{name}": str(value) for name, value in about.items()},
             stderr=subprocess.DEVNULL,
             start_new_session=True,
