@@ -16,12 +16,11 @@ from index import garbage
 from index.facets import matching
 from index.garbage import Collector
 from index.items import Collection, Entry, Item, ModelMismatch, NoSpace, Picture, check_id
+from index.lookup import Stored, read_bags
 from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
-    Stored,
     check_dimension,
     chunks,
-    read_bags,
     read_entries,
     read_items,
     read_picture,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from index import candidates, ranking, rescorer
@@ -15,8 +16,8 @@ from index.bags import IMAGE
 from index.catalog import Catalog
 from index.filters import Filters, passing
 from index.items import Collection
+from index.lookup import Stored
 from index.ranking import Key
-from index.records import Stored
 from index.requests import Answer, Hit, Request
 from index.rescorer import Coded, Rescorer, Role, Term
 from index.rows import Numbers, Rows
@@ -260,7 +261,9 @@ class Index:
         found: list[Found] = []
         vanished = False
         for batch in _batches(highest, needed + SPARE):
-            if len(found) >= needed and highest[batch[0]] < found[needed - 1].key.score:
+            if len(found) >= needed:
+                batch = batch[highest[batch] >= found[needed - 1].key.score]
+            if not len(batch):
                 break
             rows = [(scored[owner[at]], int(place[at])) for at in batch]
             fetched = list(self._fetched(rows, request, terms))
@@ -326,7 +329,7 @@ class Index:
         return replace(query, parts=parts)
 
     def _checked_part(self, part: FragmentBag) -> FragmentBag:
-        vectors = part.vectors.detach().cpu().float().contiguous()
+        vectors = np.ascontiguousarray(part.vectors.detach().cpu().numpy(), np.float32)
         if not len(vectors):
             raise ValueError("the query has no fragments; give one with at least a word or region")
         if vectors.shape[1] != self._collection.dimension:
@@ -334,9 +337,9 @@ class Index:
                 f"the query's vectors have {vectors.shape[1]} numbers, collection "
                 f"{self._collection.name!r} holds vectors of {self._collection.dimension}"
             )
-        if not bool(vectors.isfinite().all()):
+        if not np.isfinite(vectors).all():
             raise ValueError("the query has a fragment vector that is not finite")
-        return replace(part, vectors=vectors)
+        return replace(part, vectors=torch.from_numpy(vectors))
 
 
 @dataclass(frozen=True, slots=True)
