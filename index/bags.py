@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import numkong
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from index.codes import single
 from models.types import Box, FragmentBag, Span
 
 IMAGE = -1  # the position of an item's image bag; sentences count from 0
@@ -33,8 +33,7 @@ def pack_vectors(bag: FragmentBag) -> bytes:
 def unpack_vectors(data: bytes, dimension: int) -> NDArray[np.float32]:
     """The (F, D) array of what pack_vectors wrote."""
     numbers: NDArray[Any] = np.frombuffer(data[1:], f"<{data[:1].decode()}")
-    # Twenty times as fast as NumPy, which converts halves one by one.
-    return np.asarray(numkong.astype(numbers, "float32"), np.float32).reshape(-1, dimension)
+    return single(numbers).reshape(-1, dimension)
 
 
 def as_stored(bag: FragmentBag) -> FragmentBag:

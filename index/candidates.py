@@ -21,7 +21,8 @@ WIDTH = 16  # FAISS's 8-bit codes are quick where a vector's length is a multipl
 SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choose from
 LISTED = 50_000  # rows from which on they lie in lists by their nearest centroid
 TRAINED = 40  # rows of the sample for each centroid
-PROBED = 0.1  # of the lists, where nothing is filtered
+PROBED = 0.25  # of the lists, where nothing is filtered
+WIDER = 2  # times as many are looked at where some are then left out for what is negated
 LEAST, PER_HIT, GROWTH, POWER = 64, 8, 2.5, 0.45  # see wanted()
 
 

@@ -51,7 +51,7 @@ def read_bags(
         rows = connection.exec_driver_sql(
             statement.string, tuple(numbers[name] for name in order) if order else numbers
         )
-        for revision, position, vectors, details, item in rows:
+        for revision, position, vectors, details, item in rows.all():
             unpacked = unpack_vectors(vectors, collection.dimension)
             found[revision, position] = Stored(item, position, unpacked, details)
     return found

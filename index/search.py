@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from index import candidates, ranking, rescorer
 from index.bags import IMAGE
+from index.candidates import Found
 from index.catalog import Catalog
+from index.codes import single
 from index.filters import Filters, passing
 from index.items import Collection
 from index.lookup import Stored
@@ -29,7 +31,9 @@ from models.scoring import Floats, score_named
 from models.types import FragmentBag
 
 SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
-LIKELY = 0.25  # of the bound of an error: over twice the largest of 5,000 real ones
+# Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
+# errors of all fragments add up, and seldom have one sign.
+LIKELY = {Role.QUERY_IS_SENTENCE: 0.25, Role.ROWS_ARE_SENTENCES: 0.08}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SLACK = 0.05  # by how much a probability from codes may be too small
@@ -176,16 +180,19 @@ class Index:
                 for rows, mask, count in zip(sides, passed, counts, strict=True)
                 if count
             ], True
+        negated = [term for term in terms if term.negated]
         found = []
         for segment, rows, mask, count in zip(
             snapshot.segments, sides, passed, counts, strict=True
         ):
             structure = segment.structures.get(request.side)
             if structure is None or count <= candidates.SCANNED:
-                found.append(candidates.scan(rows, np.flatnonzero(mask), query))
+                promising = candidates.scan(rows, np.flatnonzero(mask), query)
             else:
                 allowed = None if count == len(rows) else mask
-                found.append(structure.best(query, wanted, allowed))
+                wider = candidates.WIDER * wanted if negated else wanted
+                promising = structure.best(query, wider, allowed)
+            found.append(self._without(negated, rows, promising))
         best = candidates.best(found, wanted)
         return [
             (rows, one.rows) for rows, one in zip(sides, best, strict=True) if len(one.rows)
@@ -194,8 +201,8 @@ class Index:
     def _summary(self, request: Request, terms: Sequence[Term]) -> Floats | None:
         """The vector whose products with stored summaries rank like scores; None without one.
 
-        Negated parts are left out: they count only where a photo has them. Sentences have the
-        summaries of the sentence's role alone.
+        Negated parts are left out: they count only where a photo has them (see `_without`).
+        Sentences have the summaries of the sentence's role alone.
         """
         asked = [term for term in terms if not term.negated]
         start = np.zeros(1, np.int64)
@@ -207,6 +214,19 @@ class Index:
         parts = [t.weight * self._score.sentence_summary(t.vectors, start)[0] for t in asked]
         summed: Floats = np.sum(parts, axis=0, dtype=np.float32)
         return summed
+
+    def _without(self, negated: Sequence[Term], rows: Rows, found: Found) -> Found:
+        """What rows promise, less what negated parts take off a photo of its summary alone."""
+        if not negated or not len(found.rows):
+            return found
+        vectors = single(rows.summaries[found.rows])
+        alone = np.arange(len(vectors) + 1)  # the offsets of bags of one fragment each
+        parts = [
+            rescorer.exact_rows(self._score, vectors, alone, term, Role.QUERY_IS_SENTENCE)
+            for term in negated
+        ]
+        off = ranking.totals(np.stack(parts), [term.weight for term in negated])
+        return replace(found, products=found.products + off)
 
     def _scored(self, rows: Rows, numbers: Numbers, query: Sequence[Coded]) -> Scored:
         """The scores of rows from their codes."""
@@ -240,7 +260,7 @@ class Index:
 
     def _exact(
         self, scored: Sequence[Scored], request: Request, terms: Sequence[Term], *, complete: bool
-    ) -> tuple[list[Found], bool]:
+    ) -> tuple[list[Ranked], bool]:
         """The best rows, one more than is asked for if there are so many, by the catalog's bags.
 
         Also whether rows were looked for that the catalog has no more.
@@ -248,7 +268,7 @@ class Index:
         Rows come by their scores from codes, until none that is left can be among the best. Where
         rows were left out before, so can be what only the bound of the error would let in.
         """
-        share = np.float32(1 if complete else LIKELY)
+        share = np.float32(1 if complete else LIKELY[request.role])
         total = np.concatenate([*(one.total for one in scored), np.empty(0, np.float32)])
         error = share * np.concatenate([*(one.error for one in scored), total[:0]])
         owner = np.repeat(np.arange(len(scored)), [len(one.total) for one in scored])
@@ -258,7 +278,7 @@ class Index:
             total, error, owner, place = total[kept], error[kept], owner[kept], place[kept]
         highest = total + error
         needed = request.limit + 1
-        found: list[Found] = []
+        found: list[Ranked] = []
         vanished = False
         for batch in _batches(highest, needed + SPARE):
             if len(found) >= needed:
@@ -274,7 +294,7 @@ class Index:
 
     def _fetched(
         self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]
-    ) -> Iterator[Found]:
+    ) -> Iterator[Ranked]:
         """Rows with their bags and exact scores; those deleted meanwhile are missing."""
         keys = [
             (
@@ -296,7 +316,7 @@ class Index:
             one, at = chosen[place]
             if abs(score - one.total[at]) > one.error[at]:
                 self._reader.report(keys[place][0])
-            yield Found(Key(-score, bag.item, bag.position), bag, probability)
+            yield Ranked(Key(-score, bag.item, bag.position), bag, probability)
 
     def _probabilities(
         self, bags: Sequence[Floats], parts: Floats, request: Request
@@ -313,7 +333,7 @@ class Index:
             in_photos=request.side == "images",
         )
 
-    def _hit(self, found: Found, request: Request) -> Hit:
+    def _hit(self, found: Ranked, request: Request) -> Hit:
         query, bag, score = request.query, found.stored.bag, self._collection.score
         if request.role is Role.QUERY_IS_SENTENCE:
             links = alignment.query_links(bag, query, score)
@@ -343,7 +363,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Ranked:
     """A row's bag as the catalog has it, and its exact place among the hits."""
 
     key: Key
@@ -358,7 +378,7 @@ def _terms(query: Query) -> list[Term]:
     ]
 
 
-def _asked_for(found: Found, request: Request) -> bool:
+def _asked_for(found: Ranked, request: Request) -> bool:
     """Whether a row is behind the page before, and probable enough."""
     if request.least is not None and (found.probability or 0.0) < request.least:
         return False
