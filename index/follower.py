@@ -213,24 +213,23 @@ class Following:
     def __init__(self, catalog: Catalog, folder: Path, sizes: Sizes | None = None) -> None:
         self._catalog, self._folder, self._sizes = catalog, folder, sizes
         self._followers: dict[str, Follower] = {}
+        self._resting: dict[str, float] = {}  # what failed, by token: when to try it again
         self._tidied = self._swept = float("-inf")
+        self.failure: Exception | None = None  # the last one
 
     def step(self) -> bool:
-        """A piece of work for every collection; False where none had any."""
+        """A piece of work for every collection; False where none had any.
+
+        One that fails is logged, and rests for a while.
+        """
         there = {one.token: one for one in self._catalog.followed()}
         for token in self._followers.keys() - there.keys():
             del self._followers[token]
             self._swept = float("-inf")  # its files are to go soon
         worked = False
         for token, collection in there.items():
-            directory = self._folder / SEGMENTS / token
-            follower = self._followers.setdefault(
-                token, Follower(self._catalog, collection, directory, self._sizes)
-            )
-            try:
-                worked |= follower.step()
-            except ModelMismatch:
-                del self._followers[token]
+            if monotonic() >= self._resting.get(token, 0.0):
+                worked |= self._worked(collection)
         if not worked and monotonic() - self._tidied > TIDY:
             self._tidied = monotonic()
             for follower in self._followers.values():
@@ -239,6 +238,23 @@ class Following:
                 self._swept = self._tidied
                 self._catalog.sweep(self._folder / SEGMENTS)
         return worked
+
+    def _worked(self, collection: Collection) -> bool:
+        """A piece of work for one collection."""
+        token = collection.token
+        directory = self._folder / SEGMENTS / token
+        follower = self._followers.setdefault(
+            token, Follower(self._catalog, collection, directory, self._sizes)
+        )
+        try:
+            return follower.step()
+        except ModelMismatch:
+            del self._followers[token]
+        except Exception as failure:
+            # The follower stays, so that what it has checked is not read again each time.
+            log.exception("collection %r cannot be followed; it is tried again", collection.name)
+            self._resting[token], self.failure = monotonic() + RETRY, failure
+        return False
 
     def run(self, stopped: Event) -> None:
         """Work until told to stop; what fails is logged and tried again."""
@@ -253,7 +269,10 @@ class Following:
 
 
 def catch_up(catalog: Catalog, folder: Path) -> None:
-    """Build what there is to build now, unless another process follows the data folder."""
+    """Build what there is to build now, unless another process follows the data folder.
+
+    Raises what following a collection failed with, once the others are built.
+    """
     lock = elect(folder)
     if lock is None:
         return
@@ -261,6 +280,8 @@ def catch_up(catalog: Catalog, folder: Path) -> None:
         following = Following(catalog, folder, Sizes(quiet=0.0))
         while following.step():
             pass
+        if following.failure is not None:
+            raise following.failure
     finally:
         os.close(lock)
 

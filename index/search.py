@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from index import candidates, ranking, rescorer
+from index import ranking, rescorer
 from index.bags import IMAGE
-from index.candidates import Found
 from index.catalog import Catalog
-from index.codes import single
-from index.filters import Filters, passing
+from index.choice import choose
+from index.filters import Filters
 from index.items import Collection
 from index.lookup import Stored
 from index.ranking import Key
@@ -36,19 +35,21 @@ SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
 LIKELY = {Role.QUERY_IS_SENTENCE: 0.25, Role.ROWS_ARE_SENTENCES: 0.08}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
-SLACK = 0.05  # by how much a probability from codes may be too small
+SLACK = 0.01  # by how much a probability may be too small as sums are kept in half precision
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Rows of a segment with their scores (P, N) for the query's parts, from their codes.
 
-    `total` (N,) is the weighted sum, and `error` (N,) how far it can be from the exact one.
+    `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
+    the exact one.
     """
 
     rows: Rows
     numbers: Numbers
     parts: Floats
+    errors: Floats
     total: Floats
     error: Floats
 
@@ -58,6 +59,7 @@ class Scored:
             self.rows,
             self.numbers[kept],
             self.parts[:, kept],
+            self.errors[:, kept],
             self.total[kept],
             self.error[kept],
         )
@@ -143,13 +145,18 @@ class Index:
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
-        chosen, exact = self._chosen(snapshot, request, terms, revisions)
+        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
+        chosen, exact = choose(
+            snapshot.segments, request, terms, revisions, None if every else self._score
+        )
         based = request.side == "images"
         coded = [Coded(one, self._score, request.role, rows_have_base=based) for one in terms]
         scored = [self._scored(rows, numbers, coded) for rows, numbers in chosen]
+        # Where rows were left out before, so can be what only the bound of the error would let in.
+        share = np.float32(1 if exact else LIKELY[request.role])
         if request.least is not None:
-            scored = [self._probable(one, request) for one in scored]
-        found, vanished = self._exact(scored, request, terms, complete=exact)
+            scored = [self._probable(one, request, share) for one in scored]
+        found, vanished = self._exact(scored, request, terms, share)
         answer = Answer(
             tuple(self._hit(one, request) for one in found[: request.limit]),
             exact=exact,
@@ -159,74 +166,6 @@ class Index:
             more=len(found) > request.limit,
         )
         return answer, vanished
-
-    def _chosen(
-        self,
-        snapshot: Snapshot,
-        request: Request,
-        terms: Sequence[Term],
-        revisions: Numbers | None,
-    ) -> tuple[list[tuple[Rows, Numbers]], bool]:
-        """The rows that might be among the best, and whether no others could."""
-        sides = [segment.side(request.side) for segment in snapshot.segments]
-        passed = [passing(rows, revisions) for rows in sides]
-        counts = [int(mask.sum()) for mask in passed]
-        wanted = candidates.wanted(sum(counts), request.reach)
-        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
-        query = None if every else self._summary(request, terms)
-        if query is None or sum(counts) <= max(candidates.SCANNED, wanted):
-            return [
-                (rows, np.flatnonzero(mask))
-                for rows, mask, count in zip(sides, passed, counts, strict=True)
-                if count
-            ], True
-        negated = [term for term in terms if term.negated]
-        found = []
-        for segment, rows, mask, count in zip(
-            snapshot.segments, sides, passed, counts, strict=True
-        ):
-            structure = segment.structures.get(request.side)
-            if structure is None or count <= candidates.SCANNED:
-                promising = candidates.scan(rows, np.flatnonzero(mask), query)
-            else:
-                allowed = None if count == len(rows) else mask
-                wider = candidates.WIDER * wanted if negated else wanted
-                promising = structure.best(query, wider, allowed)
-            found.append(self._without(negated, rows, promising))
-        best = candidates.best(found, wanted)
-        return [
-            (rows, one.rows) for rows, one in zip(sides, best, strict=True) if len(one.rows)
-        ], False
-
-    def _summary(self, request: Request, terms: Sequence[Term]) -> Floats | None:
-        """The vector whose products with stored summaries rank like scores; None without one.
-
-        Negated parts are left out: they count only where a photo has them (see `_without`).
-        Sentences have the summaries of the sentence's role alone.
-        """
-        asked = [term for term in terms if not term.negated]
-        start = np.zeros(1, np.int64)
-        if request.role is Role.ROWS_ARE_SENTENCES:
-            photo: Floats = self._score.image_summary(asked[0].vectors, start)[0]
-            return photo
-        if request.side == "sentences" or not asked:
-            return None
-        parts = [t.weight * self._score.sentence_summary(t.vectors, start)[0] for t in asked]
-        summed: Floats = np.sum(parts, axis=0, dtype=np.float32)
-        return summed
-
-    def _without(self, negated: Sequence[Term], rows: Rows, found: Found) -> Found:
-        """What rows promise, less what negated parts take off a photo of its summary alone."""
-        if not negated or not len(found.rows):
-            return found
-        vectors = single(rows.summaries[found.rows])
-        alone = np.arange(len(vectors) + 1)  # the offsets of bags of one fragment each
-        parts = [
-            rescorer.exact_rows(self._score, vectors, alone, term, Role.QUERY_IS_SENTENCE)
-            for term in negated
-        ]
-        off = ranking.totals(np.stack(parts), [term.weight for term in negated])
-        return replace(found, products=found.products + off)
 
     def _scored(self, rows: Rows, numbers: Numbers, query: Sequence[Coded]) -> Scored:
         """The scores of rows from their codes."""
@@ -239,19 +178,24 @@ class Index:
             rows,
             numbers,
             parts,
+            errors,
             ranking.totals(parts, weights),
             ranking.totals(errors, np.abs(weights).tolist()),
         )
 
-    def _probable(self, scored: Scored, request: Request) -> Scored:
-        """Those of the rows whose probability may be as high as is asked for."""
+    def _probable(self, scored: Scored, request: Request, share: np.float32) -> Scored:
+        """Those of the rows whose probability may be as high as is asked for.
+
+        Their scores may be off by a share of their errors.
+        """
         assert self._calibration is not None
         assert request.least is not None
+        higher = share * np.sign(request.query.weights, dtype=np.float32)[:, None] * scored.errors
         told = ranking.probabilities(
             self._calibration,
             request.query,
             request.role,
-            scored.parts,
+            scored.parts + higher,
             scored.rows.summaries[scored.numbers].astype(np.float32),
             scored.rows.sizes[scored.numbers],
             in_photos=request.side == "images",
@@ -259,16 +203,19 @@ class Index:
         return scored.only(np.array(told, np.float32) >= request.least - SLACK)
 
     def _exact(
-        self, scored: Sequence[Scored], request: Request, terms: Sequence[Term], *, complete: bool
+        self,
+        scored: Sequence[Scored],
+        request: Request,
+        terms: Sequence[Term],
+        share: np.float32,
     ) -> tuple[list[Ranked], bool]:
         """The best rows, one more than is asked for if there are so many, by the catalog's bags.
 
         Also whether rows were looked for that the catalog has no more.
 
-        Rows come by their scores from codes, until none that is left can be among the best. Where
-        rows were left out before, so can be what only the bound of the error would let in.
+        Rows come by their scores from codes, until none that is left can be among the best if the
+        scores are off by a share of their errors.
         """
-        share = np.float32(1 if complete else LIKELY[request.role])
         total = np.concatenate([*(one.total for one in scored), np.empty(0, np.float32)])
         error = share * np.concatenate([*(one.error for one in scored), total[:0]])
         owner = np.repeat(np.arange(len(scored)), [len(one.total) for one in scored])
