@@ -162,7 +162,7 @@ class Block:
     def of(cls, rows: Rows, numbers: Numbers) -> Block:
         """Chosen rows, copied."""
         return cls(
-            rows.codes[fragments_of(rows.offsets, numbers)],
+            rows.codes.take(fragments_of(rows.offsets, numbers), axis=0),
             offsets_of(rows.offsets[numbers + 1] - rows.offsets[numbers]),
             rows.scales[numbers],
             rows.reach[numbers],
