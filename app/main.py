@@ -73,6 +73,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await loading
         if app.state.engine is not None:
             await asyncio.to_thread(app.state.engine.close)
+        gc.unfreeze()
 
 
 async def _load(app: FastAPI) -> None:

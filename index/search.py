@@ -157,8 +157,9 @@ class Index:
         if request.least is not None:
             scored = [self._probable(one, request, share) for one in scored]
         found, vanished = self._exact(scored, request, terms, share)
+        asked = request.query.bag
         answer = Answer(
-            tuple(self._hit(one, request) for one in found[: request.limit]),
+            tuple(self._hit(one, request, asked) for one in found[: request.limit]),
             exact=exact,
             candidates=sum(len(numbers) for _, numbers in chosen),
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
@@ -280,12 +281,12 @@ class Index:
             in_photos=request.side == "images",
         )
 
-    def _hit(self, found: Ranked, request: Request) -> Hit:
+    def _hit(self, found: Ranked, request: Request, asked: FragmentBag) -> Hit:
         query, bag, score = request.query, found.stored.bag, self._collection.score
         if request.role is Role.QUERY_IS_SENTENCE:
             links = alignment.query_links(bag, query, score)
         else:
-            links = alignment.links(query.bag, bag, score)
+            links = alignment.links(asked, bag, score)
         position = None if found.key.position == IMAGE else found.key.position
         return Hit(found.key.item, position, found.key.score, links, bag, found.probability)
 

@@ -64,6 +64,7 @@ class Opened:
 
     def close(self) -> None:
         """Let go of the database."""
+        gc.unfreeze()
         self.index.close()
         if self.follower is not None:
             self.follower.kill()
