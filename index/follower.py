@@ -108,7 +108,7 @@ class Follower:
         mark = view.mark(view.revision) or ""
         self._chain = tuple(one.seen_at(view.revision, mark) for one in valid_chain(opened, view))
         if published != tuple(self._listed[one.folder] for one in self._chain):
-            self._publish(self._chain)
+            self._publish(self._chain, self._listed)
         return self._chain
 
     def _published(self) -> tuple[Listed, ...] | None:
@@ -167,19 +167,20 @@ class Follower:
         """Write parts as one segment between its neighbours, and publish that."""
         span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
         folder, sums = segments.write(parts, self._directory)
-        self._listed[folder] = Listed(folder.name, span, sums)
-        self._chain = (*before, segments.opened(folder, span, sums), *behind)
-        self._publish(self._chain)
+        listed = self._listed | {folder: Listed(folder.name, span, sums)}
+        self._publish((*before, segments.opened(folder, span, sums), *behind), listed)
         for part in parts:
             if part.folder is not None and part.hold is not None:
                 part.hold.close()
                 segments.discard(part.folder)  # or later, where a reader holds it
         log.info("segment %s: revisions %s to %s", folder.name, span.after + 1, span.until)
 
-    def _publish(self, chain: Sequence[Segment]) -> None:
-        listed = tuple(self._listed[one.folder] for one in chain)
-        manifest.publish(self._directory, Manifest(self._collection.token, listed))
-        self._listed = {one.folder: self._listed[one.folder] for one in chain}
+    def _publish(self, chain: tuple[Segment, ...], listed: dict[Path | None, Listed]) -> None:
+        """Publish a chain of listed segments; where that fails, all is as it was."""
+        chained = {one.folder: listed[one.folder] for one in chain}
+        new = Manifest(self._collection.token, tuple(chained.values()))
+        manifest.publish(self._directory, new)
+        self._chain, self._listed = chain, chained
 
     def forget(self) -> None:
         """Have the catalog forget what was retired before all segments were written."""
