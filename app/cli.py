@@ -204,9 +204,7 @@ def models() -> None:
 
 def _photo(file: Path, settings: Settings) -> Photo:
     """A photo as it would be stored."""
-    longest = images.DISPLAY_SIDE
-    photo = images.decode(file.read_bytes(), longest=longest, **settings.photo_limits)
-    return Photo(images.display_copy(photo).pixels, photo.notes)
+    return images.read(file.read_bytes(), **settings.photo_limits)
 
 
 def _kind(out: Path | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -11,7 +11,10 @@ from torch import Tensor
 
 from index.items import Entry, Picture
 from models import images
+from models.images import DisplayCopy
 from models.registry import Matcher
+
+Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes that do it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,11 @@ class Draft:
             entry.stamp,
         )
 
-    def with_photo(self, data: bytes, **limits: int) -> Draft:
+    def with_photo(self, data: bytes, decode: Decode = images.read) -> Draft:
         """Decode a photo's bytes and keep their display copy; ImageError if there is none."""
-        photo = images.decode(data, longest=images.DISPLAY_SIDE, **limits)
-        copy = images.display_copy(photo)
+        copy = decode(data)
         picture = Picture(copy.jpeg, copy.width, copy.height, sha256(data).hexdigest())
-        return replace(self, picture=picture, pixels=copy.pixels, notes=photo.notes)
+        return replace(self, picture=picture, pixels=copy.pixels, notes=copy.notes)
 
 
 def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:

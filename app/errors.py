@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from app.inference import NoCaptioner, NoGrounder
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
-from models.images import ImageError, ImageTooLarge, NotAnImage
+from models.decoder import ImageError, ImageTooLarge, NotAnImage
 
 
 class TooLarge(ValueError):

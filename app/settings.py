@@ -8,7 +8,7 @@ from pydantic import Field, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
-from models.images import MOST_BYTES, MOST_PIXELS
+from models.decoder import MOST_BYTES, MOST_PIXELS
 
 DEFAULT_COLLECTION = "default"
 
@@ -49,6 +49,13 @@ class Settings(BaseSettings):
         default=MOST_PIXELS,
         description="Largest image, width × height, checked before it is decoded.",
     )
+    decode_seconds: PositiveInt = Field(
+        default=20, description="Longest time that the decoding of one image may take."
+    )
+    decode_memory: PositiveInt = Field(
+        default=2**30,
+        description="Most memory that a process that decodes images may take, in bytes.",
+    )
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
     )
@@ -66,5 +73,5 @@ class Settings(BaseSettings):
 
     @property
     def photo_limits(self) -> dict[str, int]:
-        """What models.images.decode takes as its limits."""
+        """What models.images.read takes as its limits."""
         return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}
