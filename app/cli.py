@@ -23,6 +23,7 @@ from app.engine import Engine
 from app.indexing import bring_in
 from app.main import create_app
 from app.options import Data, Named, plain_errors, settings_for
+from app.server import OPTIONS
 from app.settings import DEFAULT_COLLECTION, Settings
 from index.requests import Hit, Request
 from models import alignment, checkpoint, images, registry
@@ -67,9 +68,7 @@ def serve(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _indexing(photos, settings), closing(engine):
         engine.serve()
-        uvicorn.run(
-            create_app(settings, engine), host=settings.host, port=settings.port, access_log=False
-        )
+        uvicorn.run(create_app(settings, engine), host=settings.host, port=settings.port, **OPTIONS)
 
 
 @app.command()

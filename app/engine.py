@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from app.drafts import Draft, embed
 from app.indexes import Indexes
@@ -12,18 +13,21 @@ from app.settings import DEFAULT_COLLECTION, Settings
 from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
-from index.items import Collection, Entry, Picture
+from index.disk import try_writing
+from index.items import Collection, Entry, NoSpace, Picture
 from index.requests import Answer, Request
 from index.search import Index
 from models import parsing
 from models.types import FragmentBag
+
+Part, Result = TypeVar("Part"), TypeVar("Result")
 
 
 class Engine:
     """Everything that is done with stored items, for many threads at once."""
 
     def __init__(self, models: Models, catalog: Catalog, folder: Path, device: str = "cpu") -> None:
-        self.models, self.catalog = models, catalog
+        self.models, self.catalog, self.folder = models, catalog, folder
         self.indexes = Indexes(catalog, folder, models.calibration, device)
 
     @classmethod
@@ -49,6 +53,11 @@ class Engine:
         """Let go of everything."""
         self.indexes.close()
         self.catalog.close()
+
+    def check(self) -> None:
+        """Read the database and write to the disk; OSError where the disk is full or broken."""
+        self.catalog.collections()
+        try_writing(self.folder)
 
     def open(self, collection: str, *, create: bool = False) -> Collection:
         """A collection of this matcher's bags; LookupError if there is none, and none is made.
@@ -90,33 +99,61 @@ class Engine:
             raise LookupError(f"item {item!r} has sentences but no picture")
         return entry.image, entry.picture
 
+    def embed(self, drafts: Sequence[Draft]) -> list[Entry]:
+        """Drafts as entries of the catalog; ValueError for what cannot be embedded."""
+        return list(embed(self.models.matcher, drafts))
+
     def put(self, collection: str, drafts: Sequence[Draft]) -> None:
         """Embed and store items together, all or none: on disk when this returns.
 
         Makes the collection if it is new. Raises ValueError for what cannot be embedded.
         """
         home = self.open(collection, create=True)
-        self.catalog.put_many(home, list(embed(self.models.matcher, drafts)))
+        self.catalog.put_many(home, self.embed(drafts))
+
+    def embed_each(self, drafts: Sequence[Draft]) -> list[Entry | str]:
+        """Entries of drafts, each on its own merits: or what is wrong with it."""
+        return each(self.embed, drafts)
+
+    def store_each(self, collection: str, entries: Sequence[Entry]) -> list[int | str]:
+        """Store items, each on its own merits: its revision once it is on disk, or what is wrong.
+
+        A full disk is wrong with each.
+        """
+        home = self.open(collection, create=True)  # what is wrong with it is no item's fault
+        try:
+            return each(lambda part: self.catalog.put_many(home, part), entries)
+        except NoSpace as full:
+            return [str(full)] * len(entries)
 
     def put_each(self, collection: str, drafts: Sequence[Draft]) -> list[str | None]:
         """Store items, each on its own merits: None for one that is on disk, or what is wrong."""
-        if not drafts:
-            return []
-        self.open(collection, create=True)  # what is wrong with the collection is no item's fault
-        try:
-            self.put(collection, drafts)
-        except ValueError as refused:
-            if len(drafts) == 1:
-                return [str(refused)]
-            return [reason for draft in drafts for reason in self.put_each(collection, [draft])]
-        return [None] * len(drafts)
+        embedded = self.embed_each(drafts)
+        entries = [entry for entry in embedded if isinstance(entry, Entry)]
+        stored = iter(self.store_each(collection, entries))
+        outcomes = [next(stored) if isinstance(one, Entry) else one for one in embedded]
+        return [outcome if isinstance(outcome, str) else None for outcome in outcomes]
 
     def reembed(self, collection: str, progress: Callable[[int, int], None]) -> None:
         """Give a collection of another model this matcher's bags, from its display copies."""
 
         def again(entries: Sequence[Entry]) -> Sequence[Entry]:
-            return list(embed(self.models.matcher, [Draft.of(entry) for entry in entries]))
+            return self.embed([Draft.of(entry) for entry in entries])
 
         reembedding.reembed(
             self.catalog, collection, embed=again, progress=progress, **self.models.makes
         )
+
+
+def each(
+    work: Callable[[Sequence[Part]], Sequence[Result]], parts: Sequence[Part]
+) -> list[Result | str]:
+    """The results of work on many parts at once; where it refuses, on each alone, or why not."""
+    if not parts:
+        return []
+    try:
+        return list(work(parts))
+    except ValueError as refused:
+        if len(parts) == 1:
+            return [str(refused)]
+        return [result for part in parts for result in each(work, [part])]

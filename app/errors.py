@@ -11,12 +11,16 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
 
 from app.inference import NoCaptioner, NoGrounder
+from index.disk import is_full
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
 from models.decoder import ImageError, ImageTooLarge, NotAnImage
+
+LEFT = 499  # nginx's status of requests whose clients left
 
 
 class TooLarge(ValueError):
@@ -94,6 +98,8 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(error, _answer)
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, _answer_bug)
+    app.add_exception_handler(OSError, _answer_disk)
+    app.add_exception_handler(ClientDisconnect, _answer_nobody)
     for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
         app.add_exception_handler(bug, _raise_again)
 
@@ -130,6 +136,17 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
     # The server logs the exception; what broke is not for the client.
     return problem(UNEXPECTED, "the service failed; its log says why", request.url.path)
+
+
+async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
+    """A full disk, wherever it was noticed, such as where an upload is spooled."""
+    if isinstance(error, OSError) and is_full(error):
+        return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
+    raise error
+
+
+async def _answer_nobody(_: Request, __: Exception) -> Response:
+    return Response(status_code=LEFT)
 
 
 async def _raise_again(_: Request, error: Exception) -> JSONResponse:

@@ -7,22 +7,24 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import anyio.to_thread
 import torch
+from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from prometheus_client import CollectorRegistry
 
 from app import errors
+from app.decoding.pool import Decoders
 from app.engine import Engine
-from app.gate import Gate
+from app.lanes import Lanes
 from app.metrics import Metrics
 from app.middleware import RawItemPaths, SecurityHeaders
 from app.openapi import describe
+from app.patience import Patience
 from app.routes import bulk, explain, items, page, search, system
 from app.settings import Settings
 
-SPARE_THREADS = 8  # for requests that do not compute
+STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
 
 logger = logging.getLogger("tessera")
 
@@ -39,7 +41,8 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         redoc_url=None,
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
-    app.state.gate = Gate(settings.running, settings.waiting)
+    app.state.health = CapacityLimiter(1)  # its own thread: readiness never waits for others
+    app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     app.state.registry = CollectorRegistry()
     for module in (search, explain, items, bulk, system, page):
         app.include_router(module.router)
@@ -52,8 +55,11 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
     app.add_middleware(RawItemPaths)
+    app.add_middleware(
+        Patience, idle=settings.idle_seconds, body=settings.body_seconds, streams=STREAMS
+    )
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(Metrics, registry=app.state.registry)
+    app.add_middleware(Metrics, registry=app.state.registry, lanes=app.state.lanes)
     return app
 
 
@@ -62,12 +68,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    # Waiting for a turn takes a thread each; /readyz and photos need some beside these.
-    anyio.to_thread.current_default_thread_limiter().total_tokens = (
-        settings.running + settings.waiting + SPARE_THREADS
-    )
     loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
     yield
+    app.state.lanes.close()
+    app.state.decoders.close()
     if loading is not None:
         await loading
         if app.state.engine is not None:

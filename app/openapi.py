@@ -24,7 +24,7 @@ from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.items import ImportLine, ImportStatus, ItemBody
 from app.schemas.search import ImageSearch, TextSearch
 from index.items import ModelMismatch, NoSpace
-from models.images import ImageError, ImageTooLarge, NotAnImage
+from models.decoder import ImageError, ImageTooLarge, NotAnImage
 
 REFERENCE = "#/components/schemas/{model}"
 JSON, FORM = "application/json", "multipart/form-data"

@@ -59,9 +59,27 @@ class Settings(BaseSettings):
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
     )
-    running: PositiveInt = Field(default=2, description="Requests that compute at the same time.")
+    running: PositiveInt = Field(
+        default=2,
+        description="Text searches that compute at the same time, and as many requests with photos.",
+    )
     waiting: int = Field(
-        default=32, ge=0, description="Requests that may wait for their turn; 503 beyond."
+        default=32, ge=0, description="Text searches that may wait for their turn; 503 beyond."
+    )
+    photos_waiting: int = Field(
+        default=32, ge=0, description="Requests with photos that may wait; 503 beyond."
+    )
+    imports: PositiveInt = Field(
+        default=64, description="Imports that may be under way, taking turns; 503 beyond."
+    )
+    patience: PositiveInt = Field(
+        default=30, description="Seconds that a request may wait for its turn; 503 beyond."
+    )
+    idle_seconds: PositiveInt = Field(
+        default=20, description="Seconds that a client may leave the service waiting; 408 beyond."
+    )
+    body_seconds: PositiveInt = Field(
+        default=120, description="Seconds that a body may take, except an import's; 408 beyond."
     )
     batch: PositiveInt = Field(
         default=16, description="Items embedded and stored together in an import."

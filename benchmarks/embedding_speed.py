@@ -16,7 +16,8 @@ from statistics import median
 import torch
 
 from models import checkpoint
-from models.images import DISPLAY_SIDE, decode
+from models.decoder import DISPLAY_SIDE
+from models.images import decode
 from models.registry import Matcher
 
 PHOTOS = (".jpg", ".jpeg", ".png", ".webp")

@@ -238,7 +238,9 @@ def _reduced(image: Image.Image, factor: int) -> Image.Image:
         return _without_alpha(image)
     width, height = image.size
     strips = [
-        _without_alpha(image.crop((0, top, width, min(height, top + STRIP * factor)))).reduce(factor)
+        _without_alpha(image.crop((0, top, width, min(height, top + STRIP * factor)))).reduce(
+            factor
+        )
         for top in range(0, height, STRIP * factor)
     ]
     reduced = Image.new(strips[0].mode, (strips[0].width, sum(strip.height for strip in strips)))

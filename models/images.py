@@ -48,9 +48,7 @@ def decode(
     longest: int | None = None,
 ) -> Photo:
     """The photo in a file's bytes; arguments and errors are those of models.decoder.decode."""
-    decoded = decoder.decode(
-        data, most_bytes=most_bytes, most_pixels=most_pixels, longest=longest
-    )
+    decoded = decoder.decode(data, most_bytes=most_bytes, most_pixels=most_pixels, longest=longest)
     return Photo(as_tensor(decoded.pixels), decoded.notes)
 
 

@@ -152,8 +152,6 @@ class _Process:
         """End the process whatever it does."""
         self.process.kill()
         self.process.wait()
-        if not self.busy:
-            self.connection.close()
 
     def _receive(self) -> DisplayCopy:
         said = json.loads(self.connection.recv_bytes())

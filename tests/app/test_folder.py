@@ -15,12 +15,12 @@ from app.folder import Source, bring_in, find
 from index.items import Collection
 
 Png = Callable[..., bytes]
-LIMITS = {"most_bytes": 10**6, "most_pixels": 10**6}
+MOST_BYTES = 10**6
 
 
 def run(engine: Engine, *paths: Path) -> dict[str, tuple[str, str]]:
     """Import paths; what became of each place, by the place's name."""
-    outcomes = bring_in(engine, "default", find(paths), batch=2, limits=LIMITS)
+    outcomes = bring_in(engine, "default", find(paths), batch=2, most_bytes=MOST_BYTES)
     return {Path(one.place).name: (one.status, one.reason) for one in outcomes}
 
 
@@ -88,7 +88,7 @@ def test_same_id_twice_in_one_import_is_refused(
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.png").write_bytes(png("red"))
     photos = find([tmp_path / "x" / "a.png", tmp_path / "y" / "a.png"])
-    outcomes = list(bring_in(engine, "default", photos, batch=batch, limits=LIMITS))
+    outcomes = list(bring_in(engine, "default", photos, batch=batch, most_bytes=MOST_BYTES))
     assert {one.status for one in outcomes} == {"stored", "refused"}
     (refused,) = [one for one in outcomes if one.status == "refused"]
     assert refused.place == str(tmp_path / "y" / "a.png")
@@ -130,7 +130,7 @@ def test_missing_path_is_refused(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_interrupted_import_keeps_what_it_said_is_stored(engine: Engine, photos: Path) -> None:
-    work = bring_in(engine, "default", find([photos]), batch=1, limits=LIMITS)
+    work = bring_in(engine, "default", find([photos]), batch=1, most_bytes=MOST_BYTES)
     first = next(work)
     work.close()
     assert first.status == "stored"
@@ -162,7 +162,7 @@ def test_import_asks_little_and_holds_little(
 
     monkeypatch.setattr(engine.catalog, "stamps", counted)
     monkeypatch.setattr(Source, "__eq__", compared)
-    outcomes = bring_in(engine, "default", stream(), batch=4, limits=LIMITS)
+    outcomes = bring_in(engine, "default", stream(), batch=4, most_bytes=MOST_BYTES)
     next(outcomes)
     assert taken == 500
     statuses = ["stored", *(one.status for one in outcomes)]
@@ -173,7 +173,7 @@ def test_import_asks_little_and_holds_little(
 def test_sample_photos_are_brought_in_once(engine: Engine) -> None:
     sources = sample.photos()
     for expected in ("stored", "skipped"):
-        outcomes = list(bring_in(engine, "default", sources, batch=16, limits=LIMITS))
+        outcomes = list(bring_in(engine, "default", sources, batch=16, most_bytes=MOST_BYTES))
         assert [outcome.status for outcome in outcomes] == [expected] * len(sources)
     item = engine.catalog.get(engine.open("default"), "astronaut")
     assert item.metadata["credit"] == "NASA"

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from app.gate import Gate
 from starlette.testclient import TestClient
 
 from app.engine import Engine
 from app.errors import Unavailable
-from app.gate import Gate
 
 
 def test_clients_search_while_others_write(address: str) -> None:
