@@ -20,7 +20,8 @@ from index.search import Index
 from models import parsing
 from models.types import FragmentBag
 
-Part, Result = TypeVar("Part"), TypeVar("Result")
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 class Engine:

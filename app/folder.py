@@ -181,7 +181,7 @@ def _read(source: Source, most_bytes: int, decode: Decode) -> Draft | Outcome:
 
 
 def _bytes(photo: Path, most: int) -> bytes:
-    """A regular file's bytes, its size looked at first; ImageTooLarge if it has more than allowed."""
+    """A regular file's bytes; ImageTooLarge, before it is read, if it has more than allowed."""
     with photo.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:

@@ -1,4 +1,4 @@
-"""Lanes: kinds of work that wait and compute apart, so that a text search never waits for photos."""
+"""Lanes: kinds of work that wait and compute apart, so that text never waits for photos."""
 
 from __future__ import annotations
 

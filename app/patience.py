@@ -28,7 +28,8 @@ class Patience:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and give it up where its client does."""
         if scope["type"] != "http":
-            return await self.app(scope, receive, send)
+            await self.app(scope, receive, send)
+            return
         stream = (scope["method"], scope["path"]) in self.streams
         exchange = _Exchange(receive, send, self.idle, None if stream else self.body)
         with exchange.scope:

@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     )
     running: PositiveInt = Field(
         default=2,
-        description="Text searches that compute at the same time, and as many requests with photos.",
+        description="Text searches that compute at the same time; as many requests with photos.",
     )
     waiting: int = Field(
         default=32, ge=0, description="Text searches that may wait for their turn; 503 beyond."

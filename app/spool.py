@@ -22,26 +22,23 @@ class Line:
     """A line's number from 1, and its bytes, or why it is not read."""
 
     number: int
-    file: UploadFile
     refused: str | None = None
-
-    @classmethod
-    def new(cls, number: int) -> Line:
-        """An empty line."""
-        file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed once it is read
-        return cls(number, UploadFile(file, size=0))  # type: ignore[arg-type]  # starlette does so
+    spool: UploadFile | None = None  # of starlette: it writes to disk on a thread
 
     @property
     def size(self) -> int:
-        """In bytes."""
-        return self.file.size or 0
+        """In bytes; 0 for a line that is blank so far."""
+        return self.spool.size or 0 if self.spool else 0
 
     async def add(self, piece: bytes, longest: int) -> None:
         """Go on with the line, unless it is blank so far and the piece is too."""
-        if self.refused or not (self.size or piece.strip()):
+        if self.refused or not (self.spool or piece.strip()):
             return
+        if self.spool is None:
+            file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
+            self.spool = UploadFile(file, size=0)  # type: ignore[arg-type]  # as starlette does
         try:
-            await self.file.write(piece)
+            await self.spool.write(piece)
         except OSError as failed:
             if not is_full(failed):
                 raise
@@ -49,13 +46,20 @@ class Line:
         if self.size > longest:
             self.refused = f"the line is longer than {longest:,} bytes"
         if self.refused:
-            self.file.file.truncate(0)
+            self.close()
 
     def read(self) -> bytes:
-        """Its bytes, once."""
-        with self.file.file as file:
+        """Its bytes, once; none of a line that is refused."""
+        if self.spool is None or self.refused:
+            return b""
+        with self.spool.file as file:
             file.seek(0)
             return file.read()
+
+    def close(self) -> None:
+        """Forget its bytes."""
+        if self.spool is not None:
+            self.spool.file.close()
 
 
 class Backlog:
@@ -92,6 +96,11 @@ class Backlog:
             self._changed.notify_all()
         return taken
 
+    def close(self) -> None:
+        """Forget the lines that nobody took."""
+        for line in self._lines:
+            line.close()
+
     def _has_room(self) -> bool:
         lines = self._lines
         return not lines or (
@@ -100,15 +109,19 @@ class Backlog:
 
 
 async def split_lines(chunks: AsyncIterable[bytes], longest: int) -> AsyncGenerator[Line, None]:
-    """The numbered lines of a stream that are not blank."""
-    line = Line.new(1)
-    async for chunk in chunks:
-        for position, piece in enumerate(chunk.split(b"\n")):
-            if position:  # a newline came before this piece
-                if line.size:
-                    yield line
-                line = Line.new(line.number + 1)
-            await line.add(piece, longest)
+    """The numbered lines of a stream that are not blank; who takes one closes it."""
+    line = Line(1)
+    try:
+        async for chunk in chunks:
+            for position, piece in enumerate(chunk.split(b"\n")):
+                if position:  # a newline came before this piece
+                    done, line = line, Line(line.number + 1)
+                    if done.size:
+                        yield done
+                await line.add(piece, longest)
+    except BaseException:
+        line.close()
+        raise
     if line.size:
         yield line
 

@@ -1,4 +1,4 @@
-"""Decoding of untrusted photo files, their cost counted first. Without torch, for small processes."""
+"""Decoding of untrusted photo files, their cost counted first; imports no torch."""
 
 from __future__ import annotations
 
@@ -185,8 +185,8 @@ def _check_scans(scans: int, size: tuple[int, int], most_pixels: int) -> None:
     most = MOST_PASSES * most_pixels // max(1, width * height)
     if scans > most:
         raise ImageTooLarge(
-            f"the JPEG has {width:,} × {height:,} pixels in {scans:,} scans; at most {most:,} scans "
-            "of that size are read: save it anew"
+            f"the JPEG has {width:,} × {height:,} pixels in {scans:,} scans; at most {most:,} "
+            "scans of that size are read: save it anew"
         )
 
 

@@ -1,4 +1,4 @@
-"""The process that decodes photos, one at a time, within a limit of memory that the kernel holds."""
+"""The process that decodes photos, one at a time, within limits that the kernel holds."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def answer(connection: Connection) -> None:
         connection.send_bytes(json.dumps(said).encode())
         return
     height, width, _ = pixels.shape
-    said = {"width": width, "height": height, "notes": photo.notes}
-    connection.send_bytes(json.dumps(said).encode())
+    shape = {"width": width, "height": height, "notes": photo.notes}
+    connection.send_bytes(json.dumps(shape).encode())
     connection.send_bytes(jpeg)
     connection.send_bytes(pixels.tobytes())
 

@@ -108,6 +108,7 @@ class Import:
                 yield _written(_status(self.cut, None, self.cut.refused or ""))
         finally:
             reading.cancel()
+            self.backlog.close()
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; each that is refused says why."""
@@ -130,8 +131,7 @@ class Import:
                 await self.backlog.put(line)
                 number = line.number
         except TimeoutError:
-            self.cut = Line.new(number + 1)
-            self.cut.refused = f"nothing came for {seconds} seconds; send the rest again"
+            self.cut = Line(number + 1, f"nothing came for {seconds} seconds; send the rest again")
         except ClientDisconnect:
             pass
         finally:
@@ -149,11 +149,10 @@ class Import:
 
     def _draft(self, line: Line) -> Draft | str:
         """The draft in a line, or what is wrong with it."""
-        data = line.read()
         if line.refused:
             return line.refused
         try:
-            sent = ImportLine.model_validate_json(data)
+            sent = ImportLine.model_validate_json(line.read())
             draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences))
             if sent.image is None:
                 return draft
