@@ -18,7 +18,7 @@ from app.inference import NoCaptioner, NoGrounder
 from index.disk import is_full
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
-from models.decoder import ImageError, ImageTooLarge, NotAnImage
+from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
 LEFT = 499  # nginx's status of requests whose clients left
 
@@ -29,6 +29,16 @@ class TooLarge(ValueError):
 
 class WrongMediaType(ValueError):
     """A request body of a kind that the route does not read."""
+
+
+class TooSlow(HTTPException):
+    """A request body that does not come in time; FastAPI passes on this kind of exception only."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(HTTPStatus.REQUEST_TIMEOUT, detail)
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 class NotAcceptable(ValueError):
@@ -82,6 +92,7 @@ KINDS: dict[type[Exception], Kind] = {
     WrongMediaType: Kind(
         "wrong-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is of the wrong kind"
     ),
+    TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),

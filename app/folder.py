@@ -18,7 +18,7 @@ from app.drafts import Decode, Draft
 from app.engine import Engine
 from index.items import Collection, check_id
 from models import images
-from models.decoder import too_many_bytes
+from models.photo_files import too_many_bytes
 
 PHOTO_ENDINGS = {
     *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".mpo"),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from http import HTTPStatus
 
 from anyio import CancelScope
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.errors import LEFT
+from app.errors import LEFT, TooSlow
 
 
 class Patience:
@@ -87,7 +85,7 @@ class _Exchange:
                 f"the body did not come: at most {self._idle:g} seconds between two parts of it, "
                 f"and {self._body:g} in all"
             )
-            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from late
+            raise TooSlow(detail) from late
 
     async def _watch_client(self) -> None:
         """Once the body is read, all that comes is that the client left, or has its answer."""

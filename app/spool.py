@@ -116,13 +116,13 @@ async def split_lines(chunks: AsyncIterable[bytes], longest: int) -> AsyncGenera
             for position, piece in enumerate(chunk.split(b"\n")):
                 if position:  # a newline came before this piece
                     done, line = line, Line(line.number + 1)
-                    if done.size:
+                    if done.size or done.refused:
                         yield done
                 await line.add(piece, longest)
     except BaseException:
         line.close()
         raise
-    if line.size:
+    if line.size or line.refused:
         yield line
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models import decoder
-from models.decoder import DISPLAY_SIDE, MOST_BYTES, MOST_PIXELS, Pixels
+from models import photo_files
+from models.photo_files import DISPLAY_SIDE, MOST_BYTES, MOST_PIXELS, Pixels
 from models.types import Box
 
 
@@ -47,14 +47,16 @@ def decode(
     most_pixels: int = MOST_PIXELS,
     longest: int | None = None,
 ) -> Photo:
-    """The photo in a file's bytes; arguments and errors are those of models.decoder.decode."""
-    decoded = decoder.decode(data, most_bytes=most_bytes, most_pixels=most_pixels, longest=longest)
+    """The photo in a file's bytes; arguments and errors are those of models.photo_files.decode."""
+    decoded = photo_files.decode(
+        data, most_bytes=most_bytes, most_pixels=most_pixels, longest=longest
+    )
     return Photo(as_tensor(decoded.pixels), decoded.notes)
 
 
 def display_copy(photo: Photo) -> DisplayCopy:
     """The copy of a photo to keep and to embed: long side at most DISPLAY_SIDE."""
-    jpeg = decoder.display_jpeg(as_array(photo.pixels))
+    jpeg = photo_files.display_jpeg(as_array(photo.pixels))
     return DisplayCopy(pixels=decode(jpeg).pixels, notes=photo.notes, jpeg=jpeg)
 
 
@@ -87,4 +89,4 @@ def crop(pixels: Tensor, part: Box) -> Tensor:
 
 def png(pixels: Tensor) -> bytes:
     """Pixels uint8 (3, height, width) as a PNG file's bytes."""
-    return decoder.png(as_array(pixels))
+    return photo_files.png(as_array(pixels))

@@ -17,8 +17,8 @@ import numpy as np
 from app.decoding import worker
 from app.settings import Settings
 from models import images
-from models.decoder import ImageTooLarge, too_many_bytes
 from models.images import DisplayCopy
+from models.photo_files import ImageTooLarge, too_many_bytes
 
 ENVIRONMENT = {
     "PYTHONPATH": str(Path(__file__).parent.parent.parent),

@@ -9,8 +9,8 @@ import signal
 import sys
 from multiprocessing.connection import Connection
 
-from models import decoder
-from models.decoder import ImageError, ImageTooLarge, NotAnImage
+from models import photo_files
+from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
 REFUSALS = {refusal.__name__: refusal for refusal in (ImageError, ImageTooLarge, NotAnImage)}
 
@@ -25,9 +25,9 @@ def answer(connection: Connection) -> None:
     limits = json.loads(connection.recv_bytes())
     data = connection.recv_bytes()
     try:
-        photo = decoder.decode(data, longest=decoder.DISPLAY_SIDE, **limits)
-        jpeg = decoder.display_jpeg(photo.pixels)
-        pixels = decoder.decode(jpeg).pixels
+        photo = photo_files.decode(data, longest=photo_files.DISPLAY_SIDE, **limits)
+        jpeg = photo_files.display_jpeg(photo.pixels)
+        pixels = photo_files.decode(jpeg).pixels
     except ImageError as refused:
         said = {"refusal": type(refused).__name__, "reason": str(refused)}
         connection.send_bytes(json.dumps(said).encode())

@@ -12,7 +12,7 @@ import torch
 
 from app.decoding.pool import Allowance, Decoders
 from models import images
-from models.decoder import ImageTooLarge, NotAnImage
+from models.photo_files import ImageTooLarge, NotAnImage
 
 ALLOWANCE = Allowance(most_bytes=10**6, most_pixels=10**7, seconds=60, memory=2**29)
 Png = Callable[..., bytes]

@@ -177,3 +177,37 @@ def test_sample_photos_are_brought_in_once(engine: Engine) -> None:
         assert [outcome.status for outcome in outcomes] == [expected] * len(sources)
     item = engine.catalog.get(engine.open("default"), "astronaut")
     assert item.metadata["credit"] == "NASA"
+
+
+def test_what_has_no_end_or_is_too_long_is_refused_unread(engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe.jpg")
+    with (folder / "sparse.jpg").open("wb") as sparse:
+        sparse.truncate(3 * 2**30)
+    (folder / "lines.jsonl").write_text('{"id": "zero", "image": "/dev/zero"}\n')
+    outcomes = run(engine, folder, folder / "lines.jsonl", Path("/dev/zero"))
+    assert outcomes == {
+        "pipe.jpg": ("refused", "this is no regular file"),
+        "zero": ("refused", "this is no regular file"),
+        "lines.jsonl:1": ("refused", "this is no regular file"),
+        "sparse.jpg": (
+            "refused",
+            "the image has 3,221,225,472 bytes; send one of at most 1,000,000 bytes",
+        ),
+    }
+
+
+def test_half_a_character_in_an_id_is_refused_and_the_rest_stored(
+    engine: Engine, tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(
+        '{"id": "\\ud800", "sentences": ["red"]}\n'
+        '{"id": "odd", "sentences": ["red"], "metadata": {"a": "\\ud800"}}\n'
+        '{"id": "whole", "sentences": ["red"]}\n'
+    )
+    outcomes = run(engine, lines)
+    assert stored(engine) == ["whole"]
+    assert outcomes["lines.jsonl:1"][0] == "refused"
+    assert outcomes["lines.jsonl#odd"][0] == "refused"

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from models import jpeg
-from models.decoder import NO_END, ImageError, ImageTooLarge, decode
+from models.photo_files import NO_END, ImageError, ImageTooLarge, decode
 
 
 def encoded(image: Image.Image, form: str = "JPEG", **options: Any) -> bytes:
