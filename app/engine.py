@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from app import memory
 from app.drafts import Draft, embed
 from app.indexes import Indexes
 from app.inference import Models
@@ -34,6 +35,7 @@ class Engine:
     @classmethod
     def load(cls, settings: Settings) -> Engine:
         """The engine that the settings describe."""
+        memory.give_back()
         if settings.parser:
             parsing.choose(settings.parser)
         device = settings.device
