@@ -15,6 +15,7 @@ from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
 from index.disk import try_writing
+from index.failures import Busy
 from index.items import Collection, Entry, NoSpace, Picture
 from index.requests import Answer, Request
 from index.search import Index
@@ -39,8 +40,9 @@ class Engine:
         if settings.parser:
             parsing.choose(settings.parser)
         device = settings.device
+        catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
         models = Models.load(settings.matcher, settings.captioner, settings.grounder, device)
-        return cls(models, Catalog.in_folder(settings.data), settings.data, device)
+        return cls(models, catalog, settings.data, device)
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.
@@ -121,13 +123,13 @@ class Engine:
     def store_each(self, collection: str, entries: Sequence[Entry]) -> list[int | str]:
         """Store items, each on its own merits: its revision once it is on disk, or what is wrong.
 
-        A full disk is wrong with each.
+        A full disk or a busy database is wrong with each.
         """
-        home = self.open(collection, create=True)  # what is wrong with it is no item's fault
         try:
+            home = self.open(collection, create=True)  # what is wrong with it is no item's fault
             return each(lambda part: self.catalog.put_many(home, part), entries)
-        except NoSpace as full:
-            return [str(full)] * len(entries)
+        except (Busy, NoSpace) as failed:
+            return [str(failed)] * len(entries)
 
     def put_each(self, collection: str, drafts: Sequence[Draft]) -> list[str | None]:
         """Store items, each on its own merits: None for one that is on disk, or what is wrong."""

@@ -6,12 +6,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import torch
+import uvicorn
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from prometheus_client import CollectorRegistry
+from uvicorn.supervisors import Multiprocess
 
 from app import __version__, errors
 from app.decoding.pool import Decoders
@@ -22,9 +25,11 @@ from app.middleware import RawItemPaths, SecurityHeaders
 from app.openapi import describe
 from app.patience import Patience
 from app.routes import bulk, explain, items, page, search, system
+from app.server import OPTIONS
 from app.settings import Settings
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
+STARTING = 120  # seconds that a worker may take to import everything, before it is replaced
 
 logger = logging.getLogger("tessera")
 
@@ -63,6 +68,21 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     return app
 
 
+def serve_by_workers(settings: Settings) -> None:
+    """Serve by several processes, each with an engine of its own, until told to stop."""
+    config = uvicorn.Config(
+        partial(create_app, settings),
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        timeout_worker_healthcheck=STARTING,
+        **OPTIONS,
+    )
+    # What uvicorn.run does itself, which takes only the name of an application.
+    Multiprocess(config, sockets=[config.bind_socket()]).run()
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
@@ -83,7 +103,7 @@ async def _load(app: FastAPI) -> None:
         app.state.engine = await asyncio.to_thread(_serving, app.state.settings)
     except (ValueError, LookupError, OSError) as failure:
         app.state.failure = str(failure)
-        logger.exception("the model cannot be loaded")
+        logger.error("the service cannot be started: %s", failure)
 
 
 def _serving(settings: Settings) -> Engine:
