@@ -47,7 +47,8 @@ class Seen:
 def resident(process: int) -> int:
     """Resident memory of a process and all below it, in MB."""
     status = Path(f"/proc/{process}/status").read_text()
-    own = int(re.search(r"VmRSS:\s+(\d+)", status)[1])  # type: ignore[index]
+    held = re.search(r"VmRSS:\s+(\d+)", status)  # none of a process that has just ended
+    own = int(held[1]) if held else 0
     below = Path(f"/proc/{process}/task").glob("*/children")
     children = [int(child) for task in below for child in task.read_text().split()]
     return own // 1024 + sum(resident(child) for child in children)

@@ -11,6 +11,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from queue import LifoQueue
 from types import TracebackType
+from weakref import finalize
 
 import numpy as np
 
@@ -57,6 +58,7 @@ class Decoders:
         self.allowance = allowance
         self._idle: LifoQueue[_Process | None] = LifoQueue()  # None is one that is not started yet
         self._alive = set[_Process]()
+        finalize(self, _end_all, self._alive)  # where nobody closes it
         for _ in range(count):
             self._idle.put(None)
 
@@ -93,8 +95,7 @@ class Decoders:
 
     def close(self) -> None:
         """End the processes, whatever they do."""
-        for process in tuple(self._alive):
-            self._end(process)
+        _end_all(self._alive)
 
     def _start(self) -> _Process:
         process = _Process(self.allowance)
@@ -104,6 +105,11 @@ class Decoders:
     def _end(self, process: _Process) -> None:
         self._alive.discard(process)
         process.end()
+
+
+def _end_all(processes: set[_Process]) -> None:
+    while processes:
+        processes.pop().end()
 
 
 class _Process:
