@@ -118,7 +118,7 @@ class Catalog:
             for one, entry in zip(records, entries, strict=True)
             if one.picture is not None and entry.picture is not None
         }
-        with _room():
+        with room():
             if shown:
                 self.pictures.put(shown)  # first, so that every picture that a row names is there
             with self.writer.begin() as connection:
@@ -295,7 +295,7 @@ class Catalog:
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def room() -> Iterator[None]:
     """Tell a full disk from other failures."""
     try:
         yield

@@ -1,8 +1,11 @@
-"""The disk: what must survive a power cut."""
+"""The disk: what must survive a power cut, and locks that do not."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -11,5 +14,24 @@ def sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock of a file, which is made if need be; gives False where others hold it.
+
+    The operating system lets go of it when the process ends, however it ends.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        try:
+            fcntl.flock(handle, how if wait else how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
     finally:
         os.close(handle)

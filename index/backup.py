@@ -1,0 +1,239 @@
+"""Backup: snapshots of a catalog while it is written to, and their way back into one."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+from sqlalchemy import Connection, exists, func, select
+
+from index import archives
+from index.archives import DATABASE, Archive, Head, Held, NotWhole
+from index.catalog import Catalog, room
+from index.disk import locked, sync
+from index.pictures import PictureLost, Pictures
+from index.tables import collections, items, pictures
+from index.transfer import Progress, discard_all, in_use, transfer
+
+FOLDER = "snapshots"  # below the data folder
+STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
+BATCH = 64  # pictures that are stored together
+FILE = re.compile(r"\w[\w.-]*\.tar", re.ASCII)
+
+log = logging.getLogger(__name__)
+
+
+class InProgress(OSError):
+    """Another process is at the same work."""
+
+
+class NotEmpty(ValueError):
+    """A catalog that holds items, and is not to be replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a snapshot holds, and the names of pictures that its items have lost."""
+
+    head: Head
+    lost: frozenset[str]
+
+
+def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
+    """Write all that a catalog holds at this moment to a new archive, on disk when this returns.
+
+    Others go on writing. FileExistsError if there is such a file, NoSpace if the disk is full.
+    """
+    if file.exists():
+        raise FileExistsError(f"{file} is there already; choose another name")
+    unfinished = file.with_name(f"{file.name}.partial")
+    # Pictures are kept first: what a row names from now on is there until the archive has it.
+    with _staging(unfinished) as staging, catalog.pictures.kept(), room():
+        archive = staging / "archive.tar"
+        with (
+            _rows(staging, catalog.pictures) as copy,
+            catalog.reader.begin() as source,
+            copy.writer.begin() as target,
+        ):
+            transfer(source, target, progress)
+            head = _head(target)
+        with _rows(staging, catalog.pictures) as copy:  # closed before, so that it is one file
+            shown = _pictures(copy, head.pictures, progress)
+            lost = archives.write(archive, head, staging / DATABASE, shown)
+        sync(archive)
+        archive.rename(file)
+        sync(file.parent)
+    return Outcome(head, frozenset(lost))
+
+
+def restore(
+    catalog: Catalog, file: Path, folder: Path, progress: Progress, *, replace: bool = False
+) -> Outcome:
+    """Put what an archive holds into a catalog, in one transaction once all of it was checked.
+
+    `replace` deletes what is there; without it NotEmpty says so. NotWhole says what is wrong with
+    the archive. Whatever fails, and whenever the process ends, the catalog stays as it was, and
+    services that use it turn to the new contents with their next request.
+    """
+    with (
+        closing(Archive(file)) as archive,
+        _staging(folder / STAGING) as staging,
+        catalog.pictures.kept(),
+        room(),
+    ):
+        with catalog.reader.begin() as connection:
+            _refuse(connection, replace)
+        head = archive.read_head()
+        archive.extract_database(staging / DATABASE)
+        _store_pictures(archive.pictures(), catalog.pictures, head.pictures, progress)
+        with (
+            _rows(staging, catalog.pictures) as copy,
+            copy.reader.begin() as source,
+            catalog.writer.begin() as target,
+        ):
+            _refuse(target, replace)
+            discard_all(target)
+            transfer(source, target, progress)
+    return Outcome(head, archive.lost)
+
+
+def verify(file: Path, progress: Progress) -> Outcome:
+    """Read all of an archive; NotWhole says what is wrong with it."""
+    with (
+        closing(Archive(file)) as archive,
+        _staging(file.with_name(f"{file.name}.checked")) as here,
+    ):
+        head = archive.read_head()
+        archive.extract_database(here / DATABASE)
+        for done, _ in enumerate(archive.pictures(), start=1):
+            progress("pictures", done, head.pictures)
+    return Outcome(head, archive.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A snapshot in a folder of them."""
+
+    name: str
+    size: int  # bytes
+    head: Head
+
+
+class Snapshots:
+    """The snapshots of a folder, by name. Safe for many threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def make(self, catalog: Catalog, progress: Progress) -> Stored:
+        """Make a snapshot; InProgress while another one is made here."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with locked(self._folder / "lock") as alone:
+            if not alone:
+                raise InProgress("another snapshot is being made; try again once it is there")
+            for left in self._folder.glob("*.partial"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            name = f"tessera-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}.tar"
+            snapshot(catalog, self._folder / name, progress)
+        return self._stored(name)
+
+    def all(self) -> list[Stored]:
+        """Those that are whole by their first part, the newest first."""
+        found = []
+        for path in self._folder.glob("*.tar"):
+            try:
+                found.append(self._stored(path.name))
+            except (OSError, NotWhole) as broken:
+                log.warning("%s", broken)
+        return sorted(found, key=lambda one: one.head.made, reverse=True)
+
+    def path(self, name: str) -> Path:
+        """The file of a snapshot; LookupError for an unknown name."""
+        path = self._folder / name
+        if not FILE.fullmatch(name) or not path.is_file():
+            raise LookupError(f"no snapshot {name!r}; GET /snapshots lists them")
+        return path
+
+    def delete(self, name: str) -> None:
+        """Delete a snapshot; LookupError for an unknown name."""
+        self.path(name).unlink(missing_ok=True)
+
+    def _stored(self, name: str) -> Stored:
+        path = self.path(name)
+        return Stored(name, path.stat().st_size, archives.read_head(path))
+
+
+@contextmanager
+def _staging(folder: Path) -> Iterator[Path]:
+    """A folder for unfinished work, deleted in the end; a killed process's is emptied first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / "lock"
+    with locked(lock) as alone:
+        if not alone:
+            raise InProgress(f"another process is working in {folder}; let it finish")
+        try:
+            for left in folder.iterdir():
+                if left != lock:
+                    left.unlink()
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rows(staging: Path, store: Pictures) -> closing[Catalog]:
+    """The database of an archive as a catalog; one that an older version made is migrated."""
+    return closing(Catalog(f"sqlite:///{staging / DATABASE}", store))
+
+
+def _head(rows: Connection) -> Head:
+    count = (
+        select(func.count()).select_from(items).where(items.c.collection == collections.c.key)
+    ).scalar_subquery()
+    chosen = select(collections, count.label("items")).order_by(collections.c.key)
+    held = tuple(
+        Held(row.name or "", row.fingerprint, row.revision, row.items)
+        for row in rows.execute(chosen)
+    )
+    named = select(func.count(pictures.c.name.distinct()))
+    return Head(archives.now(), held, rows.execute(named).scalar_one())
+
+
+def _pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
+    """The pictures that rows name, in the order of their names, None for those that are lost."""
+    chosen = select(pictures.c.name).distinct().order_by(pictures.c.name)
+    with copy.reader.begin() as connection:
+        names = connection.execute(chosen, execution_options={"yield_per": 1_000}).scalars()
+        for done, name in enumerate(names, start=1):
+            try:
+                yield name, copy.pictures.get(name)
+            except PictureLost as lost:
+                log.warning("%s", lost)
+                yield name, None
+            progress("pictures", done, total)
+
+
+def _store_pictures(
+    parts: Iterator[tuple[str, bytes]], store: Pictures, total: int, progress: Progress
+) -> None:
+    done = 0
+    while batch := dict(islice(parts, BATCH)):
+        store.put(batch)
+        done += len(batch)
+        progress("pictures", done, total)
+
+
+def _refuse(connection: Connection, replace: bool) -> None:
+    """NotEmpty where items would be lost that nobody said to replace."""
+    held = exists().where(items.c.collection == collections.c.key, in_use)
+    if not replace and connection.execute(select(held)).scalar():
+        raise NotEmpty(
+            "there are items already: restore into a new data folder, or replace them by --force"
+        )
