@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from app.inference import NoCaptioner, NoGrounder
+from index.backup import InProgress
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
 from models.images import ImageError, ImageTooLarge, NotAnImage
@@ -82,6 +83,7 @@ KINDS: dict[type[Exception], Kind] = {
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
+    InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
     NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
     NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
     Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),

@@ -19,6 +19,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
 
     data: Path = Field(default=Path(".tessera"), description="Folder of the catalog and its index.")
+    snapshots: Path | None = Field(
+        default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
+    )
     matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
         default=DEFAULT_CAPTIONER,
@@ -63,6 +66,11 @@ class Settings(BaseSettings):
         default=(),
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
     )
+
+    @property
+    def snapshot_folder(self) -> Path:
+        """Where snapshots are kept."""
+        return self.snapshots or self.data / "snapshots"
 
     @property
     def photo_limits(self) -> dict[str, int]:

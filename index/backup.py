@@ -8,7 +8,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -23,7 +23,6 @@ from index.pictures import PictureLost, Pictures
 from index.tables import collections, items, pictures
 from index.transfer import Progress, discard_all, in_use, transfer
 
-FOLDER = "snapshots"  # below the data folder
 STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
 BATCH = 64  # pictures that are stored together
 FILE = re.compile(r"\w[\w.-]*\.tar", re.ASCII)
@@ -75,11 +74,11 @@ def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
 
 
 def restore(
-    catalog: Catalog, file: Path, folder: Path, progress: Progress, *, replace: bool = False
+    catalog: Catalog, file: Path, folder: Path, progress: Progress, *, force: bool = False
 ) -> Outcome:
     """Put what an archive holds into a catalog, in one transaction once all of it was checked.
 
-    `replace` deletes what is there; without it NotEmpty says so. NotWhole says what is wrong with
+    `force` deletes what is there; without it NotEmpty says so. NotWhole says what is wrong with
     the archive. Whatever fails, and whenever the process ends, the catalog stays as it was, and
     services that use it turn to the new contents with their next request.
     """
@@ -90,7 +89,7 @@ def restore(
         room(),
     ):
         with catalog.reader.begin() as connection:
-            _refuse(connection, replace)
+            _refuse(connection, force)
         head = archive.read_head()
         archive.extract_database(staging / DATABASE)
         _store_pictures(archive.pictures(), catalog.pictures, head.pictures, progress)
@@ -99,7 +98,7 @@ def restore(
             copy.reader.begin() as source,
             catalog.writer.begin() as target,
         ):
-            _refuse(target, replace)
+            _refuse(target, force)
             discard_all(target)
             transfer(source, target, progress)
     return Outcome(head, archive.lost)
@@ -125,6 +124,7 @@ class Stored:
     name: str
     size: int  # bytes
     head: Head
+    lost: frozenset[str] = frozenset()  # of one that was just made
 
 
 class Snapshots:
@@ -142,8 +142,8 @@ class Snapshots:
             for left in self._folder.glob("*.partial"):  # of a process that was killed
                 shutil.rmtree(left, ignore_errors=True)
             name = f"tessera-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}.tar"
-            snapshot(catalog, self._folder / name, progress)
-        return self._stored(name)
+            outcome = snapshot(catalog, self._folder / name, progress)
+        return replace(self._stored(name), lost=outcome.lost)
 
     def all(self) -> list[Stored]:
         """Those that are whole by their first part, the newest first."""
@@ -230,10 +230,10 @@ def _store_pictures(
         progress("pictures", done, total)
 
 
-def _refuse(connection: Connection, replace: bool) -> None:
+def _refuse(connection: Connection, force: bool) -> None:
     """NotEmpty where items would be lost that nobody said to replace."""
     held = exists().where(items.c.collection == collections.c.key, in_use)
-    if not replace and connection.execute(select(held)).scalar():
+    if not force and connection.execute(select(held)).scalar():
         raise NotEmpty(
             "there are items already: restore into a new data folder, or replace them by --force"
         )

@@ -108,7 +108,7 @@ def test_catalog_that_holds_items_is_only_replaced_if_asked(filled, archive, tmp
     with pytest.raises(NotEmpty, match="--force"):
         restore(filled, archive, tmp_path / "data", quiet)
     assert contents(filled) == before
-    restore(filled, archive, tmp_path / "data", quiet, replace=True)
+    restore(filled, archive, tmp_path / "data", quiet, force=True)
     assert {name: len(held) for name, held in contents(filled).items()} == {
         "default": 11,
         "other": 1,
@@ -127,7 +127,7 @@ def test_index_of_what_was_replaced_answers_no_more(
     old = Index(filled, home, segments_folder)
     request = Request("images", Query.of(image_bag()), limit=100)
     assert len(old.best(request).hits) == 31
-    restore(filled, archive, tmp_path / "data", quiet, replace=True)
+    restore(filled, archive, tmp_path / "data", quiet, force=True)
     with pytest.raises(ModelMismatch):
         old.best(request)
     old.close()
@@ -188,7 +188,7 @@ def test_everything_that_is_written_meanwhile_is_in_whole_or_not_at_all(
         for number in range(5):
             acknowledged = len(written)
             snapshot(filled, tmp_path / f"{number}.tar", quiet)
-            restore(fresh, tmp_path / f"{number}.tar", tmp_path / "fresh", quiet, replace=True)
+            restore(fresh, tmp_path / f"{number}.tar", tmp_path / "fresh", quiet, force=True)
             held = contents(fresh)["default"]
             versions = {
                 one[0].metadata["version"] for name, one in held.items() if name in ("x", "y")
@@ -379,7 +379,7 @@ def test_killed_restore_leaves_what_was_there(filled, archive, tmp_path, shown):
 
     def work(progress):
         with closing(Catalog.in_folder(tmp_path / "data")) as catalog:
-            restore(catalog, archive, tmp_path / "data", progress, replace=True)
+            restore(catalog, archive, tmp_path / "data", progress, force=True)
 
     while killed_after(steps, work):
         with closing(Catalog.in_folder(tmp_path / "data")) as catalog:
