@@ -111,13 +111,13 @@ class Archive:
             held = tuple(Held(**one) for one in outer["collections"])
             return Head(outer["made"], held, outer["pictures"])
 
-    def extract_database(self, target: Path) -> None:
+    def copy_database(self, target: IO[bytes]) -> None:
         """Write the database to a file."""
         digest = sha256()
-        with self._reading(), self._part(self._next(), DATABASE) as rows, target.open("xb") as copy:
+        with self._reading(), self._part(self._next(), DATABASE) as rows:
             while piece := rows.read(PIECE):
                 digest.update(piece)
-                copy.write(piece)
+                target.write(piece)
         self._sums[DATABASE] = digest.hexdigest()
 
     def pictures(self) -> Iterator[tuple[str, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
@@ -71,7 +72,7 @@ def _out(stored: Stored) -> SnapshotOut:
         name=stored.name,
         url=f"/snapshots/{stored.name}",
         bytes=stored.size,
-        made=stored.head.made,
+        made=datetime.fromisoformat(stored.head.made),
         pictures=stored.head.pictures,
         collections=[
             SnapshotCollection(

@@ -11,17 +11,23 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
+from app.cli import app
+from app.engine import Engine
+from app.main import create_app
 from app.settings import Settings
+from index.catalog import Catalog
 from index.disk import locked
 
 Png = Callable[..., bytes]
+Command = Callable[..., tuple[int, str]]
 COLOURS = ("red", "blue", "green", "yellow")
 
 
@@ -87,25 +93,25 @@ def test_second_snapshot_at_a_time_is_a_conflict(
 
 
 @pytest.fixture
-def run(
+def command(
     small_matcher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a command in a process of its own."""
+) -> Callable[..., tuple[int, str]]:
+    """Runs a command in this process; its exit code and output."""
     monkeypatch.setenv("TESSERA_MATCHER", str(small_matcher))
     monkeypatch.setenv("TESSERA_CAPTIONER", str(tmp_path / "none"))
     monkeypatch.setenv("TESSERA_GROUNDER", str(tmp_path / "none"))
     monkeypatch.setenv("TESSERA_DATA", str(tmp_path / "data"))
 
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "tessera", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=100)  # noqa: S603
+    def run(*arguments: object) -> tuple[int, str]:
+        result = CliRunner().invoke(app, [str(one) for one in arguments])
+        return result.exit_code, result.output
 
     return run
 
 
 @contextmanager
 def serving(data: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[str]]]:
-    """A real service of a data folder."""
+    """A service of a data folder in a process of its own."""
     command = [sys.executable, "-m", "tessera", "serve", "--port", "0", "--no-sample"]
     process = subprocess.Popen(  # noqa: S603
         [*command, "--data", str(data)], stderr=subprocess.PIPE, text=True
@@ -129,9 +135,9 @@ def serving(data: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[str]]]
 
 
 def test_restored_snapshot_answers_as_before_hit_for_hit(
-    run: Callable[..., subprocess.CompletedProcess[str]], png: Png, tmp_path: Path
+    command: Command, png: Png, tmp_path: Path
 ) -> None:
-    """Into a new folder, and into the same one under a running service."""
+    """Into the same folder under a running service, and into a new one."""
     with serving(tmp_path / "data") as (client, _):
         fill(client, png)
         before = ask(client)
@@ -143,50 +149,53 @@ def test_restored_snapshot_answers_as_before_hit_for_hit(
             client.put(f"/items/{number}", files={"image": png("red", size=(number, 30))})
         client.delete(f"/items/{before['hits'][0]['id']}")
         assert ask(client)["hits"] != before["hits"]
-        refused = run("restore", downloaded)
-        assert refused.returncode == 1
-        assert "--force" in refused.stderr
-        restored = run("restore", downloaded, "--force")
-        assert restored.returncode == 0, restored.stderr
+        code, said = command("restore", downloaded)
+        assert code == 1
+        assert "--force" in said
+        assert command("restore", downloaded, "--force")[0] == 0
         after = ask(client)
         assert after["hits"] == before["hits"]
         # The secret stays with the place, so a page that was begun before goes on after.
-        rest = ask(client, cursor=before["cursor"])
-        assert rest["hits"] == ask(client, cursor=after["cursor"])["hits"]
+        rest = ask(client, cursor=before["cursor"])["hits"]
+        assert rest == ask(client, cursor=after["cursor"])["hits"]
         assert client.put("/items/20", json={"sentences": ["red"]}).status_code == 201
-        assert run("check").stderr.endswith("0 found, 0 repaired\n")
-    restored = run("restore", downloaded, "--data", tmp_path / "new")
-    assert restored.returncode == 0, restored.stderr
-    with serving(tmp_path / "new") as (client, _):
+        assert command("check") == (0, "0 found, 0 repaired\n")
+    new = tmp_path / "new"
+    assert command("restore", downloaded, "--data", new)[0] == 0
+    with closing(Engine.load(Settings(data=new))) as engine:
+        client = TestClient(create_app(Settings(data=new), engine))
         after = ask(client)
         assert after["hits"] == before["hits"]
-        assert ask(client, cursor=after["cursor"])["hits"] == rest["hits"]
+        assert ask(client, cursor=after["cursor"])["hits"] == rest
         body = {"text": "a red and blue photo", "limit": 5, "cursor": before["cursor"]}
         assert client.post("/search/image", json=body).status_code == 422  # signed elsewhere
 
 
+def keep_sending(base: str, method: str, path: str, body: object, done: list[str]) -> None:
+    """Send requests until the service is gone; notes those that were acknowledged."""
+    with httpx2.Client(base_url=base, timeout=60) as client:
+        for number in range(10_000):
+            address = path.format(number)
+            try:
+                answer = client.request(method, address, json=body)
+            except httpx2.HTTPError:
+                return
+            assert answer.status_code == 201
+            done.append(address)
+
+
 def test_service_that_is_killed_while_it_makes_snapshots_loses_nothing(
-    run: Callable[..., subprocess.CompletedProcess[str]], png: Png, tmp_path: Path
+    command: Command, png: Png, tmp_path: Path
 ) -> None:
-    acknowledged: list[int] = []
+    stored, made = list[str](), list[str]()
     with serving(tmp_path / "data") as (client, process):
         fill(client, png)
-
-        def work(method: str, path: Callable[[int], str], done: list[int]) -> None:
-            with httpx2.Client(base_url=client.base_url, timeout=60) as own:
-                for number in range(10_000):
-                    try:
-                        body = {"sentences": [f"item {number}"]} if method == "PUT" else None
-                        answer = own.request(method, path(number), json=body)
-                    except httpx2.HTTPError:
-                        return
-                    assert answer.status_code == 201
-                    done.append(number)
-
-        made: list[int] = []
+        base, sentence = str(client.base_url), {"sentences": ["a dog"]}
         jobs = [
-            threading.Thread(target=work, args=("PUT", lambda n: f"/items/x{n}", acknowledged)),
-            threading.Thread(target=work, args=("POST", lambda _: "/snapshots", made)),
+            threading.Thread(
+                target=keep_sending, args=(base, "PUT", "/items/x{}", sentence, stored)
+            ),
+            threading.Thread(target=keep_sending, args=(base, "POST", "/snapshots", None, made)),
         ]
         for job in jobs:
             job.start()
@@ -195,51 +204,65 @@ def test_service_that_is_killed_while_it_makes_snapshots_loses_nothing(
         os.kill(process.pid, signal.SIGKILL)
         for job in jobs:
             job.join()
-    assert acknowledged
-    with serving(tmp_path / "data") as (client, _):
-        for number in acknowledged:
-            assert client.get(f"/items/x{number}").status_code == 200
-        listed = client.get("/snapshots").json()["snapshots"]
-        assert len(listed) in (len(made), len(made) + 1)
-    for one in listed:
-        checked = run("restore", tmp_path / "data" / "snapshots" / one["name"], "--verify")
-        assert checked.returncode == 0, checked.stderr
-    assert run("check").returncode == 0
+    with closing(Catalog.in_folder(tmp_path / "data")) as catalog:
+        ids = {item.id for item in catalog.list_items(catalog.find("default"), limit=10_000)}
+    assert stored
+    assert ids.issuperset(address.removeprefix("/items/") for address in stored)
+    snapshots = sorted((tmp_path / "data" / "snapshots").glob("*.tar"))
+    assert len(snapshots) in (len(made), len(made) + 1)
+    for file in snapshots:
+        assert command("restore", file, "--verify")[0] == 0
+    assert command("check", "--repair")[0] == 0
 
 
-def test_commands_say_plainly_what_is_wrong(
-    run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
-    nothing = run("snapshot", "--data", tmp_path / "none")
-    assert (nothing.returncode, nothing.stdout) == (1, "")
-    assert "there is no data folder" in nothing.stderr
+def test_commands_say_plainly_what_is_wrong(command: Command, tmp_path: Path) -> None:
+    code, said = command("snapshot", "--data", tmp_path / "none")
+    assert code == 1
+    assert said.startswith("error: there is no data folder")
     (tmp_path / "broken.tar").write_bytes(b"no tar")
-    refused = run("restore", tmp_path / "broken.tar", "--data", tmp_path / "new")
-    assert refused.returncode == 1
-    assert "damaged, cut off, or no snapshot" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    code, said = command("restore", tmp_path / "broken.tar", "--data", tmp_path / "new")
+    assert code == 1
+    assert "damaged, cut off, or no snapshot" in said
     assert not (tmp_path / "new").exists()
 
 
-def test_check_tells_what_is_wrong_and_repairs_what_it_can(
-    run: Callable[..., subprocess.CompletedProcess[str]], png: Png, tmp_path: Path
+def test_snapshot_is_written_to_a_named_file_or_among_the_others(
+    command: Command, png: Png, tmp_path: Path
 ) -> None:
+    index_photos(command, png, tmp_path)
+    code, said = command("snapshot", "--out", tmp_path / "mine.tar")
+    assert code == 0
+    assert f"{tmp_path / 'mine.tar'}: " in said.replace("\n", "")
+    assert command("snapshot", "--out", tmp_path / "mine.tar")[0] == 1
+    assert command("snapshot")[0] == 0
+    assert len(list((tmp_path / "data" / "snapshots").glob("*.tar"))) == 1
+
+
+def test_check_tells_what_is_wrong_and_repairs_what_it_can(
+    command: Command, png: Png, tmp_path: Path
+) -> None:
+    index_photos(command, png, tmp_path)
+    assert command("check") == (0, "0 found, 0 repaired\n")
+    pictures = sorted((tmp_path / "data" / "pictures").glob("*/*.jpg"))
+    orphan = pictures[0].with_name(f"{pictures[0].stem[:3]}{61 * '0'}.jpg")
+    shutil.copy(pictures[0], orphan)
+    pictures[0].write_bytes(b"damaged")
+    code, said = command("check")
+    assert code == 1
+    assert "missing or damaged" in " ".join(said.split())
+    assert said.endswith("2 found, 0 repaired\n")
+    code, said = command("check", "--repair")
+    assert code == 1
+    assert said.endswith("2 found, 1 repaired\n")
+    assert not orphan.exists()
+    code, said = command("snapshot", "--out", tmp_path / "damaged.tar")
+    assert code == 0
+    assert said.endswith("1 pictures are lost: `tessera check` says which items had them\n")
+
+
+def index_photos(command: Command, png: Png, tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()
     for colour in COLOURS:
         (photos / f"{colour}.png").write_bytes(png(colour))
-    assert run("index", photos).returncode == 0
-    assert run("check").returncode == 0
-    pictures = sorted((tmp_path / "data" / "pictures").glob("*/*.jpg"))
-    orphan = pictures[0].with_name("0" * 64 + ".jpg")
-    shutil.copy(pictures[0], orphan)
-    pictures[0].write_bytes(b"damaged")
-    found = run("check")
-    assert found.returncode == 1
-    assert "missing or damaged" in found.stdout
-    assert "2 found, 0 repaired" in found.stderr
-    repaired = run("check", "--repair")
-    assert repaired.returncode == 1
-    assert "2 found, 1 repaired" in repaired.stderr
-    assert not orphan.exists()
-    assert "1 found, 0 repaired" in run("check").stderr
+    assert command("index", photos)[0] == 0

@@ -274,12 +274,15 @@ def test_any_byte_that_is_wrong_or_missing_is_noticed(archive, fresh, tmp_path):
 def test_part_of_another_archive_is_noticed(filled, archive, tmp_path, shown, fresh):
     filled.put(filled.find("default"), shown("item 1", 2))
     snapshot(filled, tmp_path / "other.tar", quiet)
-    with tarfile.open(archive) as first, tarfile.open(tmp_path / "other.tar") as second:
-        with tarfile.open(tmp_path / "mixed.tar", "w") as mixed:
-            for member in first:
-                source = second if member.name == "catalog.sqlite" else first
-                member = source.getmember(member.name)
-                mixed.addfile(member, source.extractfile(member))
+    with (
+        tarfile.open(archive) as first,
+        tarfile.open(tmp_path / "other.tar") as second,
+        tarfile.open(tmp_path / "mixed.tar", "w") as mixed,
+    ):
+        for member in first:
+            source = second if member.name == "catalog.sqlite" else first
+            part = source.getmember(member.name)
+            mixed.addfile(part, source.extractfile(part))
     with pytest.raises(NotWhole, match=r"catalog\.sqlite is not as it was written"):
         restore(fresh, tmp_path / "mixed.tar", tmp_path / "fresh", quiet)
 
