@@ -126,7 +126,8 @@ def _opened(data: Path, *, create: bool = False) -> Iterator[Catalog]:
 def _progress() -> Iterator[Report]:
     """Bars on the terminal, one for each thing that is done."""
     tasks: dict[str, TaskID] = {}
-    with Progress(console=Console(stderr=True)) as bars:
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal) as bars:
 
         def report(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
