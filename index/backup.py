@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, create_engine, event, exists, func, select
 
 from index import archives
 from index.archives import DATABASE, Archive, Head, Held, NotWhole
@@ -58,14 +59,11 @@ def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
     # Pictures are kept first: what a row names from now on is there until the archive has it.
     with _staging(unfinished) as staging, catalog.pictures.kept(), room():
         archive = staging / "archive.tar"
-        with (
-            _rows(staging, catalog.pictures) as copy,
-            catalog.reader.begin() as source,
-            copy.writer.begin() as target,
-        ):
+        _rows(staging, catalog.pictures).close()  # which makes the tables
+        with catalog.reader.begin() as source, _unjournaled(staging) as target:
             transfer(source, target, progress)
             head = _head(target)
-        with _rows(staging, catalog.pictures) as copy:  # closed before, so that it is one file
+        with closing(_rows(staging, catalog.pictures)) as copy:
             shown = _pictures(copy, head.pictures, progress)
             lost = archives.write(archive, head, staging / DATABASE, shown)
         sync(archive)
@@ -96,7 +94,7 @@ def restore(
             archive.copy_database(database)
         _store_pictures(archive.pictures(), catalog.pictures, head.pictures, progress)
         with (
-            _rows(staging, catalog.pictures) as copy,
+            closing(_rows(staging, catalog.pictures)) as copy,
             copy.reader.begin() as source,
             catalog.writer.begin() as target,
         ):
@@ -187,9 +185,26 @@ def _staging(folder: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _rows(staging: Path, store: Pictures) -> closing[Catalog]:
+def _rows(staging: Path, store: Pictures) -> Catalog:
     """The database of an archive as a catalog; one that an older version made is migrated."""
-    return closing(Catalog(f"sqlite:///{staging / DATABASE}", store))
+    return Catalog(f"sqlite:///{staging / DATABASE}", store)
+
+
+@contextmanager
+def _unjournaled(staging: Path) -> Iterator[Connection]:
+    """A transaction of the database of an archive, without what protects others from a crash."""
+    engine = create_engine(f"sqlite:///{staging / DATABASE}")
+    event.listen(engine, "connect", _forgo_journal)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _forgo_journal(connection: Any, _record: object) -> None:
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
 
 
 def _head(rows: Connection) -> Head:

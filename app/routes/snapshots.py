@@ -54,14 +54,14 @@ def list_snapshots(kept: SnapshotsDep) -> SnapshotsOut:
     return SnapshotsOut(snapshots=[_out(one) for one in kept.all()])
 
 
-@router.get("/snapshots/{name}", responses=DOWNLOAD | problems(LookupError))
+@router.get("/snapshots/{name}", responses=DOWNLOAD | problems(LookupError, ValueError))
 def download_snapshot(name: str, kept: SnapshotsDep) -> FileResponse:
     """Download a snapshot; with `Range`, from where a download broke off."""
     path = kept.path(name)
     return FileResponse(path, media_type=TAR, filename=name, stat_result=path.stat())
 
 
-@router.delete("/snapshots/{name}", status_code=204, responses=problems(LookupError))
+@router.delete("/snapshots/{name}", status_code=204, responses=problems(LookupError, ValueError))
 def delete_snapshot(name: str, kept: SnapshotsDep) -> None:
     """Delete a snapshot."""
     kept.delete(name)
