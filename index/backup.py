@@ -21,6 +21,7 @@ from index import archives
 from index.archives import DATABASE, Archive, Head, Held, NotWhole
 from index.catalog import Catalog, room
 from index.disk import locked, sync
+from index.keeping import keeping
 from index.pictures import PictureLost, Pictures
 from index.tables import collections, items, pictures
 from index.transfer import Progress, discard_all, in_use, transfer
@@ -57,7 +58,7 @@ def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
         raise FileExistsError(f"{file} is there already; choose another name")
     unfinished = file.with_name(f"{file.name}.partial")
     # Pictures are kept first: what a row names from now on is there until the archive has it.
-    with _staging(unfinished) as staging, catalog.pictures.kept(), room():
+    with _staging(unfinished) as staging, keeping(catalog.reader), room():
         archive = staging / "archive.tar"
         _rows(staging, catalog.pictures).close()  # which makes the tables
         with catalog.reader.begin() as source, _unjournaled(staging) as target:
@@ -84,7 +85,7 @@ def restore(
     with (
         closing(Archive(file)) as archive,
         _staging(folder / STAGING) as staging,
-        catalog.pictures.kept(),
+        keeping(catalog.reader),
         room(),
     ):
         with catalog.reader.begin() as connection:

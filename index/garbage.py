@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
+from index.keeping import deleting
 from index.pictures import Pictures
 from index.records import chunks
 from index.tables import changes, collections, items, pictures, retired
@@ -123,7 +124,9 @@ class Collector:
             return
         if connection.dialect.name != "sqlite":  # there, a writer is alone anyway
             connection.exec_driver_sql("LOCK TABLE pictures, retired IN EXCLUSIVE MODE")
-        self._store.delete(names - _named(connection, list(names)))
+        with deleting(connection) as may:
+            if may:  # else they are garbage, for the next sweep
+                self._store.delete(names - _named(connection, list(names)))
 
     def _rest(self) -> None:
         time.sleep(self._pause)

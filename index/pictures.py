@@ -6,16 +6,15 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from index.disk import locked, sync
+from index.disk import sync
 
 NAME = re.compile(r"[0-9a-f]{64}")
-KEPT = "kept.lock"
 THREADS = 16  # that wait for the disk at once: it answers several fsyncs with one flush
 
 
@@ -45,14 +44,7 @@ class Pictures(Protocol):
         ...
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete pictures; names under which there is nothing are skipped.
-
-        Does nothing while anyone keeps the pictures: a later sweep deletes them.
-        """
-        ...
-
-    def kept(self) -> AbstractContextManager[None]:
-        """While it is entered, no process deletes a picture from the store."""
+        """Delete pictures; names under which there is nothing are skipped."""
         ...
 
     def names(self) -> Iterator[str]:
@@ -105,15 +97,8 @@ class FolderPictures:
 
     def delete(self, names: Iterable[str]) -> None:
         """See Pictures."""
-        with locked(self._folder / KEPT) as alone:
-            for name in names if alone else ():
-                self._path(name).unlink(missing_ok=True)
-
-    @contextmanager
-    def kept(self) -> Iterator[None]:
-        """See Pictures: a shared lock, which `delete` would need for itself."""
-        with locked(self._folder / KEPT, shared=True, wait=True):
-            yield
+        for name in names:
+            self._path(name).unlink(missing_ok=True)
 
     def names(self) -> Iterator[str]:
         """See Pictures: files with other names than ours are no pictures."""
