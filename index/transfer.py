@@ -6,10 +6,21 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from index.tables import collections, retired, schema, settings
+from index.tables import (
+    bags,
+    changes,
+    collections,
+    facets,
+    items,
+    pictures,
+    retired,
+    schema,
+    settings,
+)
 
+CONTENTS = (items, pictures, bags, facets, changes, retired)  # of collections, swept with them
 ROWS = 500  # that are read and written at a time; those of bags have some 10 KB
 in_use = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
 Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
@@ -35,8 +46,11 @@ def transfer(source: Connection, target: Connection, progress: Progress) -> None
 
 
 def discard_all(connection: Connection) -> None:
-    """Make every collection garbage, to be swept; nothing is deleted yet."""
+    """Make every collection garbage, to be swept; only what else names collections goes at once."""
     connection.execute(update(collections).values(name=None, replaces=None))
+    for table in schema.sorted_tables:
+        if table not in (settings, collections, *CONTENTS):
+            connection.execute(delete(table))
 
 
 def _add_collections(source: Connection, target: Connection) -> dict[int, int]:
