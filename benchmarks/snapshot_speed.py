@@ -124,7 +124,7 @@ def times(name: str, index: Index, work: Callable[[], object]) -> None:
         start = time.perf_counter()
         index.best(question(len(found)))
         found.append(1000 * (time.perf_counter() - start))
-        time.sleep(0.02)
+        time.sleep(0.1)
     middle, late = np.percentile(found, [50, 95])
     print(f"| {name} | median {middle:.0f} ms | 95 % within {late:.0f} ms |", flush=True)
 
