@@ -20,6 +20,7 @@ from index.catalog import Catalog
 from index.checks.everything import check as check_everything
 from index.checks.finding import Finding
 from index.follower import SEGMENTS
+from index.storage import Storage
 from index.transfer import Progress as Report
 
 app = typer.Typer()
@@ -37,7 +38,7 @@ def snapshot(
     Example: `tessera snapshot --out /backup/monday.tar`
     """
     settings = settings_for(data=data)
-    with plain_errors(), _opened(settings.data) as catalog:
+    with plain_errors(), _opened(settings.storage) as catalog:
         if out is None:
             kept = Snapshots(settings.snapshot_folder)
             with _progress() as report:
@@ -69,7 +70,7 @@ def restore(
                 outcome = backup.verify(file, report)
         else:
             archives.read_head(file)  # a file that is no snapshot makes no data folder
-            with _opened(settings.data, create=True) as catalog:
+            with _opened(settings.storage, create=True) as catalog:
                 with _progress() as report:
                     outcome = backup.restore(catalog, file, settings.data, report, force=force)
                 catalog.sweep(settings.data / SEGMENTS)
@@ -89,7 +90,7 @@ def check(
     """
     settings = settings_for(data=data)
     table, left = Table("part", "what", "problem", "repair"), 0
-    with plain_errors(), _opened(settings.data) as catalog:
+    with plain_errors(), _opened(settings.storage) as catalog:
         with _progress() as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
@@ -114,11 +115,11 @@ def _repaired(finding: Finding, repair: bool) -> str:
 
 
 @contextmanager
-def _opened(data: Path, *, create: bool = False) -> Iterator[Catalog]:
+def _opened(storage: Storage, *, create: bool = False) -> Iterator[Catalog]:
     """The catalog of a data folder; LookupError where there is none, and none is made."""
-    if not create and not data.is_dir():
-        raise LookupError(f"there is no data folder {data}; name one by --data")
-    with closing(Catalog.in_folder(data)) as catalog:
+    if not create and not storage.database and not storage.folder.is_dir():
+        raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
+    with closing(Catalog(storage)) as catalog:
         yield catalog
 
 

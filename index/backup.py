@@ -21,8 +21,10 @@ from index import archives
 from index.archives import DATABASE, Archive, Head, Held, NotWhole
 from index.catalog import Catalog, room
 from index.disk import locked, sync
+from index.failures import translated
 from index.keeping import keeping
 from index.pictures import PictureLost, Pictures
+from index.storage import Storage
 from index.tables import collections, items, pictures
 from index.transfer import Progress, discard_all, in_use, transfer
 
@@ -97,7 +99,7 @@ def restore(
         with (
             closing(_rows(staging, catalog.pictures)) as copy,
             copy.reader.begin() as source,
-            catalog.writer.begin() as target,
+            catalog.exclusive.begin() as target,
         ):
             _refuse(target, force)
             discard_all(target)
@@ -188,7 +190,7 @@ def _staging(folder: Path) -> Iterator[Path]:
 
 def _rows(staging: Path, store: Pictures) -> Catalog:
     """The database of an archive as a catalog; one that an older version made is migrated."""
-    return Catalog(f"sqlite:///{staging / DATABASE}", store)
+    return Catalog(Storage(staging), store)
 
 
 @contextmanager
@@ -196,6 +198,7 @@ def _unjournaled(staging: Path) -> Iterator[Connection]:
     """A transaction of the database of an archive, without what protects others from a crash."""
     engine = create_engine(f"sqlite:///{staging / DATABASE}")
     event.listen(engine, "connect", _forgo_journal)
+    event.listen(engine, "handle_error", translated, retval=True)
     try:
         with engine.begin() as connection:
             yield connection

@@ -13,6 +13,7 @@ from app.openapi import Responses, problems
 from app.routes.dependencies import EngineDep, SettingsDep
 from app.schemas.snapshots import MadeSnapshot, SnapshotCollection, SnapshotOut, SnapshotsOut
 from index.backup import InProgress, Snapshots, Stored
+from index.failures import Busy
 from index.items import NoSpace
 
 router = APIRouter(tags=["snapshots"])
@@ -36,7 +37,9 @@ async def snapshots(settings: SettingsDep) -> Snapshots:
 SnapshotsDep = Annotated[Snapshots, Depends(snapshots)]
 
 
-@router.post("/snapshots", status_code=201, responses=problems(InProgress, NoSpace, Unavailable))
+@router.post(
+    "/snapshots", status_code=201, responses=problems(Busy, InProgress, NoSpace, Unavailable)
+)
 def make_snapshot(engine: EngineDep, kept: SnapshotsDep, response: Response) -> MadeSnapshot:
     """Make a snapshot of everything that is stored; it is on disk when this answers.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlalchemy import Engine, Table, func, select
-from sqlalchemy.exc import DatabaseError
 
 from index.catalog import Catalog
 from index.checks.finding import RESTORE, Finding, named
+from index.failures import Damaged
 from index.items import Collection
 from index.tables import changes, items, retired
 from index.views import View
@@ -24,8 +24,8 @@ def check_file(reader: Engine) -> Iterator[Finding]:
         with reader.begin() as connection:
             wrong = connection.exec_driver_sql(f"PRAGMA integrity_check({MOST})").scalars().all()
             loose = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-    except (DatabaseError, OSError) as damaged:
-        wrong, loose = [str(getattr(damaged, "orig", damaged))], []
+    except Damaged as damaged:
+        wrong, loose = [str(damaged)], []
     for problem in wrong:
         if problem != "ok":
             yield Finding("database", "file", f"{problem}; {RESTORE}")

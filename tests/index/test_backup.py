@@ -21,6 +21,7 @@ from index.pictures import name_of
 from index.reembedding import reembed
 from index.requests import Request
 from index.search import Index
+from index.storage import Storage
 from index.tables import pictures
 from models.queries import Query
 
@@ -99,6 +100,16 @@ def test_restored_catalog_answers_as_before(filled, archive, fresh, tmp_path, im
         index.close()
     assert len(answers[0]) == 11
     assert answers[0] == answers[1]
+
+
+def test_catalog_moves_to_another_kind_of_database(filled, archive, database, tmp_path):
+    with closing(Catalog(Storage(tmp_path / "moved", database=database))) as moved:
+        restore(moved, archive, tmp_path / "moved", quiet)
+        assert contents(moved) == contents(filled)
+        home = moved.find("default")
+        found = moved.list_items(home, where={"version": 1})
+        assert [item.id for item in found] == ["item 3"]
+        assert moved.delete(home, "item 3") == filled.revision(filled.find("default")) + 1
 
 
 def test_catalog_that_holds_items_is_only_replaced_if_asked(filled, archive, tmp_path, shown):
@@ -242,6 +253,7 @@ def test_file_that_is_there_is_not_written_over(filled, archive):
     assert archive.read_bytes() == before
 
 
+@pytest.mark.sqlite
 def test_any_byte_that_is_wrong_or_missing_is_noticed(archive, fresh, tmp_path):
     """Bytes of each part, of headers, and cuts; what holds no data may be wrong."""
     whole = archive.read_bytes()
@@ -357,6 +369,7 @@ def killed_after(steps: int, work) -> bool:
     return status != 0
 
 
+@pytest.mark.sqlite
 def test_killed_snapshot_leaves_no_archive(filled, tmp_path):
     filled.close()
     folder, steps = tmp_path / "snapshots", 0
@@ -374,6 +387,7 @@ def test_killed_snapshot_leaves_no_archive(filled, tmp_path):
     assert {path.suffix for path in folder.iterdir()} == {"", ".tar"}  # the lock and the snapshot
 
 
+@pytest.mark.sqlite
 def test_killed_restore_leaves_what_was_there(filled, archive, tmp_path, shown):
     filled.put(filled.find("default"), shown("later"))
     before = contents(filled)
