@@ -18,12 +18,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from app import indexing, sample
-from app.engine import DEFAULT_COLLECTION
+from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
+from app.engine import Engine
 from app.indexing import bring_in
-from app.main import create_app, load_engine
+from app.main import create_app
 from app.options import Data, Named, plain_errors, settings_for
-from app.routes.explain import PNG, SVG, draw, draw_grounding
-from app.settings import Settings
+from app.settings import DEFAULT_COLLECTION, Settings
 from index.requests import Hit, Request
 from models import alignment, checkpoint, images, registry
 from models.alignment import BETA
@@ -58,7 +58,7 @@ def serve(
     """
     settings = settings_for(data=data, host=host, port=port)
     with plain_errors():
-        engine = load_engine(settings)
+        engine = Engine.load(settings)
         home = engine.open(DEFAULT_COLLECTION)
         if with_sample and photos is None and not engine.catalog.count(home):
             typer.echo("No photos yet, so here is a sample; --no-sample starts without.", err=True)
@@ -84,8 +84,8 @@ def search(
     Example: `tessera search "a black dog jumping over a log"`
     """
     with plain_errors():
-        engine = load_engine(settings_for(data=data))
-        query = engine.query(text)
+        engine = Engine.load(settings_for(data=data))
+        query = engine.models.query(text)
         hits = engine.search(collection, Request("images", query, limit=limit)).hits
     for note in query.notes:
         typer.echo(note, err=True)
@@ -97,7 +97,7 @@ def search(
         told = "" if hit.probability is None else f"{hit.probability:.2f}"
         table.add_row(told, f"{hit.score:.2f}", escape(hit.item), escape(said))
     if hits:
-        Console().print(table, *_doubts(hits, engine.weak_below))
+        Console().print(table, *_doubts(hits, engine.models.weak_below))
     elif query.parts:
         Console().print("Nothing is indexed yet: tessera index FOLDER")
 
@@ -114,9 +114,9 @@ def describe(
     """
     with plain_errors():
         settings = settings_for()
-        engine = load_engine(settings)
+        engine = Engine.load(settings)
         photo = _photo(image, settings)
-        captions = engine.describe(photo, beam=max(beam, count), count=count)
+        captions = engine.models.describe(photo, beam=max(beam, count), count=count)
     for caption in captions:
         typer.echo(caption.text)
 
@@ -135,11 +135,13 @@ def align(
     kind = _kind(out)
     with plain_errors():
         settings = settings_for()
-        engine = load_engine(settings)
+        engine = Engine.load(settings)
         photo = _photo(image, settings)
-        found = engine.align(engine.photo(photo), engine.query(text), beta=beta)
+        found = engine.models.align(
+            engine.models.photo(photo), engine.models.query(text), beta=beta
+        )
         if out and kind:
-            out.write_bytes(bytes(draw(photo, text, found, kind).body))
+            out.write_bytes(draw_alignment(photo.pixels, text, found, kind))
     table = Table("words", "gave", "left, top, right, bottom")
     for phrase in found.phrases:
         box = None if phrase.region is None else found.image.places[phrase.region]
@@ -166,11 +168,11 @@ def ground(
     kind = _kind(out)
     with plain_errors():
         settings = settings_for()
-        engine = load_engine(settings)
+        engine = Engine.load(settings)
         photo = _photo(image, settings)
-        found = engine.ground(photo, text, phrase or [text], count=count)
+        found = engine.models.ground(photo, text, phrase or [text], count=count)
         if out and kind:
-            out.write_bytes(bytes(draw_grounding(photo, text, found, kind).body))
+            out.write_bytes(draw_grounding(photo.pixels, text, found, kind))
     table = Table("phrase", "similarity", "left, top, right, bottom")
     for one in found:
         if not one.present:

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from app.engine import Draft, Engine
+from app.drafts import Draft
+from app.engine import Engine
 from index.items import Collection
 
 PHOTO_ENDINGS = {

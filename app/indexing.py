@@ -13,13 +13,13 @@ from rich.progress import Progress, track
 from rich.table import Table
 from typer.core import TyperGroup
 
-from app import folder, service
-from app.engine import DEFAULT_COLLECTION, Engine
+from app import folder
+from app.answers import index as index_answers
+from app.engine import Engine
 from app.folder import Outcome, Source
-from app.main import load_engine
 from app.options import Data, Named, plain_errors, settings_for
-from app.schemas import AuditRequest
-from app.settings import Settings
+from app.schemas.system import AuditRequest
+from app.settings import DEFAULT_COLLECTION, Settings
 
 
 class Adding(TyperGroup):
@@ -64,7 +64,7 @@ def add(
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
     with plain_errors():
-        engine = load_engine(settings)
+        engine = Engine.load(settings)
         if reembed:
             _reembed(engine, collection)
         try:
@@ -72,7 +72,7 @@ def add(
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
-        engine.build()
+        engine.indexes.build()
     told = ", ".join(f"{counts[status]:,} {status}" for status in ("stored", "skipped", "refused"))
     typer.echo(told, err=True)
     if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:
@@ -86,7 +86,7 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
     Example: `tessera index stats`
     """
     with plain_errors():
-        found = service.index(load_engine(settings_for(data=data)), collection)
+        found = index_answers.index(Engine.load(settings_for(data=data)), collection)
     table = Table("", "rows", "in memory", "found by", title=f"collection {collection}")
     for name, side in (("photos", found.images), ("sentences", found.sentences)):
         by = ", ".join(f"{kind} {rows:,}" for kind, rows in side.found_by.items())
@@ -108,7 +108,7 @@ def audit(
     """
     with plain_errors():
         asked = AuditRequest(collection=collection, queries=queries, limit=limit)
-        found = service.audit(load_engine(settings_for(data=data)), asked)
+        found = index_answers.audit(Engine.load(settings_for(data=data)), asked)
     typer.echo(f"recall {found.recall:.3f}, worst {found.worst:.3f}, of {found.queries:,} queries")
 
 

@@ -6,57 +6,23 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio.to_thread
 import torch
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.openapi.utils import get_openapi
 from prometheus_client import CollectorRegistry
-from pydantic.json_schema import models_json_schema
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import errors
 from app.engine import Engine
 from app.gate import Gate
 from app.metrics import Metrics
+from app.middleware import RawItemPaths, SecurityHeaders
+from app.openapi import describe
 from app.routes import bulk, explain, items, page, search, system
-from app.schemas import (
-    AlignRequest,
-    CaptionRequest,
-    GroundRequest,
-    ImageSearch,
-    ImportLine,
-    ImportStatus,
-    ItemBody,
-    TextSearch,
-)
 from app.settings import Settings
-from app.uploads import SCHEMA
-from models import parsing
 
-BODIES = (
-    ImageSearch,
-    TextSearch,
-    AlignRequest,
-    GroundRequest,
-    CaptionRequest,
-    ItemBody,
-    ImportLine,
-    ImportStatus,
-)
 SPARE_THREADS = 8  # for requests that do not compute
-SECURITY = {
-    "Content-Security-Policy": (
-        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-}
-# Swagger UI brings its icons as data: addresses and sets styles on elements.
-DOCS_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
 
 logger = logging.getLogger("tessera")
 
@@ -79,7 +45,7 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's own way
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's own way
     if settings.cors_origins:
         origins = list(settings.cors_origins)
         app.add_middleware(
@@ -89,39 +55,6 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Metrics, registry=app.state.registry)
     return app
-
-
-class RawItemPaths:
-    """Leaves ids in paths as they were sent, so that one may hold a slash, as %2F."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Route addresses below /items/ before they are decoded; item_id decodes."""
-        start = f"{scope.get('root_path', '')}/items/"
-        if scope["type"] == "http" and scope["path"].startswith(start):
-            scope["path"] = scope["raw_path"].decode("latin-1").partition("?")[0]
-        await self.app(scope, receive, send)
-
-
-class SecurityHeaders:
-    """Tells browsers to load nothing from elsewhere and to guess no content types."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add the headers to its answer."""
-
-        async def add(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY)
-                if scope["path"] == "/docs":
-                    MutableHeaders(scope=message)["Content-Security-Policy"] = DOCS_POLICY
-            await send(message)
-
-        await self.app(scope, receive, add)
 
 
 @asynccontextmanager
@@ -150,33 +83,6 @@ async def _load(app: FastAPI) -> None:
 
 
 def _serving(settings: Settings) -> Engine:
-    engine = load_engine(settings)
+    engine = Engine.load(settings)
     engine.serve()
     return engine
-
-
-def load_engine(settings: Settings) -> Engine:
-    """The engine that the settings describe."""
-    if settings.parser:
-        parsing.choose(settings.parser)
-    return Engine.load(
-        matcher=settings.matcher,
-        captioner=settings.captioner,
-        grounder=settings.grounder,
-        data=settings.data,
-        device=settings.device,
-    )
-
-
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document, and the bodies that this service reads itself."""
-    if app.openapi_schema is None:
-        described = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, routes=app.routes
-        )
-        _, bodies = models_json_schema(
-            [(model, "validation") for model in BODIES], ref_template=SCHEMA
-        )
-        described["components"]["schemas"] |= bodies["$defs"]
-        app.openapi_schema = described
-    return app.openapi_schema

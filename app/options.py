@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from app.engine import NoCaptioner, NoGrounder
+from app.inference import NoCaptioner, NoGrounder
 from app.settings import Settings
 
 Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera]")]

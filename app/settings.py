@@ -10,6 +10,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
 from models.images import MOST_BYTES, MOST_PIXELS
 
+DEFAULT_COLLECTION = "default"
+
 
 class Settings(BaseSettings):
     """How this installation runs; every field can be set as TESSERA_ and its name."""

@@ -21,10 +21,9 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from app import sample
-from app.engine import DEFAULT_COLLECTION
 from app.folder import bring_in
 from app.main import create_app, load_engine
-from app.settings import Settings
+from app.settings import DEFAULT_COLLECTION, Settings
 
 COLOURS = 256  # of the palette that keeps the file small
 

@@ -14,6 +14,8 @@ import torch
 from PIL import Image, ImageCms
 from torch import Tensor
 
+from models.types import Box
+
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 MOST_BYTES = 32 * 2**20
 MOST_PIXELS = 64 * 10**6
@@ -119,6 +121,15 @@ def display_copy(photo: Photo) -> DisplayCopy:
     file = BytesIO()
     image.save(file, "JPEG", quality=DISPLAY_QUALITY)
     return DisplayCopy(file.getvalue(), decode(file.getvalue()).pixels)
+
+
+def crop(pixels: Tensor, part: Box) -> Tensor:
+    """The part of a photo (3, height, width), at least one pixel wide and high."""
+    height, width = pixels.shape[1:]
+    left, top = int(part.left * width), int(part.top * height)
+    right = max(left + 1, round(part.right * width))
+    bottom = max(top + 1, round(part.bottom * height))
+    return pixels[:, top:bottom, left:right]
 
 
 def png(pixels: Tensor) -> bytes:

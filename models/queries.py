@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -134,6 +135,18 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
     for span in spans:
         text = text[: span.start] + " " * (span.end - span.start) + text[span.end :]
     return text
+
+
+def find_phrase(text: str, phrase: str) -> Span:
+    """Where a phrase first stands in a text, whatever its case; whole words before parts.
+
+    ValueError for a phrase that is not in the text.
+    """
+    escaped = re.escape(phrase)
+    for pattern in (rf"(?<!\w){escaped}(?!\w)", escaped):
+        if match := re.search(pattern, text, re.IGNORECASE):
+            return Span(match.start(), match.end())
+    raise ValueError(f"phrases: {phrase!r:.100} is not in the text; copy it from there")
 
 
 def of_phrases(

@@ -24,6 +24,16 @@ class Box:
         """The fraction of the image that the box covers."""
         return (self.right - self.left) * (self.bottom - self.top)
 
+    def whole(self, box: Box) -> Box:
+        """A box in fractions of this part, in fractions of the whole image."""
+        width, height = self.right - self.left, self.bottom - self.top
+        return Box(
+            self.left + box.left * width,
+            self.top + box.top * height,
+            self.left + box.right * width,
+            self.top + box.bottom * height,
+        )
+
 
 WHOLE_FRAME = Box(0.0, 0.0, 1.0, 1.0)
 

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from torch import Tensor
 
 from app.engine import Engine
+from app.inference import Models
 from app.main import create_app
 from app.settings import Settings
 from index.catalog import Catalog
@@ -102,7 +103,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     captioner = Checkpoint("captioners", "sizes", OneSentence(), "517e500000000000", {})
     grounder = Checkpoint("grounders", "sides", Sides(), "51de500000000000", {})
     catalog = Catalog.in_folder(tmp_path)
-    yield Engine(matcher, captioner, catalog, tmp_path, grounder)
+    yield Engine(Models(matcher, captioner, grounder), catalog, tmp_path)
     catalog.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,8 @@ def test_every_relative_link_leads_somewhere(document: Path):
     links = [link.partition("#")[0] for link in LINK.findall(document.read_text("utf-8"))]
     relative = [link for link in links if link and "://" not in link]
     assert [link for link in relative if not (document.parent / link).exists()] == []
+
+
+def test_map_is_what_make_map_writes():
+    namespace = runpy.run_path(str(ROOT / "docs" / "make_map.py"))
+    assert namespace["written"]() == (ROOT / "docs" / "map.md").read_text("utf-8")

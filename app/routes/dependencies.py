@@ -7,10 +7,10 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
-from app.engine import DEFAULT_COLLECTION, Engine
+from app.engine import Engine
 from app.errors import Unavailable
 from app.gate import Gate
-from app.settings import Settings
+from app.settings import DEFAULT_COLLECTION, Settings
 
 
 async def engine(request: Request) -> Engine:

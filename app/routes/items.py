@@ -1,26 +1,38 @@
-"""What is stored, one item or a page of them: PUT, GET and DELETE /items."""
+"""Stored items, one or a page of them: PUT, GET and DELETE /items."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
 
-from app import service
-from app.cursors import Cursors, kind_of_items
-from app.engine import Draft
+from app.answers.cursors import Cursors, kind_of_items
+from app.answers.items import item_out
+from app.drafts import Draft
+from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
-from app.schemas import Cursor, Filter, ItemBody, ItemOut, ItemsOut, Limit, StoredItem
-from app.uploads import Upload, body_of, reads
+from app.schemas.fields import Cursor, Filter, Limit
+from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
+from app.uploads import Upload, reads
+from index.items import ModelMismatch
+from index.pictures import PictureLost
 
-router = APIRouter(tags=["items"])
+router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
 
 FILTER = TypeAdapter(Filter)
-CREATED: dict[int | str, dict[str, Any]] = {201: {"model": StoredItem, "description": "New."}}
+CREATED: Responses = {201: {"model": StoredItem, "description": "New."}}
+JPEG: Responses = {
+    200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
+    304: {"description": "The photo is the one that If-None-Match names."},
+}
 
 
-@router.put("/items/{id}", responses=CREATED, openapi_extra=body_of(ItemBody))
+@router.put(
+    "/items/{id}",
+    responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE),
+    openapi_extra=body_of(ItemBody),
+)
 def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
@@ -38,7 +50,7 @@ def put_item(
         known = engine.catalog.get_many(home, [id])
         engine.put(sent.collection, [draft])
     response.status_code = 200 if known else 201
-    stored = service.item(sent.collection, engine.catalog.get(home, id))
+    stored = item_out(sent.collection, engine.catalog.get(home, id))
     return StoredItem(**stored.model_dump(), notes=list(draft.notes))
 
 
@@ -49,7 +61,7 @@ def get_item(
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
     """What is stored under an id."""
-    return service.item(collection, engine.catalog.get(engine.open(collection), id))
+    return item_out(collection, engine.catalog.get(engine.open(collection), id))
 
 
 @router.delete("/items/{id}", status_code=204)
@@ -62,7 +74,11 @@ def delete_item(
     engine.catalog.delete(engine.open(collection), id)
 
 
-@router.get("/items/{id}/image", response_class=Response)
+@router.get(
+    "/items/{id}/image",
+    response_class=Response,
+    responses=JPEG | problems(ModelMismatch, PictureLost),
+)
 def get_image(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     request: Request,
@@ -99,6 +115,6 @@ def list_items(
     page = found[:limit]
     return ItemsOut(
         collection=collection,
-        items=[service.item(collection, item) for item in page],
+        items=[item_out(collection, item) for item in page],
         cursor=cursors.write(kind, page[-1].id) if len(found) > limit else None,
     )

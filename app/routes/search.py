@@ -1,4 +1,4 @@
-"""Which photos or sentences answer a query: /search/image and /search/text."""
+"""Search of photos and of sentences: /search/image and /search/text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from app import service
+from app.answers.hits import search_images, search_sentences
+from app.answers.queries import read_query
+from app.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
 from app.routes.dependencies import EngineDep, GateDep
-from app.schemas import ImageHits, ImageSearch, SentenceHits, TextSearch
-from app.uploads import Upload, body_of, reads
+from app.schemas.search import ImageHits, ImageSearch, SentenceHits, TextSearch
+from app.uploads import Upload, reads
+from index.pictures import PictureLost
 
-router = APIRouter(tags=["search"])
+router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost))
 
 
 # Plain def: FastAPI runs it in a worker thread, so torch never blocks the event loop.
@@ -24,8 +27,8 @@ def search_image(
     """Rank the indexed photos against a text, weighted phrases, or a photo, best first."""
     asked = upload.fields
     with gate:
-        query = service.read_query(engine, asked, upload.photo())
-        return service.search_images(engine, asked, query)
+        query = read_query(engine, asked, upload.photo())
+        return search_images(engine, asked, query)
 
 
 @router.post("/search/text", openapi_extra=body_of(TextSearch))
@@ -37,5 +40,5 @@ def search_text(
     """Rank the indexed sentences against a photo, a text, or weighted phrases, best first."""
     asked = upload.fields
     with gate:
-        query = service.read_query(engine, asked, upload.photo())
-        return service.search_sentences(engine, asked, query)
+        query = read_query(engine, asked, upload.photo())
+        return search_sentences(engine, asked, query)

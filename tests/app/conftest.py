@@ -15,7 +15,8 @@ import uvicorn
 from PIL import Image
 
 from app import sample
-from app.engine import Draft, Engine
+from app.drafts import Draft
+from app.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 
@@ -76,8 +77,10 @@ def filled(engine: Engine) -> Engine:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -> Iterator[str]:
     """One service for all tests, since none of them changes it."""
-    settings = Settings(data=tmp_path_factory.mktemp("site"), matcher=small_matcher)
-    engine = filled(Engine.load(matcher=small_matcher, captioner=None, data=settings.data))
+    settings = Settings(
+        data=tmp_path_factory.mktemp("site"), matcher=small_matcher, captioner=None, grounder=None
+    )
+    engine = filled(Engine.load(settings))
     server = uvicorn.Server(
         uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")
     )

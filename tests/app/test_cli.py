@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from app.cli import app
 from app.engine import Engine
+from app.settings import Settings
 from models import checkpoint
 from models.calibration import Calibration
 
@@ -169,7 +170,7 @@ def test_killed_import_loses_nothing_and_goes_on(
     for number in range(60):
         (photos / f"{number:02}.png").write_bytes(png("red", "blue"))
     monkeypatch.setenv("TESSERA_BATCH", "1")
-    engine = Engine.load(matcher=small_matcher, captioner=None, data=tmp_path / "data")
+    engine = Engine.load(Settings(matcher=small_matcher, captioner=None, data=tmp_path / "data"))
     home = engine.open("default")
     child = start("index", photos)
     while engine.catalog.count(home) < 5:

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cursors import Cursors, kind_of_items
-from app.schemas import LONGEST_CURSOR
+from app.answers.cursors import Cursors, kind_of_items
+from app.schemas.fields import LONGEST_CURSOR
 from index.catalog import Catalog
 
 CURSORS = Cursors(b"s" * 32)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from app.engine import Draft, Engine
+from app.drafts import Draft
+from app.engine import Engine
+from app.settings import Settings
 from index.items import ModelMismatch
 from index.requests import Request
 from models.images import decode
@@ -20,23 +21,23 @@ Png = Callable[..., bytes]
 
 
 def test_phrases_score_is_the_weighted_sum_of_their_own(engine: Engine, png: Png) -> None:
-    image = engine.photo(decode(png("red", "lime")))
+    image = engine.models.photo(decode(png("red", "lime")))
 
     def score(query: Query) -> float:
-        return engine.align(image, query, beta=0.0).score
+        return engine.models.align(image, query, beta=0.0).score
 
-    query = engine.phrases([("a red thing", 2.0), ("lime", 0.5)])
+    query = engine.models.phrases([("a red thing", 2.0), ("lime", 0.5)])
     assert query.text == "a red thing, lime"
-    own = 2 * score(engine.query("a red thing")) + 0.5 * score(engine.query("lime"))
+    own = 2 * score(engine.models.query("a red thing")) + 0.5 * score(engine.models.query("lime"))
     assert score(query) == pytest.approx(own)
 
 
 def test_part_of_a_photo_has_boxes_in_the_whole(engine: Engine, png: Png) -> None:
     photo = decode(png("red", "lime"))
-    bag = engine.photo(photo, Box(0.5, 0, 1, 1))
+    bag = engine.models.photo(photo, Box(0.5, 0, 1, 1))
     assert bag.places[:2] == (Box(0.5, 0, 1, 1), Box(0.5, 0, 0.75, 0.5))
     assert bag.vectors[0].tolist() == [-1, 1, -1]
-    assert len(engine.photo(photo, Box(0.5, 0.5, 0.5001, 0.5001))) == 5
+    assert len(engine.models.photo(photo, Box(0.5, 0.5, 0.5001, 0.5001))) == 5
 
 
 def test_one_bad_item_does_not_keep_others_out(engine: Engine) -> None:
@@ -51,7 +52,7 @@ def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, pn
     photo = png("red", "blue", size=(1500, 900))
     engine.put("default", [Draft("a", sentences=("red",)).with_photo(photo)])
     before = engine.catalog.entry(engine.open("default"), "a")
-    engine.matcher_checkpoint = replace(engine.matcher_checkpoint, fingerprint="another")
+    engine.models.fingerprint = "another"
     with pytest.raises(ModelMismatch, match="reembed"):
         engine.open("default")
     engine.reembed("default", lambda done, total: None)
@@ -66,10 +67,12 @@ def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, pn
 def test_engine_loads_from_files_and_does_without_a_captioner(
     small_matcher: Path, tmp_path: Path, png: Png
 ) -> None:
-    engine = Engine.load(matcher=small_matcher, captioner=tmp_path / "none", data=tmp_path)
+    engine = Engine.load(
+        Settings(matcher=small_matcher, captioner=tmp_path / "none", data=tmp_path)
+    )
     engine.put("default", [Draft("a").with_photo(png("red", size=(200, 100)))])
-    hits = engine.search("default", Request("images", engine.query("a dog"))).hits
+    hits = engine.search("default", Request("images", engine.models.query("a dog"))).hits
     assert [hit.item for hit in hits] == ["a"]
     assert sum(link.similarity for link in hits[0].links) == pytest.approx(hits[0].score, abs=1e-5)
-    assert engine.captioner is None
+    assert engine.models.captioner is None
     engine.catalog.close()

@@ -170,12 +170,12 @@ def test_collection_of_another_model_is_a_conflict(client: TestClient, engine: E
 
 
 def test_missing_captioner_is_unavailable(client: TestClient, engine: Engine, png: Png) -> None:
-    engine.captioner = None
+    engine.models.captioner = None
     check(client.post("/caption", files={"image": png("red")}), 503, "no captioner is loaded")
 
 
 def test_missing_grounder_is_unavailable(client: TestClient, engine: Engine, png: Png) -> None:
-    engine.grounder = None
+    engine.models.grounder = None
     answer = client.post("/ground", files={"image": png("red")}, data={"text": "red"})
     check(answer, 503, "no grounder is loaded")
 

@@ -97,14 +97,14 @@ def test_request_beyond_the_queue_is_told_when_to_come_again(
 ) -> None:
     monkeypatch.setattr(client.app.state, "gate", Gate(1, 0))
     entered, leave = threading.Event(), threading.Event()
-    embed = engine.matcher.embed_sentences
+    embed = engine.models.matcher.embed_sentences
 
     def slow(texts: list[str]) -> object:
         entered.set()
         assert leave.wait(60)
         return embed(texts)
 
-    monkeypatch.setattr(engine.matcher, "embed_sentences", slow)
+    monkeypatch.setattr(engine.models.matcher, "embed_sentences", slow)
     path, body = f"{address}/search/image", {"text": "red"}
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(httpx2.post, path, json=body, timeout=60)

@@ -8,11 +8,11 @@ import pytest
 import torch
 from PIL import Image
 
-from app.bars import PALE, WHOLE
-from app.layout import HUES, lay_out
-from app.lettering import text_width
-from app.pictures import DrawnLink, draw_png, draw_svg
-from app.shapes import Rect, Shape, Text
+from app.drawing.bars import PALE, WHOLE
+from app.drawing.layout import HUES, lay_out
+from app.drawing.lettering import text_width
+from app.drawing.pictures import DrawnLink, draw_png, draw_svg
+from app.drawing.shapes import Rect, Shape, Text
 from models.types import Box, Span
 
 SENTENCE = "a red dog on a log"

@@ -10,6 +10,7 @@ import torch
 from starlette.testclient import TestClient
 
 from app.engine import Engine
+from app.inference import Models
 from app.main import create_app
 from app.settings import Settings
 from models.calibration import Calibration
@@ -24,13 +25,10 @@ def client(engine: Engine, settings: Settings) -> Iterator[TestClient]:
     calibration = Calibration(
         torch.ones(1, 3), torch.ones(1, 3), coefficients, 0.25, frozenset({"rosso"})
     )
-    calibrated = Engine(
-        replace(engine.matcher_checkpoint, calibration=calibration),
-        engine.captioner_checkpoint,
-        engine.catalog,
-        settings.data,
-        engine.grounder_checkpoint,
-    )
+    checkpoints = engine.models.checkpoints
+    matcher = replace(checkpoints["matcher"], calibration=calibration)
+    models = Models(matcher, checkpoints["captioner"], checkpoints["grounder"])
+    calibrated = Engine(models, engine.catalog, settings.data)
     with TestClient(create_app(settings, calibrated), raise_server_exceptions=False) as client:
         yield client
 

@@ -11,10 +11,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from app import sample
-from app.engine import DEFAULT_COLLECTION
+from app.engine import Engine
 from app.folder import bring_in
-from app.main import create_app, load_engine
-from app.settings import Settings
+from app.main import create_app
+from app.settings import DEFAULT_COLLECTION, Settings
 from models import checkpoint, images
 
 # What a person may try beside the examples, and the id of the photo that they mean.
@@ -81,7 +81,7 @@ def test_examples_are_offered_for_sample_photos_and_for_no_namesake(
 @contextmanager
 def serving(settings: Settings) -> Iterator[TestClient]:
     """A service that holds the sample."""
-    engine = load_engine(settings)
+    engine = Engine.load(settings)
     outcomes = bring_in(
         engine, DEFAULT_COLLECTION, sample.photos(), batch=16, limits=settings.photo_limits
     )

@@ -10,7 +10,8 @@ from typing import Any
 
 from itsdangerous import BadData, URLSafeSerializer
 
-from app.schemas import LONGEST_CURSOR, Search
+from app.schemas.fields import LONGEST_CURSOR
+from app.schemas.search import Search
 from index.facets import canonical_filter
 from index.ranking import Key
 from index.requests import Answer, Request

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.bars import GREY, PAD, WHOLE, DrawnLink, pieces, reading_order, write
-from app.lettering import PAPER, ink_on, printable, shortened, text_width
-from app.shapes import Rect, Shape, Text
+from app.drawing.bars import GREY, PAD, WHOLE, DrawnLink, pieces, reading_order, write
+from app.drawing.lettering import PAPER, ink_on, printable, shortened, text_width
+from app.drawing.shapes import Rect, Shape, Text
 from models.types import Box
 
 # Okabe & Ito's colours for every kind of colour vision, then the same hues darker and paler.

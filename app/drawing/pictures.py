@@ -10,10 +10,10 @@ from io import BytesIO
 from PIL import Image, ImageDraw
 from torch import Tensor
 
-from app.bars import DrawnLink
-from app.layout import lay_out
-from app.lettering import PAPER, font_of, printable, text_width
-from app.shapes import Rect, Shape, Text
+from app.drawing.bars import DrawnLink
+from app.drawing.layout import lay_out
+from app.drawing.lettering import PAPER, font_of, printable, text_width
+from app.drawing.shapes import Rect, Shape, Text
 
 __all__ = ["DrawnLink", "draw_png", "draw_svg"]
 

@@ -1,0 +1,66 @@
+"""Fragments, links and phrases as JSON, with their words and boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+
+from app.schemas.fields import Corners
+from app.schemas.search import FragmentOut, LinkOut, PhraseOut
+from models.alignment import Phrase
+from models.types import Box, FragmentBag, Link, Span
+
+
+def fragments(bag: FragmentBag) -> list[FragmentOut]:
+    """A bag's fragments as JSON."""
+    return [
+        FragmentOut(label=label, span=ends(bag.places[number]), box=corners(bag.places[number]))
+        for number, label in enumerate(bag.labels)
+    ]
+
+
+def links(found: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> list[LinkOut]:
+    """Links with the places of both their ends; `sentence` is the side that is summed over."""
+    return [
+        LinkOut(
+            label=sentence.labels[link.fragment],
+            span=ends(sentence.places[link.fragment]),
+            box=corners(image.places[link.region]),
+            fragment=link.fragment,
+            region=link.region,
+            similarity=link.similarity,
+            whole=link.whole,
+            added=link.added,
+            negated=link.negated,
+        )
+        for link in found
+    ]
+
+
+def phrases(found: Sequence[Phrase], text: str, image: FragmentBag) -> list[PhraseOut]:
+    """Phrases of a text with their boxes in a photo."""
+    return [
+        PhraseOut(
+            text=text[phrase.span.start : phrase.span.end],
+            span=(phrase.span.start, phrase.span.end),
+            similarity=phrase.similarity,
+            whole=phrase.whole,
+            added=phrase.added,
+            box=None if phrase.region is None else corners(image.places[phrase.region]),
+            negated=phrase.negated,
+        )
+        for phrase in found
+    ]
+
+
+def corners(place: Box | Span) -> Corners | None:
+    """Left, top, right, bottom, without the noise of 32 bits; None for a span."""
+    if isinstance(place, Span):
+        return None
+    left, top, right, bottom = (round(edge, 6) for edge in astuple(place))
+    return left, top, right, bottom
+
+
+def ends(place: Box | Span) -> tuple[int, int] | None:
+    """Start and end; None for a box."""
+    return (place.start, place.end) if isinstance(place, Span) else None

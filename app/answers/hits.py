@@ -1,0 +1,146 @@
+"""Hits of a search as JSON: a page of them, and what there is to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypedDict, TypeVar
+
+from app.answers.cursors import Cursors, following, placed
+from app.answers.fragments import ends, links, phrases
+from app.answers.items import photo_address, photo_address_of
+from app.answers.queries import query_out
+from app.engine import Engine
+from app.schemas.search import (
+    ImageHit,
+    ImageHits,
+    LinkOut,
+    PhraseOut,
+    QueryOut,
+    Search,
+    SearchedOut,
+    SentenceHit,
+    SentenceHits,
+)
+from index.items import Item
+from index.requests import Hit, Request
+from index.rows import Side
+from models import alignment
+from models.queries import Query
+from models.types import FragmentBag
+
+
+def search_images(engine: Engine, asked: Search, query: Query) -> ImageHits:
+    """A page of the photos that answer a query."""
+    hits, about = _page(engine, asked, query, "images", _image_hit)
+    return ImageHits(hits=hits, **about)
+
+
+def search_sentences(engine: Engine, asked: Search, query: Query) -> SentenceHits:
+    """A page of the sentences that match a query."""
+    hits, about = _page(engine, asked, query, "sentences", _sentence_hit)
+    return SentenceHits(hits=hits, **about)
+
+
+HitOut = TypeVar("HitOut", ImageHit, SentenceHit)
+
+
+class AboutHits(TypedDict):
+    """What every page of hits says."""
+
+    collection: str
+    model: str
+    query: QueryOut
+    weak_below: float | None
+    searched: SearchedOut
+    cursor: str | None
+
+
+def _page(
+    engine: Engine,
+    asked: Search,
+    query: Query,
+    side: Side,
+    hit_out: Callable[[str, Query, Hit, Item], HitOut],
+) -> tuple[list[HitOut], AboutHits]:
+    """A page of hits as JSON, and what there is to say about them."""
+    request = Request(
+        side,
+        query,
+        limit=asked.limit,
+        where=asked.filter,
+        least=asked.min_probability,
+        exact=asked.exact,
+    )
+    cursors = Cursors(engine.catalog.secret)
+    request = placed(cursors, asked, request)
+    answer = engine.search(asked.collection, request)
+    ids = [hit.item for hit in answer.hits]
+    items = engine.catalog.get_many(engine.open(asked.collection), ids)
+    hits = [
+        hit_out(asked.collection, query, hit, items[hit.item])
+        for hit in answer.hits
+        if hit.item in items  # one that was deleted since the search is not
+    ]
+    return hits, AboutHits(
+        collection=asked.collection,
+        model=engine.models.name,
+        query=query_out(query),
+        weak_below=engine.models.weak_below,
+        searched=SearchedOut.model_validate(answer, from_attributes=True),
+        cursor=following(cursors, asked, request, answer),
+    )
+
+
+def _image_hit(collection: str, query: Query, hit: Hit, stored: Item) -> ImageHit:
+    return ImageHit(
+        id=hit.item,
+        score=hit.score,
+        probability=hit.probability,
+        image=photo_address(collection, hit.item),
+        width=stored.width,
+        height=stored.height,
+        metadata=stored.metadata,
+        sentences=list(stored.sentences),
+        links=links(hit.links, query.bag, hit.bag),
+        phrases=_phrases(query, query.text, hit.bag, hit),
+    )
+
+
+def _sentence_hit(collection: str, query: Query, hit: Hit, stored: Item) -> SentenceHit:
+    assert hit.position is not None
+    sentence = stored.sentences[hit.position] if hit.position < len(stored.sentences) else ""
+    return SentenceHit(
+        id=hit.item,
+        position=hit.position,
+        sentence=sentence,
+        score=hit.score,
+        probability=hit.probability,
+        image=photo_address_of(collection, stored),
+        metadata=stored.metadata,
+        links=links(hit.links, hit.bag, query.bag) if query.text is None else _words(hit),
+        phrases=_phrases(Query.of(hit.bag), sentence, query.bag, hit)
+        if query.text is None
+        else _phrases(query, query.text, hit.bag, hit),
+    )
+
+
+def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) -> list[PhraseOut]:
+    """A hit's links by the phrases of the text on the sentence's side; none for a photo there."""
+    if text is None:
+        return []
+    return phrases(alignment.phrases(image, sentence, hit.links), text, image)
+
+
+def _words(hit: Hit) -> list[LinkOut]:
+    """The links of a sentence found by a text, which plays the sentence's role: its own words."""
+    return [
+        LinkOut(
+            label=hit.bag.labels[link.region],
+            span=ends(hit.bag.places[link.region]),
+            fragment=link.fragment,
+            region=link.region,
+            similarity=link.similarity,
+            negated=link.negated,
+        )
+        for link in hit.links
+    ]

@@ -1,0 +1,83 @@
+"""Open indexes: one for each collection of a data folder, followed in the background."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+from index import follower
+from index.catalog import Catalog
+from index.items import Collection
+from index.search import Index
+from models.calibration import Calibration
+
+WATCH = 1.0  # seconds
+
+
+class Indexes:
+    """The indexes of a catalog's collections, opened when they are asked for. For many threads."""
+
+    def __init__(
+        self, catalog: Catalog, folder: Path, calibration: Calibration | None, device: str
+    ) -> None:
+        self._catalog, self._folder = catalog, folder
+        self._calibration, self._device = calibration, device
+        self._open: dict[str, tuple[str, Index]] = {}  # by name, with tokens
+        self._lock = Lock()
+        self._stopped = Event()
+        self._watcher: Thread | None = None
+
+    def of(self, collection: Collection) -> Index:
+        """What a collection is searched with."""
+        with self._lock:
+            token, index = self._open.get(collection.name, ("", None))
+            if index is not None and token == collection.token:
+                return index
+            if index is not None:  # the collection was embedded anew
+                index.close()
+            segments = self._folder / follower.SEGMENTS
+            index = Index(
+                self._catalog,
+                collection,
+                segments,
+                calibration=self._calibration,
+                device=self._device,
+            )
+            if self._watcher is not None:
+                index.start()
+            self._open[collection.name] = collection.token, index
+            return index
+
+    def build(self) -> None:
+        """Build what searches are quick by, unless another process does."""
+        follower.catch_up(self._catalog, self._folder)
+
+    def follow(self) -> None:
+        """Follow what any process writes, in the background, until `close`."""
+        self._watcher = Thread(target=self._watch, name="follower-watch", daemon=True)
+        with self._lock:
+            for _, index in self._open.values():
+                index.start()
+        self._watcher.start()
+
+    def close(self) -> None:
+        """Let go of all indexes, and of the follower that was started."""
+        self._stopped.set()
+        if self._watcher is not None:
+            self._watcher.join()
+        for _, index in self._open.values():
+            index.close()
+
+    def _watch(self) -> None:
+        """Start a follower as soon as there is enough to follow."""
+        process: subprocess.Popen[bytes] | None = None
+        while not self._stopped.wait(WATCH):
+            with self._lock:
+                waiting = [index.unpublished for _, index in self._open.values()]
+            needed = any(count >= follower.Sizes().least for count in waiting)
+            if needed and (process is None or process.poll() is not None):
+                process = follower.start(self._folder)
+        if process is not None:
+            process.kill()
+            process.wait()

@@ -1,0 +1,179 @@
+"""Inference: what the loaded models say of photos and texts, by no stored item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from index.bags import as_stored
+from models import alignment, checkpoint, images, queries
+from models.checkpoint import Checkpoint
+from models.images import Photo
+from models.queries import Query
+from models.registry import Caption, Captioner, Grounder, Matcher
+from models.types import Box, FragmentBag, Link, Span
+
+
+class NoCaptioner(RuntimeError):
+    """No captioner is loaded."""
+
+
+class NoGrounder(RuntimeError):
+    """No grounder is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """One photo and one text: which region answers which words, and what that gives."""
+
+    image: FragmentBag
+    query: Query
+    links: tuple[Link, ...]
+    phrases: tuple[alignment.Phrase, ...]
+
+    @property
+    def score(self) -> float:
+        """The pair's score, which the links add up to."""
+        return sum(link.similarity for link in self.links)
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedPhrase:
+    """A phrase of a text, and the boxes that it means most likely, best first.
+
+    A phrase that is not there has no boxes. `probability` says how sure the matcher is that it is.
+    """
+
+    span: Span
+    boxes: tuple[tuple[Box, float], ...]  # with their similarities
+    probability: float | None = None
+
+    @property
+    def present(self) -> bool:
+        """Whether the photo shows it."""
+        return bool(self.boxes)
+
+
+class Models:
+    """The loaded matcher, and a captioner and a grounder where there are; for many threads."""
+
+    def __init__(
+        self,
+        matcher: Checkpoint,
+        captioner: Checkpoint | None = None,
+        grounder: Checkpoint | None = None,
+    ) -> None:
+        self.checkpoints = {"matcher": matcher, "captioner": captioner, "grounder": grounder}
+        self.fingerprint, self.name = matcher.fingerprint, matcher.name
+        self.matcher: Matcher = matcher.model
+        self.captioner: Captioner | None = captioner.model if captioner else None
+        self.grounder: Grounder | None = grounder.model if grounder else None
+        self.calibration = matcher.calibration
+
+    @classmethod
+    def load(
+        cls, matcher: Path, captioner: Path | None, grounder: Path | None, device: str = "cpu"
+    ) -> Models:
+        """Load checkpoints; only the matcher must be there."""
+
+        def optional(path: Path | None) -> Checkpoint | None:
+            return checkpoint.load(path, device) if path and path.is_file() else None
+
+        return cls(checkpoint.load(matcher, device), optional(captioner), optional(grounder))
+
+    @property
+    def makes(self) -> dict[str, Any]:
+        """What the catalog must know of the bags that the matcher makes."""
+        return {
+            "fingerprint": self.fingerprint,
+            "dimension": self.matcher.dimension,
+            "score": self.matcher.score,
+        }
+
+    @property
+    def weak_below(self) -> float | None:
+        """The probability below which a hit counts as weak; None without a calibration."""
+        return self.calibration.weak_below if self.calibration else None
+
+    def query(self, text: str) -> Query:
+        """A text as a query; ValueError for one without words or with too many."""
+        return self.phrases([(text, 1.0)])
+
+    def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
+        """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
+        words = self.calibration.words if self.calibration else frozenset[str]()
+        return queries.of_phrases(self.matcher, weighted, words)
+
+    def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
+        """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
+        pixels = photo.pixels if part is None else images.crop(photo.pixels, part)
+        bag = as_stored(self.matcher.embed_images([pixels])[0])  # uploads and items score alike
+        if part is None:
+            return bag
+        boxes = tuple(part.whole(box) for box in bag.places if isinstance(box, Box))
+        return FragmentBag(bag.vectors, boxes, bag.labels)
+
+    def probability(self, image: FragmentBag, query: Query) -> float | None:
+        """How probable it is that a photo shows what a query asks for; None if nobody knows."""
+        if self.calibration is None:
+            return None
+        return self.calibration.of_pair(image, query, self.matcher.score)
+
+    def align(self, image: FragmentBag, query: Query, *, beta: float) -> Alignment:
+        """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""
+        links = alignment.query_links(image, query, self.matcher.score)
+        phrases = alignment.phrases(image, query, links, beta)
+        return Alignment(image, query, links, phrases)
+
+    def describe(self, photo: Photo, *, beam: int, count: int) -> list[Caption]:
+        """The best captions of a photo, best first; NoCaptioner where none is loaded."""
+        if self.captioner is None:
+            raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
+        return self.captioner.describe([photo.pixels], beam=beam, count=count)[0]
+
+    def caption_probabilities(
+        self, photo: Photo, captions: Sequence[Caption], bag: FragmentBag | None = None
+    ) -> list[float | None]:
+        """How probable it is that a photo shows each caption; `bag` is its own, where known."""
+        if self.calibration is None:
+            return [None] * len(captions)
+        bag = bag or self.photo(photo)
+        return [
+            self.probability(bag, self.query(caption.text)) if caption.text else 0.0
+            for caption in captions
+        ]
+
+    def ground(
+        self,
+        photo: Photo,
+        text: str,
+        phrases: Sequence[str],
+        *,
+        count: int,
+        bag: FragmentBag | None = None,
+    ) -> list[GroundedPhrase]:
+        """The `count` boxes of a photo that each phrase of a text means most likely.
+
+        `bag` is the photo's, where it is known. A phrase that the photo does not show, or of which
+        no word is known, gets no boxes. ValueError for a phrase that is not in the text,
+        NoGrounder where none is loaded.
+        """
+        if self.grounder is None:
+            raise NoGrounder("no grounder is loaded; set TESSERA_GROUNDER to a checkpoint")
+        spans = [queries.find_phrase(text, phrase) for phrase in phrases]
+        boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
+        if self.calibration is not None:
+            bag = bag or self.photo(photo)
+        grounded = []
+        for span, row in zip(spans, similarities, strict=True):
+            best = row.topk(min(count, len(boxes)))
+            ranked = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            query = self.query(text[span.start : span.end])
+            probability = self.probability(bag, query) if bag is not None else None
+            absent = probability is not None and probability < (self.weak_below or 0.0)
+            shown = bool(query.parts) and not absent
+            likely = tuple((Box(*boxes[at].tolist()), similarity) for at, similarity in ranked)
+            grounded.append(GroundedPhrase(span, likely if shown else (), probability))
+        return grounded

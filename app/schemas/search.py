@@ -1,0 +1,153 @@
+"""Requests and answers of searches."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.schemas.fields import Body, Corners, Cursor, Filter, Fraction, Limit, Probability
+
+
+class Phrase(BaseModel):
+    """A part of a query; its weight scales what it gives to the score."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    text: str
+    weight: Annotated[float, Field(gt=0, le=10)] = 1.0
+
+
+class Search(Body):
+    """What every search takes; its query is a text, weighted phrases, or a photo."""
+
+    text: str | None = None
+    phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
+    id: str | None = None
+    limit: Limit = 20
+    cursor: Cursor = None
+    filter: Filter | None = Field(
+        None, description="Metadata that hits must have: a value or any of a list, for every key."
+    )
+    box: Corners | None = Field(
+        None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
+    )
+    min_probability: Fraction | None = Field(
+        None, description="Leave out hits that are less probable."
+    )
+    exact: bool = Field(
+        False, description="Look at every stored row, so that no hit can be missed; slower."
+    )
+
+
+class ImageSearch(Search):
+    """Search photos by a text, by weighted phrases, by a stored item's photo, or by an upload."""
+
+
+class TextSearch(Search):
+    """Search sentences by an upload, by a stored item's photo, by a text, or by phrases."""
+
+
+class FragmentOut(BaseModel):
+    """A word of a text or a region of a photo, as a person reads it."""
+
+    label: str
+    span: tuple[int, int] | None = None
+    box: tuple[float, float, float, float] | None = None
+
+
+class LinkOut(BaseModel):
+    """One term of a score: a fragment of the sentence side and the region that answers it."""
+
+    label: str
+    span: tuple[int, int] | None = None
+    box: tuple[float, float, float, float] | None = None
+    fragment: int
+    region: int
+    similarity: float
+    whole: float | None = Field(
+        default=None, description="What the whole photo gave to the similarity."
+    )
+    added: float | None = Field(default=None, description="What the region added to that.")
+    negated: bool = Field(default=False, description="The query negates it: it gives 0 or less.")
+
+
+class PhraseOut(BaseModel):
+    """Words that belong together, and what they gave; the box is null unless a region earned it."""
+
+    text: str
+    span: tuple[int, int]
+    similarity: float
+    whole: float | None
+    added: float | None
+    box: tuple[float, float, float, float] | None
+    negated: bool
+
+
+class QueryOut(BaseModel):
+    """The query as it was understood."""
+
+    text: str | None
+    fragments: list[FragmentOut]
+    notes: list[str] = []
+
+
+class SearchedOut(BaseModel):
+    """How hits were found."""
+
+    exact: bool = Field(description="Whether every row was looked at, so that none was missed.")
+    rows: int = Field(description="The photos or sentences there are to search.")
+    candidates: int = Field(description="How many of them were scored.")
+    behind: int = Field(description="Changes that the index has not taken in yet; 0 if whole.")
+
+
+class ImageHit(BaseModel):
+    """A photo and why it was found; the links add up to the score, and so do the phrases."""
+
+    id: str
+    score: float
+    probability: Probability
+    image: str
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    links: list[LinkOut]
+    phrases: list[PhraseOut]
+
+
+class SentenceHit(BaseModel):
+    """A sentence and why it was found; the links add up to the score, and so do the phrases."""
+
+    id: str
+    position: int
+    sentence: str
+    score: float
+    probability: Probability
+    image: str | None
+    metadata: dict[str, Any]
+    links: list[LinkOut]
+    phrases: list[PhraseOut]
+
+
+class Hits(BaseModel):
+    """What every search answers with."""
+
+    collection: str
+    model: str
+    query: QueryOut
+    weak_below: Probability = Field(description="A hit with a lower probability counts as weak.")
+    searched: SearchedOut
+    cursor: str | None
+
+
+class ImageHits(Hits):
+    """Photos, best first."""
+
+    hits: list[ImageHit]
+
+
+class SentenceHits(Hits):
+    """Sentences, best first."""
+
+    hits: list[SentenceHit]

@@ -1,0 +1,108 @@
+"""What the service holds and runs: collections, models, the index, example queries."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from app.schemas.fields import Body, ItemId, Limit
+
+
+class CollectionOut(BaseModel):
+    """A named set of items, all embedded by one model."""
+
+    name: str
+    items: int
+    model: str
+    dimension: int
+    score: str
+    usable: bool = Field(description="Whether the loaded model made it.")
+
+
+class CollectionsOut(BaseModel):
+    """The collections there are, by name."""
+
+    collections: list[CollectionOut]
+
+
+class ExampleOut(BaseModel):
+    """A query for the sample photos, and the id of the photo that it describes."""
+
+    text: str
+    id: ItemId
+
+
+class ExamplesOut(BaseModel):
+    """Queries that the page offers; none if the default collection does not hold the sample."""
+
+    queries: list[ExampleOut]
+
+
+class ModelOut(BaseModel):
+    """A loaded checkpoint."""
+
+    name: str
+    fingerprint: str
+
+
+class MatcherOut(ModelOut):
+    """The loaded matcher."""
+
+    dimension: int
+    score: str
+
+
+class Limits(BaseModel):
+    """How much may be uploaded."""
+
+    upload_bytes: int
+    upload_pixels: int
+    text_bytes: int
+
+
+class ModelsOut(BaseModel):
+    """What answers here."""
+
+    matcher: MatcherOut
+    captioner: ModelOut | None
+    grounder: ModelOut | None
+    limits: Limits
+
+
+class SideOut(BaseModel):
+    """What is searched on one side of a collection."""
+
+    rows: int
+    in_memory: int = Field(description="Rows that no file has yet.")
+    found_by: dict[str, int] = Field(
+        description='Rows by what finds them: "scan", "flat", "lists".'
+    )
+
+
+class IndexOut(BaseModel):
+    """How a collection is searched."""
+
+    collection: str
+    segments: int
+    bytes: int = Field(description="Bytes of codes and summaries, in files and in memory.")
+    revision: int = Field(description="The change up to which everything is searched.")
+    behind: int = Field(description="Changes that the index has not taken in yet; 0 if whole.")
+    images: SideOut
+    sentences: SideOut
+
+
+class AuditRequest(Body):
+    """Queries to answer twice, as usual and exactly; the newest searches if none are sent."""
+
+    queries: Annotated[list[str], Field(min_length=1, max_length=200)] | None = None
+    limit: Limit = 10
+
+
+class AuditOut(BaseModel):
+    """The share of exact answers' hits that the usual answers had."""
+
+    collection: str
+    queries: int
+    recall: float = Field(description="The mean over queries; 1 where there were none.")
+    worst: float = Field(description="The smallest of any query.")
