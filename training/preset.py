@@ -67,6 +67,11 @@ class Preset:
         """Plain values, for run.json and to tell one training from another."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
+    @property
+    def share(self) -> float:
+        """How much of the weights that it begins with is in what is validated and kept."""
+        return self.start.share if self.start else 0.0
+
     def with_epochs(self, epochs: int | None) -> Preset:
         """The same with another number of epochs, if one is given; teachers keep theirs."""
         schedule = replace(self.schedule, epochs=epochs) if epochs else self.schedule

@@ -73,7 +73,7 @@ def train(
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
     trainer = Trainer(model, pairs, partial(total, preset.objectives), preset.optimizer,
                       preset.schedule, place.seed, place.device, taught,
-                      preset.sampling or ALL, preset.start.share if preset.start else 0.0)  # fmt: skip
+                      preset.sampling or ALL, preset.share)  # fmt: skip
     if resume:
         trainer.resume(folder.last())
         folder.write(trainer.history)  # last.pt may know an epoch more than run.json

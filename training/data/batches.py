@@ -53,8 +53,9 @@ def batches(
     An epoch goes in rounds: a round takes `sentences` sentences of each image, one for pairs alone,
     more for objectives that want neighbours (Wang et al. 2016, section 3.2). `size` images make
     a batch. The order depends on seed and epoch alone, so a resumed run sees what an unbroken one
-    would. kinds[k] is the kind of image k, for a sampling that wants some together. Rests of one image are left out: they have nothing to be ranked against. Sentence
-    positions count through all images' sentences in order.
+    would. kinds[k] is the kind of image k, for a sampling that wants some together. Rests of one
+    image are left out: they have nothing to be ranked against. Sentence positions count through all
+    images' sentences in order.
     """
     generator = torch.Generator().manual_seed(seed * 100_003 + epoch)
     starts = torch.tensor([0, *counts]).cumsum(0).tolist()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from index import judgements
 from training.cache import digest
 from training.data import folders, jsonl, templates
 from training.data.corpus import Corpus, Example, split_of, text_of
@@ -25,6 +26,14 @@ class Lesson:
 
     corpus: Corpus
     roles: Roles
+
+    def described(self) -> str:
+        """What was read, for the person who has to see whether it was taken as it is meant."""
+        counts = {split: len(examples) for split, examples in self.corpus.splits.items()}
+        photos = ", ".join(f"{count:,} of {split}" for split, count in sorted(counts.items()))
+        longest = max(self.corpus.splits["train"], key=lambda example: len(example.sentences))
+        texts = "; ".join(longest.sentences[:12])
+        return f"photos: {photos}\n{self.roles}\ntexts of {longest.id}: {texts}"
 
 
 def read(path: Path, images: Path | None = None) -> Corpus:
@@ -50,20 +59,35 @@ def lesson(
     path: Path,
     images: Path | None = None,
     fields: Sequence[str] = (),
-    clicks: Clicks | None = None,
+    clicks: Path | None = None,
 ) -> Lesson:
     """Read a catalogue to learn from: each photo with the texts that its fields make.
 
-    `clicks` add queries to products. Rows without a split are divided by groups of products, so
-    that no variant of a product in val is learned. LookupError for an unknown field or product.
+    `clicks` is a file of queries that products answer, with weights; a text of the fields weighs 1.
+    Rows without a split are divided by groups of products, so that no variant of a product in val
+    is learned. LookupError for an unknown field, or if no query is about a product of these.
     """
     file = path if path.is_file() else folders.corpus_file(path)
     rows = [
         (split or split_by_group(example), example) for split, example in examples(file, images)
     ]
     guessed = templates.roles([example for split, example in rows if split == "train"], fields)
-    taught = [(split, with_texts(example, guessed, clicks or {})) for split, example in rows]
+    queries = queries_of(clicks, {example.id for _, example in rows}) if clicks else {}
+    taught = [(split, with_texts(example, guessed, queries)) for split, example in rows]
     return Lesson(Corpus.of(file.resolve().parent.name, taught), guessed)
+
+
+def queries_of(clicks: Path, ids: set[str]) -> Clicks:
+    """The queries of products and their weights; those of weight 0 are not true, and are none."""
+    queries: dict[str, list[tuple[str, float]]] = {}
+    for row in judgements.read(clicks):
+        if row.value > 0:
+            queries.setdefault(row.id, []).append((row.query.lower(), row.value))
+    if not ids & queries.keys():
+        raise LookupError(
+            f"{clicks} has no id of the catalogue, the first is {next(iter(queries))}"
+        )
+    return queries
 
 
 def with_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:

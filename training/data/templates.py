@@ -20,7 +20,7 @@ NOTHING = {"", "na", "n/a", "none", "null", "unknown", "other", "others"}
 LEAST_REPEATS = 3.0  # photos a value, on average: a field with fewer tells products apart
 MOST_WORDS = 4  # of an attribute's value; longer ones are sentences
 TITLE_WORDS = 32
-LIMITS = {"id", "image", "split", "metadata", "url", "link"}  # what never describes a product
+NO_LOOKS = {"id", "image", "split", "metadata", "url", "link"}  # what never describes a product
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,10 @@ def roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
     A field whose values are short texts that repeat is an attribute, or a kind if its name says
     so. The kind with most values is the finest. ValueError where no field can become a text.
     """
-    values = {field: counted(examples, field) for field in fields or named(examples)}
+    there = named(examples)
+    if unknown := [field for field in fields if field not in there]:
+        raise LookupError(f"no product has {', '.join(unknown)}; there are: {', '.join(there)}")
+    values = {field: counted(examples, field) for field in fields or there}
     repeated = {field: len(own) for field, own in values.items() if repeats(own)}
     kinds = sorted(filter(KIND.search, repeated), key=lambda field: -repeated[field])
     titles = [field for field, own in values.items() if TITLE.search(field) and own]
@@ -63,7 +66,7 @@ def roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
 def named(examples: Sequence[Example]) -> list[str]:
     """All fields of the examples that may describe a product, in the order of the file."""
     every = dict.fromkeys(field for example in examples for field in example.metadata)
-    return [field for field in every if field.lower() not in LIMITS]
+    return [field for field in every if field.lower() not in NO_LOOKS]
 
 
 def counted(examples: Sequence[Example], field: str) -> Counter[str]:

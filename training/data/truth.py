@@ -1,4 +1,4 @@
-"""Which photos a sentence is true of: those that it was written about, and those of an equal one."""
+"""Truth of sentences: the photos that they were written about, and those of equal sentences."""
 
 from __future__ import annotations
 
