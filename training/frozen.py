@@ -58,7 +58,8 @@ class Frozen:
         repeated = Repeated(inputs, [numbers[sentence] for sentence in sentences])
         counts = tuple(len(example.sentences) for example in examples)
         kinds = tuple(example.kind for example in examples)
-        return Pairs(images, repeated, counts, Truth(examples), kinds)
+        truth = Truth(examples) if any(example.weights for example in examples) else None
+        return Pairs(images, repeated, counts, truth, kinds)
 
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos."""

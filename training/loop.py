@@ -17,7 +17,7 @@ from models.types import PaddedBags
 from training.cache import taken
 from training.data.batches import ALL, Batch, Sampling, batches, steps
 from training.data.truth import Truth
-from training.evaluation.retrieval import Retrieval, ranked
+from training.evaluation.retrieval import Retrieval, ranked, retrieval
 from training.evaluation.scores import score_matrix
 from training.objectives.match import Match
 from training.optimization import Descent, Optimizer, Schedule, forget
@@ -32,13 +32,14 @@ ENCODED = 128  # bags that the trained part sees at once in validation
 class Pairs:
     """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
 
-    kinds[k] is the kind of image k, where a sampling mixes batches by kinds.
+    `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
+    is the kind of image k, where a sampling mixes batches by kinds.
     """
 
     images: Sequence[Tensor]
     sentences: Sequence[Tensor]
     counts: tuple[int, ...]
-    truth: Truth
+    truth: Truth | None = None
     kinds: tuple[str, ...] = ()
 
     @property
@@ -145,7 +146,8 @@ class Trainer:
         scores = SCORES[self.model.score](regions, words)  # (K, L)
         owners = torch.tensor(batch.owners, device=scores.device)
         taught = self.taught(batch) if self.taught else None
-        weights = self.pairs.truth.weights(batch.images, batch.sentences).to(scores.device)
+        truth = self.pairs.truth
+        weights = truth.weights(batch.images, batch.sentences).to(scores) if truth else None
         match = Match(regions, words, owners, scores, taught, weights)
         return self.objective(match, len(self.history) + 1)
 
@@ -187,13 +189,18 @@ def refer(model: Matcher, images: Sequence[Tensor], device: str = "cpu") -> None
 
 
 def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
-    """Retrieval over a split's frozen inputs, equal sentences as one; leaves evaluation mode."""
+    """Retrieval over a split's frozen inputs; the model is left in evaluation mode.
+
+    Where several images answer a sentence, sentences that come again are left out.
+    """
     model.eval()
-    distinct = pairs.truth.distinct
+    asked = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
     images = encoded(model.encode_images, pairs.images, device)
-    sentences = encoded(model.encode_sentences, taken(pairs.sentences, distinct), device)
-    true = pairs.truth.weights(range(len(images)), distinct).numpy() > 0
-    return ranked(score_matrix(images, sentences, model.score, device), true)
+    sentences = encoded(model.encode_sentences, taken(pairs.sentences, asked), device)
+    scores = score_matrix(images, sentences, model.score, device)
+    if pairs.truth:
+        return ranked(scores, pairs.truth.weights(range(len(images)), asked).numpy() > 0)
+    return retrieval(scores, pairs.owners)
 
 
 @torch.inference_mode()

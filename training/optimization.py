@@ -142,11 +142,15 @@ class Average:
     def worn(self) -> Iterator[None]:
         """Within the context, the model uses the averaged weights."""
         own = {name: one.detach().clone() for name, one in self.parameters.items()}
-        self.put(self.drawn_back())
+        self.settle()
         try:
             yield
         finally:
             self.put(own)
+
+    def settle(self) -> None:
+        """Give the model the averaged weights for good."""
+        self.put(self.drawn_back())
 
     def drawn_back(self) -> dict[str, Tensor]:
         """θ = (1 − α) mean + α θ_0, with α = `start`."""

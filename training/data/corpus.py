@@ -16,8 +16,8 @@ SPLITS = ("train", "val", "test", "restval")
 class Example:
     """A photo and the sentences that people wrote about it.
 
-    `weights` say how much each sentence counts; without any they count 1. `kind` is that of a
-    product, where batches are mixed by kinds.
+    `weights` say how much each sentence counts, where one may be true of several photos; `kind`
+    is that of a product, where batches are mixed by kinds.
     """
 
     id: str
