@@ -102,7 +102,8 @@ class Trainer:
         began = time.perf_counter()
         loss = self.learn(progress)
         with self.descent.average.worn():
-            refer(self.model, self.pairs.images, self.device)
+            if not self.descent.average.start:  # what is drawn back keeps its general references
+                refer(self.model, self.pairs.images, self.device)
             measured = validate(self.model, validation, self.device)
         seconds = time.perf_counter() - began
         number = len(self.history) + 1
