@@ -14,7 +14,7 @@ from training.data import folders, jsonl, templates
 from training.data.corpus import Corpus, Example, split_of, text_of
 from training.data.templates import Roles
 
-GROUPS = ("group", "group_id", "item_group_id", "parent", "parent_id")
+GROUPS = ("group", "group_id", "item_group_id", "parent", "parent_id", "image")
 VAL = 0.1  # the share of groups that a catalogue without splits is validated on
 
 Clicks = Mapping[str, Sequence[tuple[str, float]]]  # queries of a product's id, and their weights
@@ -72,9 +72,19 @@ def lesson(
         (split or split_by_group(example), example) for split, example in examples(file, images)
     ]
     guessed = templates.roles([example for split, example in rows if split == "train"], fields)
+    rows = unseen(rows)
     queries = queries_of(clicks, {example.id for _, example in rows}) if clicks else {}
     taught = [(split, with_texts(example, guessed, queries)) for split, example in rows]
     return Lesson(Corpus.of(file.resolve().parent.name, taught), guessed)
+
+
+def unseen(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:
+    """Rows of train without the photos that another split has, too, and the rows of the others.
+
+    What is measured on photos that were learned says nothing of new ones.
+    """
+    measured = {example.image for split, example in rows if split != "train"}
+    return [row for row in rows if row[0] != "train" or row[1].image not in measured]
 
 
 def queries_of(clicks: Path, ids: set[str]) -> Clicks:
@@ -99,9 +109,9 @@ def with_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:
 
 
 def split_by_group(example: Example) -> str:
-    """Train or val, by the group of a product, or by its id if it has none."""
-    group = next((str(example.metadata[key]) for key in GROUPS if key in example.metadata), None)
-    return "val" if int(digest(group or example.id), 16) % 1000 < 1000 * VAL else "train"
+    """Train or val, by the group of a product, or by its photo if it has none."""
+    group = next(str(example.metadata[key]) for key in GROUPS if key in example.metadata)
+    return "val" if int(digest(group), 16) % 1000 < 1000 * VAL else "train"
 
 
 def examples(file: Path, images: Path | None) -> Iterator[tuple[str | None, Example]]:

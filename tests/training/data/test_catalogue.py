@@ -51,10 +51,13 @@ def test_a_bad_line_is_named_by_its_number(tmp_path, row, message):
 
 
 SHIRTS = [
-    {"id": f"{n}", "image": "images/a.jpg", "kind": "Shirts", "colour": ["Red", "Blue"][n % 2]}
+    {"id": f"{n}", "image": f"{n}.jpg", "kind": "Shirts", "colour": ["Red", "Blue"][n % 2]}
     for n in range(40)
 ]
-SHOES = [row | {"id": f"shoe {row['id']}", "kind": "Shoes"} for row in SHIRTS]
+SHOES = [
+    row | {"id": f"shoe {row['id']}", "image": f"shoe {row['image']}", "kind": "Shoes"}
+    for row in SHIRTS
+]
 
 
 def test_a_csv_says_the_same_as_lines(tmp_path):
@@ -74,7 +77,7 @@ def test_a_lesson_has_the_texts_of_fields_and_a_split_of_its_own(tmp_path):
     splits = {split: len(examples) for split, examples in lesson.corpus.splits.items()}
     assert splits["train"] + splits["val"] == 80
     assert 1 <= splits["val"] <= 20
-    first = next(one for one in lesson.corpus.split("train") if one.id.startswith("shoe"))
+    first = next(one for one in lesson.corpus.splits["train"] if one.id.startswith("shoe"))
     colour = first.metadata["colour"].lower()
     assert first.sentences == ("shoes", "shoe", colour, f"{colour} shoes", f"{colour} shoe")
     assert first.kind == "shoes"
@@ -95,10 +98,18 @@ def test_clicks_are_texts_with_weights(tmp_path):
     clicks = tmp_path / "clicks.csv"
     clicks.write_text("query,id,weight\nSummer Top,3,2.5\nred shirts,3,0\nshirt,3,4\n")
     corpus = catalogue.lesson(written(tmp_path, *SHIRTS, *SHOES), clicks=clicks).corpus
-    third = next(e for split in corpus.splits for e in corpus.split(split) if e.id == "3")
+    third = next(e for own in corpus.splits.values() for e in own if e.id == "3")
     weights = dict(third.weighted)
     assert (weights["summer top"], weights["shirt"], weights["shirts"]) == (2.5, 4.0, 1.0)
     assert "red shirts" not in weights
     clicks.write_text("query,id\nshirt,nobody\n")
     with pytest.raises(LookupError, match=r"no id of the catalogue, the first is nobody"):
         catalogue.lesson(tmp_path, clicks=clicks)
+
+
+def test_a_photo_of_val_is_not_learned(tmp_path):
+    rows = [row | {"split": "train"} for row in (*SHIRTS, *SHOES)]
+    again = [row | {"split": "val"} for row in rows[:5]]
+    splits = catalogue.lesson(written(tmp_path, *rows, *again)).corpus.splits
+    assert (len(splits["train"]), len(splits["val"])) == (75, 5)
+    assert not {e.id for e in splits["train"]} & {e.id for e in splits["val"]}
