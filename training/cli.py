@@ -108,7 +108,7 @@ def corpus_for(
             )
         return folders.read(data, images)
     lesson = catalogue.lesson(data, images, options.fields, options.clicks)
-    console.print(lesson.described(), markup=False)
+    console.print(lesson.described(), markup=False, soft_wrap=True)
     return lesson.corpus
 
 
