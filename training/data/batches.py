@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 import torch
 
@@ -12,8 +13,9 @@ import torch
 class Sampling:
     """What of a split an epoch takes, and how it mixes it.
 
-    rounds: sentences of each photo, 0 for all. alike: photos of one kind that stand together in a
-    batch, so that a blue shirt is told from other shirts and not from shoes alone.
+    rounds: sentences of each photo, again if it has fewer; 0 for all it has. alike: photos of one
+    kind that stand together in a batch, so that a blue shirt is told from other shirts and not
+    from shoes alone.
     """
 
     rounds: int = 0
@@ -60,10 +62,11 @@ def batches(
     generator = torch.Generator().manual_seed(seed * 100_003 + epoch)
     starts = torch.tensor([0, *counts]).cumsum(0).tolist()
     turns = [torch.randperm(count, generator=generator).tolist() for count in counts]
-    rounds = range(0, max(counts), sentences)
-    for turn in rounds[: sampling.rounds or None]:
+    if sampling.rounds:  # a photo with fewer sentences brings them again
+        turns = [list(islice(cycle(own), sampling.rounds)) for own in turns]
+    for turn in range(0, max(map(len, turns)), sentences):
         order = torch.randperm(len(counts), generator=generator).tolist()
-        images = [image for image in order if counts[image] > turn]
+        images = [image for image in order if len(turns[image]) > turn]
         if kinds and sampling.alike > 1:
             images = together(images, kinds, sampling.alike, generator)
         for first in range(0, len(images), size):

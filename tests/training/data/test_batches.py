@@ -72,3 +72,10 @@ def test_images_of_a_kind_stand_together_in_a_batch():
 def test_a_sampling_of_nothing_is_refused():
     with pytest.raises(ValueError, match="0 rounds, 0 alike"):
         Sampling(alike=0)
+
+
+def test_an_image_with_fewer_sentences_than_rounds_brings_them_again():
+    some = list(batches([1, 5, 2], 3, 0, 0, sampling=Sampling(rounds=4)))
+    seen = Counter(one for batch in some for one in batch.sentences)
+    assert (seen[0], seen[6], seen[7]) == (4, 2, 2)
+    assert len(some) == 4
