@@ -48,7 +48,7 @@ def configuration(style: Style) -> dict[str, Any]:
         "formatters": {"records": {"()": formatter, "style": style}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "records"}},
         "root": {"level": "WARNING", "handlers": ["stderr"]},
-        "loggers": {room: info for room in ROOMS},
+        "loggers": dict.fromkeys(ROOMS, info),
     }
 
 

@@ -9,24 +9,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-import anyio.to_thread
 import torch
 import uvicorn
+from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from prometheus_client import CollectorRegistry
 from uvicorn.supervisors import Multiprocess
 
-from app import __version__, errors
+from app import __version__, errors, logs, tracing
+from app.decoding.pool import Decoders
 from app.engine import Engine
-from app.gate import WRITES, Gate
-from app.metrics import Metrics
+from app.lanes import Lanes
 from app.middleware import RawItemPaths, SecurityHeaders
+from app.observation import observe
 from app.openapi import describe
-from app.routes import bulk, explain, items, page, search, system
+from app.patience import Patience
+from app.routes import bulk, explain, items, page, search, snapshots, system
+from app.server import OPTIONS
 from app.settings import Settings
 
-SPARE_THREADS = 8  # for requests that do not compute
+STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
 STARTING = 120  # seconds that a worker may take to import everything, before it is replaced
 
 logger = logging.getLogger("tessera")
@@ -44,9 +46,10 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         redoc_url=None,
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
-    app.state.gate = Gate(settings.running, settings.waiting)
-    app.state.registry = CollectorRegistry()
-    for module in (search, explain, items, bulk, system, page):
+    # Threads of their own: readiness and metrics never wait for others.
+    app.state.health, app.state.scrapes = CapacityLimiter(1), CapacityLimiter(1)
+    app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
+    for module in (search, explain, items, bulk, snapshots, system, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
@@ -57,8 +60,11 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
     app.add_middleware(RawItemPaths)
+    app.add_middleware(
+        Patience, idle=settings.idle_seconds, body=settings.body_seconds, streams=STREAMS
+    )
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(Metrics, registry=app.state.registry)
+    observe(app, queries=settings.log_queries)
     return app
 
 
@@ -69,9 +75,10 @@ def serve_by_workers(settings: Settings) -> None:
         factory=True,
         host=settings.host,
         port=settings.port,
-        access_log=False,
         workers=settings.workers,
         timeout_worker_healthcheck=STARTING,
+        log_config=logs.configuration(settings.log_style),
+        **OPTIONS,
     )
     # What uvicorn.run does itself, which takes only the name of an application.
     Multiprocess(config, sockets=[config.bind_socket()]).run()
@@ -82,17 +89,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    # Waiting for a turn takes a thread each; /readyz and photos need some beside these.
-    anyio.to_thread.current_default_thread_limiter().total_tokens = (
-        settings.running + settings.waiting + WRITES + SPARE_THREADS
-    )
+    stop_tracing = tracing.start() if settings.traced else None
     loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
     yield
+    app.state.lanes.close()
+    app.state.decoders.close()
     if loading is not None:
         await loading
         if app.state.engine is not None:
             await asyncio.to_thread(app.state.engine.close)
         gc.unfreeze()
+    if stop_tracing is not None:
+        await asyncio.to_thread(stop_tracing)
 
 
 async def _load(app: FastAPI) -> None:

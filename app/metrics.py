@@ -36,6 +36,20 @@ STAGE_SECONDS = Histogram(
     buckets=SECONDS,
     registry=OWN,
 )
+LANE_PLACES = Gauge(
+    "tessera_lane_places",
+    "Requests that a lane takes at most.",
+    ("lane",),
+    registry=OWN,
+    multiprocess_mode="livesum",
+)
+LANE_REQUESTS = Gauge(
+    "tessera_lane_requests",
+    "Requests of a lane, from before their bodies are read until they are answered.",
+    ("lane",),
+    registry=OWN,
+    multiprocess_mode="livesum",
+)
 LANE_RUNNING = Gauge(
     "tessera_lane_running",
     "Tasks of a lane that run.",
@@ -59,6 +73,15 @@ LANE_REFUSED = Counter(
 IMPORT_LINES = Counter(
     "tessera_import_lines", "Lines of imports, by what became of them.", ("status",), registry=OWN
 )
+
+
+class LaneGauges:
+    """The metrics of one lane."""
+
+    def __init__(self, lane: str, places: int) -> None:
+        LANE_PLACES.labels(lane).set(places)
+        self.requests, self.refused = LANE_REQUESTS.labels(lane), LANE_REFUSED.labels(lane)
+        self.running, self.waiting = LANE_RUNNING.labels(lane), LANE_WAITING.labels(lane)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Mapping
@@ -17,9 +18,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import logs, tracing
+from app.errors import REQUEST_ID
 from app.metrics import REQUEST_SECONDS, REQUESTS
 
-REQUEST_ID = "X-Request-ID"
 SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"  # methods and routes that clients make up
@@ -68,11 +69,14 @@ class Observation:
         with logs.noted() as facts, tracing.server_span(method, Headers(scope=scope)) as span:
             try:
                 await self.app(scope, receive, watch)
+            except asyncio.CancelledError:
+                status = 503  # the service ends
+                raise
             finally:
                 seconds = perf_counter() - start
                 exchange = Exchange(method, _route(scope), status, self._shown(facts))
                 exchange.count(seconds)
-                exchange.log(seconds)
+                exchange.write(seconds)
                 exchange.describe(span)
 
     def _shown(self, facts: dict[str, str]) -> dict[str, str]:
@@ -93,7 +97,7 @@ class Exchange:
         REQUESTS.labels(self.method, self.route, self.status).inc()
         REQUEST_SECONDS.labels(self.method, self.route).observe(seconds)
 
-    def log(self, seconds: float) -> None:
+    def write(self, seconds: float) -> None:
         """Write a line about it."""
         request = {"method": self.method, "route": self.route, "status": self.status}
         log.info("request", extra={**request, "seconds": round(seconds, 4), **self.facts})

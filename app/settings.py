@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.storage import WAIT, Storage
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
-from models.images import MOST_BYTES, MOST_PIXELS
+from models.photo_files import MOST_BYTES, MOST_PIXELS
 
 DEFAULT_COLLECTION = "default"
+TRACED_BY = (
+    "OTEL_TRACES_EXPORTER",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+)
 
 
 class Settings(BaseSettings):
@@ -33,6 +41,9 @@ class Settings(BaseSettings):
         default="",
         description="Folder of the display copies, or s3://BUCKET/PATH; in the data folder if not "
         "set.",
+    )
+    snapshots: Path | None = Field(
+        default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
     )
     matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
@@ -67,20 +78,66 @@ class Settings(BaseSettings):
         default=MOST_PIXELS,
         description="Largest image, width × height, checked before it is decoded.",
     )
+    decode_seconds: PositiveInt = Field(
+        default=20, description="Longest time that the decoding of one image may take."
+    )
+    decode_memory: PositiveInt = Field(
+        default=2**30,
+        description="Most memory that a process that decodes images may take, in bytes.",
+    )
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
     )
-    running: PositiveInt = Field(default=2, description="Requests that compute at the same time.")
+    running: PositiveInt = Field(
+        default=2,
+        description="Text searches that compute at the same time; as many requests with photos.",
+    )
     waiting: int = Field(
-        default=32, ge=0, description="Requests that may wait for their turn; 503 beyond."
+        default=32, ge=0, description="Text searches that may wait for their turn; 503 beyond."
+    )
+    photos_waiting: int = Field(
+        default=32, ge=0, description="Requests with photos that may wait; 503 beyond."
+    )
+    imports: PositiveInt = Field(
+        default=64, description="Imports that may be under way, taking turns; 503 beyond."
+    )
+    patience: PositiveInt = Field(
+        default=30, description="Seconds that a request may wait for its turn; 503 beyond."
+    )
+    idle_seconds: PositiveInt = Field(
+        default=20, description="Seconds that a client may leave the service waiting; 408 beyond."
+    )
+    body_seconds: PositiveInt = Field(
+        default=120, description="Seconds that a body may take, except an import's; 408 beyond."
     )
     batch: PositiveInt = Field(
         default=16, description="Items embedded and stored together in an import."
+    )
+    log: Literal["json", "plain"] | None = Field(
+        default=None,
+        description="Shape of log records; plain on a terminal, else json, if not set.",
+    )
+    log_queries: bool = Field(
+        default=False, description="Log what people search for, in the line of each request."
     )
     cors_origins: tuple[str, ...] = Field(
         default=(),
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
     )
+
+    @property
+    def log_style(self) -> Literal["json", "plain"]:
+        """The shape of log records where they go."""
+        return self.log or ("plain" if sys.stderr.isatty() else "json")
+
+    @property
+    def traced(self) -> bool:
+        """Whether OpenTelemetry's standard variables ask for traces."""
+        if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+            return False
+        if os.environ.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp":
+            return False
+        return any(os.environ.get(name) for name in TRACED_BY)
 
     @property
     def storage(self) -> Storage:
@@ -94,6 +151,11 @@ class Settings(BaseSettings):
         )
 
     @property
+    def snapshot_folder(self) -> Path:
+        """Where snapshots are kept."""
+        return self.snapshots or self.data / "snapshots"
+
+    @property
     def photo_limits(self) -> dict[str, int]:
-        """What models.images.decode takes as its limits."""
+        """What models.images.read takes as its limits."""
         return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}

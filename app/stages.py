@@ -11,7 +11,7 @@ from opentelemetry import trace
 from app.metrics import STAGE_SECONDS
 
 Stage = Literal[
-    "wait", "decode", "embed_photo", "embed_text", "search", "store", "draw", "caption", "ground"
+    "decode", "embed_photo", "embed_text", "search", "store", "draw", "caption", "ground"
 ]
 
 _tracer = trace.get_tracer("tessera")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from app.answers import index as index_answers
 from app.errors import Unavailable
-from app.metrics import shared_registry
+from app.gauges import exposition
 from app.openapi import OF_COLLECTION, Responses, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, LanesDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
     AuditRequest,
@@ -28,26 +29,30 @@ TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "s
 NOT_READY = problems(Unavailable)
 
 
-@router.get("/healthz")
-async def healthz() -> dict[str, str]:
+@router.get("/healthz", summary="As /livez.")
+@router.get("/livez")
+async def livez() -> dict[str, str]:
     """The process answers."""
     return {"status": "alive"}
 
 
 @router.get("/readyz", responses=NOT_READY)
-def readyz(engine: EngineDep) -> dict[str, str]:
-    """The collections there are can be searched; 503 before."""
-    engine.catalog.collections()
+async def readyz(request: Request, engine: EngineDep) -> dict[str, str]:
+    """The collections there are can be searched, and the disk can be written; 503 otherwise."""
+    limiter: CapacityLimiter = request.app.state.health
+    try:
+        await to_thread.run_sync(engine.check, limiter=limiter)
+    except OSError as failed:
+        raise Unavailable(f"nothing can be stored: {failed}") from failed
     return {"status": "ready"}
 
 
 @router.get("/metrics", response_class=Response, responses=TEXT)
-def metrics(request: Request) -> Response:
-    """Counters and latencies as Prometheus text."""
-    registry: CollectorRegistry = request.app.state.registry
-    if request.app.state.settings.workers > 1:
-        registry = shared_registry()
-    return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+async def metrics(request: Request) -> Response:
+    """Counters, timings and gauges as Prometheus text."""
+    state = request.app.state
+    text = await to_thread.run_sync(exposition, state.engine, limiter=state.scrapes)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 @router.get("/collections", responses=NOT_READY)
@@ -93,10 +98,10 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
 
 
 @router.post("/index/audit", responses=problems(*OF_COLLECTION))
-def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
+async def audit(asked: AuditRequest, engine: EngineDep, lanes: LanesDep) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
-    with gate:
-        return index_answers.audit(engine, asked)
+    with lanes.batches.place():
+        return await lanes.batches.run(index_answers.audit, engine, asked)
 
 
 def _model(loaded: Checkpoint | None) -> ModelOut | None:
