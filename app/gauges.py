@@ -6,7 +6,13 @@ import platform
 import shutil
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Metric, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Metric,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 
@@ -17,6 +23,7 @@ from index.failures import Busy
 
 def exposition(engine: Engine | None) -> bytes:
     """All metrics as Prometheus reads them; without an engine, those that need none."""
+    disable_created_metrics()  # when each series began: it doubles them, and nobody asks
     now = CollectorRegistry()
     now.register(Gauges(engine))
     if not metrics.shared():  # processor time and memory of one worker would mislead

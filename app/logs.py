@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -58,8 +59,9 @@ def formatter(style: Style) -> logging.Formatter:
     if style == "json":
         shape += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:  # without the values of variables, which may be what people searched for
-        plain = structlog.dev.plain_traceback
-        shape += [_printable, structlog.dev.ConsoleRenderer(exception_formatter=plain)]
+        plain, colours = structlog.dev.plain_traceback, sys.stderr.isatty()
+        console = structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain)
+        shape += [_printable, console]
     return structlog.stdlib.ProcessorFormatter(
         processors=shape,
         foreign_pre_chain=[

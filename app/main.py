@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from uvicorn.supervisors import Multiprocess
 
-from app import __version__, errors, logs, tracing
+from app import __version__, errors, logs
 from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.lanes import Lanes
@@ -44,6 +44,8 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         lifespan=_lifespan,
         docs_url=None,
         redoc_url=None,
+        # Spans go where the standard variables of OpenTelemetry say, if they say so.
+        telemetry={"auto_configure": True, "metrics": False, "logs": False},
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
     # Threads of their own: readiness and metrics never wait for others.
@@ -89,7 +91,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    stop_tracing = tracing.start() if settings.traced else None
     loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
     yield
     app.state.lanes.close()
@@ -99,8 +100,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if app.state.engine is not None:
             await asyncio.to_thread(app.state.engine.close)
         gc.unfreeze()
-    if stop_tracing is not None:
-        await asyncio.to_thread(stop_tracing)
 
 
 async def _load(app: FastAPI) -> None:

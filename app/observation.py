@@ -6,18 +6,16 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from time import perf_counter
 from uuid import uuid4
 
 from asgi_correlation_id import CorrelationIdMiddleware, correlation_id
-from opentelemetry.trace import Span, StatusCode
+from opentelemetry import trace
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import logs, tracing
+from app import logs
 from app.errors import REQUEST_ID
 from app.metrics import REQUEST_SECONDS, REQUESTS
 
@@ -57,67 +55,41 @@ class Observation:
         """Pass a request on and note how it went."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        status, start = 500, perf_counter()
-        method = scope["method"] if scope["method"] in METHODS else OTHER
+        status, start = HTTPStatus.INTERNAL_SERVER_ERROR.value, perf_counter()
+        with logs.noted() as facts:
 
-        async def watch(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
+            async def watch(message: Message) -> None:
+                nonlocal status
+                if message["type"] == "http.response.start":
+                    status = message["status"]
+                    _describe(self._shown(facts))  # the span ends with the answer
+                await send(message)
 
-        with logs.noted() as facts, tracing.server_span(method, Headers(scope=scope)) as span:
             try:
                 await self.app(scope, receive, watch)
             except asyncio.CancelledError:
-                status = 503  # the service ends
+                status = HTTPStatus.SERVICE_UNAVAILABLE.value  # the service ends
                 raise
             finally:
-                seconds = perf_counter() - start
-                exchange = Exchange(method, _route(scope), status, self._shown(facts))
-                exchange.count(seconds)
-                exchange.write(seconds)
-                exchange.describe(span)
+                _note(scope, status, perf_counter() - start, self._shown(facts))
 
-    def _shown(self, facts: dict[str, str]) -> dict[str, str]:
+    def _shown(self, facts: Mapping[str, str]) -> dict[str, str]:
         return {name: fact for name, fact in facts.items() if self.queries or name != "query"}
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A request and how it was answered, in words of which there are only so many, and facts."""
-
-    method: str
-    route: str
-    status: int
-    facts: Mapping[str, str]
-
-    def count(self, seconds: float) -> None:
-        """Add it to the metrics."""
-        REQUESTS.labels(self.method, self.route, self.status).inc()
-        REQUEST_SECONDS.labels(self.method, self.route).observe(seconds)
-
-    def write(self, seconds: float) -> None:
-        """Write a line about it."""
-        request = {"method": self.method, "route": self.route, "status": self.status}
-        log.info("request", extra={**request, "seconds": round(seconds, 4), **self.facts})
-
-    def describe(self, span: Span) -> None:
-        """Say it of a span, in the names of OpenTelemetry's conventions."""
-        span.update_name(f"{self.method} {self.route}")
-        span.set_attributes(
-            {
-                "http.request.method": self.method,
-                "http.route": self.route,
-                "http.response.status_code": self.status,
-                "tessera.request_id": correlation_id.get() or "",
-                **{f"tessera.{name}": fact for name, fact in self.facts.items()},
-            }
-        )
-        if self.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            span.set_status(StatusCode.ERROR)
+def _describe(facts: Mapping[str, str]) -> None:
+    """Add facts to the span of a request, and take away what may be a query."""
+    span = trace.get_current_span()
+    span.set_attribute("url.query", "")
+    span.set_attribute("tessera.request_id", correlation_id.get() or "")
+    span.set_attributes({f"tessera.{name}": fact for name, fact in facts.items()})
 
 
-def _route(scope: Scope) -> str:
-    """The template of a request's path."""
-    return getattr(scope.get("route"), "path", OTHER)
+def _note(scope: Scope, status: int, seconds: float, facts: Mapping[str, str]) -> None:
+    """Count a request and write a line about it, in words of which there are only so many."""
+    method = scope["method"] if scope["method"] in METHODS else OTHER
+    route = getattr(scope.get("route"), "path", OTHER)
+    REQUESTS.labels(method, route, status).inc()
+    REQUEST_SECONDS.labels(method, route).observe(seconds)
+    request = {"method": method, "route": route, "status": status, "seconds": round(seconds, 4)}
+    log.info("request", extra={**request, **facts})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Literal
@@ -15,11 +14,6 @@ from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCH
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
 DEFAULT_COLLECTION = "default"
-TRACED_BY = (
-    "OTEL_TRACES_EXPORTER",
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-)
 
 
 class Settings(BaseSettings):
@@ -129,15 +123,6 @@ class Settings(BaseSettings):
     def log_style(self) -> Literal["json", "plain"]:
         """The shape of log records where they go."""
         return self.log or ("plain" if sys.stderr.isatty() else "json")
-
-    @property
-    def traced(self) -> bool:
-        """Whether OpenTelemetry's standard variables ask for traces."""
-        if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
-            return False
-        if os.environ.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp":
-            return False
-        return any(os.environ.get(name) for name in TRACED_BY)
 
     @property
     def storage(self) -> Storage:
