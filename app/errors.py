@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from app.engine import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
@@ -33,6 +34,26 @@ class NotAcceptable(ValueError):
 
 class Unavailable(RuntimeError):
     """The service cannot answer now, and may in a moment."""
+
+    headers: ClassVar = {"Retry-After": "1"}
+
+
+class Unauthorized(Exception):
+    """The caller has no key, or one that is not known."""
+
+    headers: ClassVar = {"WWW-Authenticate": 'Bearer realm="Tessera"'}
+
+
+class Forbidden(Exception):
+    """The caller's key does not allow this."""
+
+
+class TooManyRequests(Exception):
+    """The caller has used up a limit; `wait` is after how many seconds there is room again."""
+
+    def __init__(self, message: str, wait: int = 1) -> None:
+        super().__init__(message)
+        self.headers = {"Retry-After": str(wait)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +88,12 @@ KINDS: dict[type[Exception], Kind] = {
         "wrong-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is of the wrong kind"
     ),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
+    Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
+    Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    TooManyRequests: Kind(
+        "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "The caller's limit is used up"
+    ),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
@@ -112,8 +139,7 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
     kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
     checked = isinstance(error, RequestValidationError | ValidationError)
     detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
-    headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else {}
-    return problem(kind, detail, request.url.path, **headers)
+    return problem(kind, detail, request.url.path, **getattr(error, "headers", {}))
 
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:

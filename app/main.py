@@ -17,11 +17,13 @@ from prometheus_client import CollectorRegistry
 from pydantic.json_schema import models_json_schema
 
 from app import errors
+from app.access import Door
 from app.engine import Engine
 from app.gate import Gate
 from app.metrics import Metrics
 from app.middleware import RawItemPaths, SecurityHeaders
-from app.routes import bulk, explain, items, page, search, system
+from app.origins import AllowedHosts, SameOrigin, allowed_hosts
+from app.routes import bulk, explain, items, page, search, session, system
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.items import ImportLine, ImportStatus, ItemBody
 from app.schemas.search import ImageSearch, TextSearch
@@ -55,9 +57,10 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         redoc_url=None,
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
+    app.state.door = Door(settings)
     app.state.gate = Gate(settings.running, settings.waiting)
     app.state.registry = CollectorRegistry()
-    for module in (search, explain, items, bulk, system, page):
+    for module in (search, explain, items, bulk, system, session, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
@@ -68,6 +71,8 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
     app.add_middleware(RawItemPaths)
+    app.add_middleware(SameOrigin, trusted=settings.cors_origins)
+    app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Metrics, registry=app.state.registry)
     return app

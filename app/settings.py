@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, SecretStr, StringConstraints
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
 from models.images import MOST_BYTES, MOST_PIXELS
 
 DEFAULT_COLLECTION = "default"
+
+RateLimit = Annotated[str, StringConstraints(pattern=r"^\d+/(second|minute|hour|day)$")]
 
 
 class Settings(BaseSettings):
@@ -63,6 +66,39 @@ class Settings(BaseSettings):
         default=(),
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
     )
+
+    keys: Path | None = Field(
+        default=None, description="File of keys; keys.jsonl in the data folder if not set."
+    )
+    read_key: SecretStr | None = Field(default=None, description="A key that may read.")
+    write_key: SecretStr | None = Field(default=None, description="A key that may read and write.")
+    admin_key: SecretStr | None = Field(default=None, description="A key that may do everything.")
+    open: bool = Field(
+        default=False, description="Serve without keys at an address that others can reach."
+    )
+    open_metrics: bool = Field(default=False, description="Metrics need no key.")
+    rate_limit: RateLimit | None = Field(
+        default=None,
+        description="Requests of a key, or of an address without keys: 100/minute.",
+    )
+    concurrency_limit: PositiveInt | None = Field(
+        default=None, description="Requests of a key, or of an address without keys, at once."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Names that this service is reached by, as JSON; localhost and addresses are.",
+    )
+    ssl_certfile: Path | None = Field(
+        default=None, description="Certificate chain, as PEM, to serve HTTPS with."
+    )
+    ssl_keyfile: Path | None = Field(
+        default=None, description="Key of the certificate, as PEM; in its file if not set."
+    )
+
+    @property
+    def keys_file(self) -> Path:
+        """Where keys are, if there are any."""
+        return self.keys or self.data / "keys.jsonl"
 
     @property
     def photo_limits(self) -> dict[str, int]:

@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from app.access import may
 from app.drafts import Draft
 from app.engine import Engine
 from app.errors import WrongMediaType, explain
@@ -44,7 +45,7 @@ class Duplex(StreamingResponse):
         await self.stream_response(send)
 
 
-@router.post("/items", response_class=Duplex, openapi_extra=LINES)
+@router.post("/items", dependencies=[may("write")], response_class=Duplex, openapi_extra=LINES)
 async def import_items(
     request: Request,
     engine: EngineDep,

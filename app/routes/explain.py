@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.accept import acceptable
+from app.access import may
 from app.answers import explanations
 from app.answers.explanations import About
 from app.answers.items import photo_address
@@ -34,7 +35,11 @@ PICTURES: dict[int | str, dict[str, Any]] = {200: {"content": {PNG: {}, SVG: {}}
 
 
 @router.post(
-    "/align", response_model=AlignmentOut, responses=PICTURES, openapi_extra=body_of(AlignRequest)
+    "/align",
+    dependencies=[may("read")],
+    response_model=AlignmentOut,
+    responses=PICTURES,
+    openapi_extra=body_of(AlignRequest),
 )
 def align(
     upload: Annotated[Upload[AlignRequest], Depends(reads(AlignRequest))],
@@ -56,7 +61,11 @@ def align(
 
 
 @router.post(
-    "/ground", response_model=GroundingOut, responses=PICTURES, openapi_extra=body_of(GroundRequest)
+    "/ground",
+    dependencies=[may("read")],
+    response_model=GroundingOut,
+    responses=PICTURES,
+    openapi_extra=body_of(GroundRequest),
 )
 def ground(
     upload: Annotated[Upload[GroundRequest], Depends(reads(GroundRequest))],
@@ -77,7 +86,7 @@ def ground(
     return explanations.grounding(grounded, _about(asked, photo))
 
 
-@router.post("/caption", openapi_extra=body_of(CaptionRequest))
+@router.post("/caption", dependencies=[may("read")], openapi_extra=body_of(CaptionRequest))
 def caption(
     upload: Annotated[Upload[CaptionRequest], Depends(reads(CaptionRequest))],
     engine: EngineDep,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
 
+from app.access import may
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out
 from app.drafts import Draft
@@ -21,7 +22,12 @@ FILTER = TypeAdapter(Filter)
 CREATED: dict[int | str, dict[str, Any]] = {201: {"model": StoredItem, "description": "New."}}
 
 
-@router.put("/items/{id}", responses=CREATED, openapi_extra=body_of(ItemBody))
+@router.put(
+    "/items/{id}",
+    dependencies=[may("write")],
+    responses=CREATED,
+    openapi_extra=body_of(ItemBody),
+)
 def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
@@ -43,7 +49,7 @@ def put_item(
     return StoredItem(**stored.model_dump(), notes=list(draft.notes))
 
 
-@router.get("/items/{id}")
+@router.get("/items/{id}", dependencies=[may("read")])
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     engine: EngineDep,
@@ -53,7 +59,7 @@ def get_item(
     return item_out(collection, engine.catalog.get(engine.open(collection), id))
 
 
-@router.delete("/items/{id}", status_code=204)
+@router.delete("/items/{id}", dependencies=[may("write")], status_code=204)
 def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     engine: EngineDep,
@@ -63,7 +69,7 @@ def delete_item(
     engine.catalog.delete(engine.open(collection), id)
 
 
-@router.get("/items/{id}/image", response_class=Response)
+@router.get("/items/{id}/image", dependencies=[may("read")], response_class=Response)
 def get_image(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     request: Request,
@@ -81,7 +87,7 @@ def get_image(
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 
-@router.get("/items")
+@router.get("/items", dependencies=[may("read")])
 def list_items(
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
+from app.access import may
 from app.answers.hits import search_images, search_sentences
 from app.answers.queries import read_query
 from app.routes.dependencies import EngineDep, GateDep
@@ -16,7 +17,7 @@ router = APIRouter(tags=["search"])
 
 
 # Plain def: FastAPI runs it in a worker thread, so torch never blocks the event loop.
-@router.post("/search/image", openapi_extra=body_of(ImageSearch))
+@router.post("/search/image", dependencies=[may("read")], openapi_extra=body_of(ImageSearch))
 def search_image(
     upload: Annotated[Upload[ImageSearch], Depends(reads(ImageSearch))],
     engine: EngineDep,
@@ -29,7 +30,7 @@ def search_image(
         return search_images(engine, asked, query)
 
 
-@router.post("/search/text", openapi_extra=body_of(TextSearch))
+@router.post("/search/text", dependencies=[may("read")], openapi_extra=body_of(TextSearch))
 def search_text(
     upload: Annotated[Upload[TextSearch], Depends(reads(TextSearch))],
     engine: EngineDep,

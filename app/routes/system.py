@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from app.access import PUBLIC, may
 from app.answers import index as index_answers
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas.system import (
@@ -23,27 +24,28 @@ from models.checkpoint import Checkpoint
 router = APIRouter(tags=["system"])
 
 
-@router.get("/healthz")
+@router.get("/healthz", dependencies=[PUBLIC])
 async def healthz() -> dict[str, str]:
     """The process answers."""
     return {"status": "alive"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", dependencies=[PUBLIC])
 def readyz(engine: EngineDep) -> dict[str, str]:
     """The collections there are can be searched; 503 before."""
     engine.catalog.collections()
     return {"status": "ready"}
 
 
-@router.get("/metrics", response_class=Response)
+# For all collections together, so not for a key of some; TESSERA_OPEN_METRICS lets all in.
+@router.get("/metrics", dependencies=[may("read", unbound=True)], response_class=Response)
 def metrics(request: Request) -> Response:
     """Counters and latencies as Prometheus text."""
     registry: CollectorRegistry = request.app.state.registry
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-@router.get("/collections")
+@router.get("/collections", dependencies=[may("read")])
 def collections(engine: EngineDep) -> CollectionsOut:
     """The named sets of items there are."""
     fingerprint = engine.models.fingerprint
@@ -57,12 +59,12 @@ def collections(engine: EngineDep) -> CollectionsOut:
                 score=one.score,
                 usable=one.fingerprint == fingerprint,
             )
-            for one in engine.catalog.collections()
+            for one in engine.collections()
         ]
     )
 
 
-@router.get("/model")
+@router.get("/model", dependencies=[may("read")])
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     """What is loaded, and how much may be uploaded."""
     matcher = engine.models.matcher
@@ -79,13 +81,13 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     )
 
 
-@router.get("/index")
+@router.get("/index", dependencies=[may("read")])
 def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     """How a collection is searched: its segments, what finds rows, and what is not in yet."""
     return index_answers.index(engine, collection)
 
 
-@router.post("/index/audit")
+@router.post("/index/audit", dependencies=[may("admin")])
 def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
     with gate:
