@@ -45,8 +45,8 @@ class Door:
         self.quotas = Quotas()
         if self.keyring.required and settings.open:
             raise ValueError(
-                f"open: there are keys, in {settings.keys_file} or the environment; remove them, "
-                "or serve without --open"
+                f"--open would let everybody in, and there are keys in {settings.keys_file} or in "
+                "the environment; remove them, or serve without --open"
             )
         if self.keyring.required and not len(self.keyring):
             raise ValueError(

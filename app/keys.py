@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
@@ -56,6 +56,15 @@ class Key(Caller):
     def mark(self) -> str:
         """What tells this key from an earlier one of the same name."""
         return self.sha256[:16]
+
+
+def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, Key]:
+    """A new key, and what a file keeps of it; ValueError for a name or a limit that is none."""
+    secret = new_key()
+    try:
+        return secret, Key(name=name, role=role, sha256=hash_of(secret), **chosen)
+    except ValidationError as wrong:
+        raise ValueError(_first(wrong)) from None
 
 
 def new_key() -> str:
@@ -140,9 +149,7 @@ def read_keys(file: Path) -> tuple[Key, ...]:
         try:
             key = Key.model_validate_json(line)
         except ValidationError as wrong:
-            first = wrong.errors()[0]
-            place = ".".join(map(str, first["loc"])) or "the line"
-            raise ValueError(f"{file}, line {number}: {place}: {first['msg']}") from None
+            raise ValueError(f"{file}, line {number}: {_first(wrong)}") from None
         if key.name in keys:
             raise ValueError(f"{file}, line {number}: there is a key {key.name!r} already")
         keys[key.name] = key
@@ -173,6 +180,13 @@ def remove_key(file: Path, name: str) -> None:
     written.touch(file.stat().st_mode & 0o777)
     written.write_text("".join(kept), "utf-8")
     written.replace(file)
+
+
+def _first(wrong: ValidationError) -> str:
+    """The first thing that is wrong, without the values that were checked."""
+    first = wrong.errors()[0]
+    place = ".".join(map(str, first["loc"])) or "the line"
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def _names(line: str, name: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, PositiveInt, SecretStr, StringConstraints
+from pydantic import AfterValidator, Field, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
@@ -13,7 +14,15 @@ from models.images import MOST_BYTES, MOST_PIXELS
 
 DEFAULT_COLLECTION = "default"
 
-RateLimit = Annotated[str, StringConstraints(pattern=r"^\d+/(second|minute|hour|day)$")]
+
+def check_rate(rate: str) -> str:
+    """A rate as it is; ValueError for what is none."""
+    if not re.fullmatch(r"[1-9]\d{0,8}/(second|minute|hour|day)", rate):
+        raise ValueError(f"{rate!r} is no rate such as 100/minute; it may be second, hour or day")
+    return rate
+
+
+RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
 class Settings(BaseSettings):
@@ -99,6 +108,16 @@ class Settings(BaseSettings):
     def keys_file(self) -> Path:
         """Where keys are, if there are any."""
         return self.keys or self.data / "keys.jsonl"
+
+    @property
+    def tls(self) -> dict[str, Path | None]:
+        """What uvicorn takes to serve HTTPS; ValueError for a file that is not there."""
+        if self.ssl_keyfile and not self.ssl_certfile:
+            raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
+        for file in (self.ssl_certfile, self.ssl_keyfile):
+            if file and not file.is_file():
+                raise ValueError(f"there is no file {file} to serve HTTPS with")
+        return {"ssl_certfile": self.ssl_certfile, "ssl_keyfile": self.ssl_keyfile}
 
     @property
     def photo_limits(self) -> dict[str, int]:
