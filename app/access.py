@@ -17,7 +17,8 @@ from fastapi.security import (
 
 from app.engine import Engine
 from app.errors import Forbidden, Unauthorized, Unavailable
-from app.keys import Caller, Keyring, Role
+from app.keyring import Keyring
+from app.keys import Caller, Role
 from app.quotas import Quotas
 from app.sessions import COOKIE, Sessions
 from app.settings import Settings

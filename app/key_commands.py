@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.keys import Role, add_key, make_key, read_keys, remove_key
+from app.keyring import add_key, read_keys, remove_key
+from app.keys import Role, make_key
 from app.options import Data, plain_errors, settings_for
 
 app = typer.Typer(
