@@ -35,30 +35,26 @@ SESSION = APIKeyCookie(
 
 
 class Door:
-    """Who is let in: the keys, and the requests of each caller.
+    """Who is let in: the keys, and the requests of each caller."""
 
-    Raises ValueError where others could reach a service without keys that was not said to be open.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.keyring = Keyring.of(settings)
+    def __init__(self, settings: Settings, keyring: Keyring) -> None:
+        self.settings, self.keyring = settings, keyring
         self.quotas = Quotas()
-        if self.keyring.required and settings.open:
-            raise ValueError(
-                f"--open would let everybody in, and there are keys in {settings.keys_file} or in "
-                "the environment; remove them, or serve without --open"
-            )
-        if self.keyring.required and not len(self.keyring):
-            raise ValueError(
-                f"{settings.keys_file} has no keys, so nobody could get in; remove it, or add one: "
-                "tessera keys add NAME --role admin"
-            )
-        if not (self.keyring.required or settings.open or _is_local(settings.host)):
-            raise ValueError(
-                f"others can reach {settings.host}, and there are no keys; add one: tessera keys "
-                "add NAME --role admin, or let everybody do everything: tessera serve --open"
-            )
+
+    @classmethod
+    def of(cls, settings: Settings) -> Door:
+        """The door that settings describe.
+
+        ValueError where others could reach a service without keys that was not said to be open.
+        """
+        keyring = Keyring.of(settings)
+        _check_lock(settings, keyring)
+        return cls(settings, keyring)
+
+    @classmethod
+    def unlocked(cls, settings: Settings) -> Door:
+        """A door for callers in this very process, who have the data folder anyway."""
+        return cls(settings, Keyring(None))
 
     def caller(self, request: Request, key: str | None, session: str | None) -> Caller:
         """Who sends a request; Unauthorized for a key that is missing or not known."""
@@ -137,6 +133,25 @@ def loaded_engine(request: Request) -> Engine:
             else "the model is being loaded; try again in a moment"
         )
     return loaded
+
+
+def _check_lock(settings: Settings, keyring: Keyring) -> None:
+    if keyring.required and settings.open:
+        raise ValueError(
+            f"--open would let everybody in, and there are keys in {settings.keys_file} or in "
+            "the environment; remove them, or serve without --open"
+        )
+    if keyring.required and not len(keyring):
+        raise ValueError(
+            f"{settings.keys_file} has no keys, so nobody could get in; remove it, or add one: "
+            "tessera keys add NAME --role admin"
+        )
+    if not (keyring.required or settings.open or _is_local(settings.host)):
+        raise ValueError(
+            f"others can reach {settings.host or 'this address'}, and there are no keys; add one: "
+            "tessera keys add NAME --role admin, or let everybody do everything: tessera serve "
+            "--open"
+        )
 
 
 def _check(caller: Caller, scopes: list[str]) -> None:

@@ -78,7 +78,7 @@ def serve(
             ssl_certfile=ssl_certfile,
             ssl_keyfile=ssl_keyfile,
         )
-        Door(settings)  # refuses what would let everybody in before any model is loaded
+        Door.of(settings)  # refuses what would let everybody in before any model is loaded
         tls = settings.tls
         engine = Engine.load(settings)
         home = engine.open(DEFAULT_COLLECTION)

@@ -25,7 +25,7 @@ class Keyring:
     is made; a file that breaks later is logged, and the keys that were read last go on.
     """
 
-    def __init__(self, file: Path, fixed: Sequence[Key] = ()) -> None:
+    def __init__(self, file: Path | None, fixed: Sequence[Key] = ()) -> None:
         self._file, self._fixed = file, tuple(fixed)
         self._state = _state_of(file)
         self._read = read_keys(file)
@@ -79,9 +79,9 @@ class Keyring:
         logger.info("%d keys are known now", len(self))
 
 
-def read_keys(file: Path) -> tuple[Key, ...]:
+def read_keys(file: Path | None) -> tuple[Key, ...]:
     """The keys in a file, none if there is no file; ValueError names the line that is wrong."""
-    if not file.exists():
+    if file is None or not file.exists():
         return ()
     keys: dict[str, Key] = {}
     for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
@@ -145,8 +145,10 @@ def _of_environment(settings: Settings) -> list[Key]:
     return keys
 
 
-def _state_of(file: Path) -> tuple[int, int, int] | None:
+def _state_of(file: Path | None) -> tuple[int, int, int] | None:
     """What is different once a file was changed; None if there is none."""
+    if file is None:
+        return None
     try:
         status = file.stat()
     except FileNotFoundError:

@@ -6,15 +6,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio.to_thread
 import torch
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.openapi.utils import get_openapi
 from prometheus_client import CollectorRegistry
-from pydantic.json_schema import models_json_schema
 
 from app import errors
 from app.access import Door
@@ -22,31 +19,23 @@ from app.engine import Engine
 from app.gate import Gate
 from app.metrics import Metrics
 from app.middleware import RawItemPaths, SecurityHeaders
+from app.openapi import describe
 from app.origins import AllowedHosts, SameOrigin, allowed_hosts
 from app.routes import bulk, explain, items, page, search, session, system
-from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
-from app.schemas.items import ImportLine, ImportStatus, ItemBody
-from app.schemas.search import ImageSearch, TextSearch
 from app.settings import Settings
-from app.uploads import SCHEMA
 
-BODIES = (
-    ImageSearch,
-    TextSearch,
-    AlignRequest,
-    GroundRequest,
-    CaptionRequest,
-    ItemBody,
-    ImportLine,
-    ImportStatus,
-)
 SPARE_THREADS = 8  # for requests that do not compute
 
 logger = logging.getLogger("tessera")
 
 
-def create_app(settings: Settings | None = None, engine: Engine | None = None) -> FastAPI:
-    """The application; without an engine it answers at once and loads one in the background."""
+def create_app(
+    settings: Settings | None = None, engine: Engine | None = None, door: Door | None = None
+) -> FastAPI:
+    """The application; without an engine it answers at once and loads one in the background.
+
+    Without a door, the settings say who is let in: ValueError if they let in too many.
+    """
     settings = settings or Settings()
     app = FastAPI(
         title="Tessera",
@@ -57,14 +46,14 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         redoc_url=None,
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
-    app.state.door = Door(settings)
+    app.state.door = door or Door.of(settings)
     app.state.gate = Gate(settings.running, settings.waiting)
     app.state.registry = CollectorRegistry()
     for module in (search, explain, items, bulk, system, session, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's own way
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's own way
     if settings.cors_origins:
         origins = list(settings.cors_origins)
         app.add_middleware(
@@ -107,17 +96,3 @@ def _serving(settings: Settings) -> Engine:
     engine = Engine.load(settings)
     engine.serve()
     return engine
-
-
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document, and the bodies that this service reads itself."""
-    if app.openapi_schema is None:
-        described = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, routes=app.routes
-        )
-        _, bodies = models_json_schema(
-            [(model, "validation") for model in BODIES], ref_template=SCHEMA
-        )
-        described["components"]["schemas"] |= bodies["$defs"]
-        app.openapi_schema = described
-    return app.openapi_schema

@@ -7,12 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.access import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
-from app.errors import Unauthorized
+from app.errors import Unauthorized, Unavailable
 from app.keys import Caller
+from app.openapi import problems
 from app.schemas.session import SessionIn, SessionOut
 from app.sessions import COOKIE, Sessions
 
 router = APIRouter(tags=["session"], dependencies=[PUBLIC])
+NOT_READY = problems(Unavailable)
 
 
 async def door(request: Request) -> Door:
@@ -24,7 +26,7 @@ async def door(request: Request) -> Door:
 DoorDep = Annotated[Door, Depends(door)]
 
 
-@router.get("/session")
+@router.get("/session", responses=NOT_READY)
 async def session(
     request: Request, entrance: DoorDep, key: KeyDep, cookie: SessionDep
 ) -> SessionOut:
@@ -35,7 +37,7 @@ async def session(
         return SessionOut(key_needed=True, name=None, role=None, collections=None)
 
 
-@router.post("/session")
+@router.post("/session", responses=NOT_READY | problems(Unauthorized, ValueError))
 async def sign_in(
     body: SessionIn, request: Request, response: Response, entrance: DoorDep
 ) -> SessionOut:

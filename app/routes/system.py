@@ -7,6 +7,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 from app.access import PUBLIC, may
 from app.answers import index as index_answers
+from app.errors import Unavailable
+from app.openapi import OF_COLLECTION, Responses, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
@@ -22,6 +24,8 @@ from app.schemas.system import (
 from models.checkpoint import Checkpoint
 
 router = APIRouter(tags=["system"])
+TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}}
+NOT_READY = problems(Unavailable)
 
 
 @router.get("/healthz", dependencies=[PUBLIC])
@@ -30,7 +34,7 @@ async def healthz() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@router.get("/readyz", dependencies=[PUBLIC])
+@router.get("/readyz", dependencies=[PUBLIC], responses=NOT_READY)
 def readyz(engine: EngineDep) -> dict[str, str]:
     """The collections there are can be searched; 503 before."""
     engine.catalog.collections()
@@ -38,14 +42,16 @@ def readyz(engine: EngineDep) -> dict[str, str]:
 
 
 # For all collections together, so not for a key of some; TESSERA_OPEN_METRICS lets all in.
-@router.get("/metrics", dependencies=[may("read", unbound=True)], response_class=Response)
+@router.get(
+    "/metrics", dependencies=[may("read", unbound=True)], response_class=Response, responses=TEXT
+)
 def metrics(request: Request) -> Response:
     """Counters and latencies as Prometheus text."""
     registry: CollectorRegistry = request.app.state.registry
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-@router.get("/collections", dependencies=[may("read")])
+@router.get("/collections", dependencies=[may("read")], responses=NOT_READY)
 def collections(engine: EngineDep) -> CollectionsOut:
     """The named sets of items there are."""
     fingerprint = engine.models.fingerprint
@@ -64,7 +70,7 @@ def collections(engine: EngineDep) -> CollectionsOut:
     )
 
 
-@router.get("/model", dependencies=[may("read")])
+@router.get("/model", dependencies=[may("read")], responses=NOT_READY)
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     """What is loaded, and how much may be uploaded."""
     matcher = engine.models.matcher
@@ -81,13 +87,13 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     )
 
 
-@router.get("/index", dependencies=[may("read")])
+@router.get("/index", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
 def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     """How a collection is searched: its segments, what finds rows, and what is not in yet."""
     return index_answers.index(engine, collection)
 
 
-@router.post("/index/audit", dependencies=[may("admin")])
+@router.post("/index/audit", dependencies=[may("admin")], responses=problems(*OF_COLLECTION))
 def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
     with gate:
