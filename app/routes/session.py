@@ -7,13 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.access import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
-from app.errors import Unauthorized, Unavailable
+from app.errors import TooLarge, Unauthorized, Unavailable
 from app.keys import Caller
 from app.openapi import problems
 from app.schemas.session import SessionIn, SessionOut
 from app.sessions import COOKIE, Sessions
 
-router = APIRouter(tags=["session"], dependencies=[PUBLIC])
+# A body is read before anybody is asked for a key, so it is small.
+router = APIRouter(tags=["session"], dependencies=[PUBLIC], max_body_size=2**13)
 NOT_READY = problems(Unavailable)
 
 
@@ -37,7 +38,7 @@ async def session(
         return SessionOut(key_needed=True, name=None, role=None, collections=None)
 
 
-@router.post("/session", responses=NOT_READY | problems(Unauthorized, ValueError))
+@router.post("/session", responses=NOT_READY | problems(Unauthorized, TooLarge, ValueError))
 async def sign_in(
     body: SessionIn, request: Request, response: Response, entrance: DoorDep
 ) -> SessionOut:

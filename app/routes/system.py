@@ -7,7 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 from app.access import PUBLIC, may
 from app.answers import index as index_answers
-from app.errors import Unavailable
+from app.errors import TooLarge, Unavailable
 from app.openapi import OF_COLLECTION, Responses, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas.system import (
@@ -23,7 +23,7 @@ from app.schemas.system import (
 )
 from models.checkpoint import Checkpoint
 
-router = APIRouter(tags=["system"])
+router = APIRouter(tags=["system"], max_body_size=2**20)
 TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}}
 NOT_READY = problems(Unavailable)
 
@@ -93,7 +93,9 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     return index_answers.index(engine, collection)
 
 
-@router.post("/index/audit", dependencies=[may("admin")], responses=problems(*OF_COLLECTION))
+@router.post(
+    "/index/audit", dependencies=[may("admin")], responses=problems(*OF_COLLECTION, TooLarge)
+)
 def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
     with gate:
