@@ -27,6 +27,8 @@ from app.origins import CROSS_SITE, UNKNOWN_HOST
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.items import ImportLine, ImportStatus, ItemBody
 from app.schemas.search import ImageSearch, TextSearch
+from app.schemas.session import SessionIn
+from app.schemas.system import AuditRequest
 from index.items import ModelMismatch, NoSpace
 from models.images import ImageError, ImageTooLarge, NotAnImage
 
@@ -36,6 +38,7 @@ JSON, FORM = "application/json", "multipart/form-data"
 # The models that only `body_of`, `lines_of` and `problems` refer to.
 MODELS = (
     AlignRequest,
+    AuditRequest,
     CaptionRequest,
     GroundRequest,
     ImageSearch,
@@ -43,6 +46,7 @@ MODELS = (
     ImportStatus,
     ItemBody,
     Problem,
+    SessionIn,
     TextSearch,
 )
 

@@ -59,6 +59,19 @@ def reads(model: type[Fields]) -> Callable[[Request], Awaitable[Upload[Fields]]]
     return read
 
 
+def reads_json(model: type[Fields]) -> Callable[[Request], Awaitable[Fields]]:
+    """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit."""
+
+    async def read(request: Request) -> Fields:
+        limits: Settings = request.app.state.settings
+        if media_type(request) != JSON:
+            raise WrongMediaType(f"send {JSON}")
+        data = b"".join([chunk async for chunk in bounded(request, limits.text_bytes)])
+        return model.model_validate_json(data)
+
+    return read
+
+
 def media_type(request: Request) -> str:
     """The body's media type without parameters, in lower case."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()

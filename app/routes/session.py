@@ -7,14 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.access import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
-from app.errors import TooLarge, Unauthorized, Unavailable
+from app.errors import TooLarge, Unauthorized, Unavailable, WrongMediaType
 from app.keys import Caller
-from app.openapi import problems
+from app.openapi import JSON, lines_of, problems
 from app.schemas.session import SessionIn, SessionOut
 from app.sessions import COOKIE, Sessions
+from app.uploads import reads_json
 
-# A body is read before anybody is asked for a key, so it is small.
-router = APIRouter(tags=["session"], dependencies=[PUBLIC], max_body_size=2**13)
+router = APIRouter(tags=["session"], dependencies=[PUBLIC])
 NOT_READY = problems(Unavailable)
 
 
@@ -38,9 +38,16 @@ async def session(
         return SessionOut(key_needed=True, name=None, role=None, collections=None)
 
 
-@router.post("/session", responses=NOT_READY | problems(Unauthorized, TooLarge, ValueError))
+@router.post(
+    "/session",
+    responses=NOT_READY | problems(Unauthorized, TooLarge, WrongMediaType, ValueError),
+    openapi_extra=lines_of(SessionIn, JSON),
+)
 async def sign_in(
-    body: SessionIn, request: Request, response: Response, entrance: DoorDep
+    body: Annotated[SessionIn, Depends(reads_json(SessionIn))],
+    request: Request,
+    response: Response,
+    entrance: DoorDep,
 ) -> SessionOut:
     """Begin a session of a browser: its cookie stands for the key until it is taken back."""
     key = entrance.keyring.find(body.key.strip())

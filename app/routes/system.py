@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from app.access import PUBLIC, may
 from app.answers import index as index_answers
-from app.errors import TooLarge, Unavailable
-from app.openapi import OF_COLLECTION, Responses, problems
+from app.errors import TooLarge, Unavailable, WrongMediaType
+from app.openapi import JSON, OF_COLLECTION, Responses, lines_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
@@ -21,9 +23,10 @@ from app.schemas.system import (
     ModelOut,
     ModelsOut,
 )
+from app.uploads import reads_json
 from models.checkpoint import Checkpoint
 
-router = APIRouter(tags=["system"], max_body_size=2**20)
+router = APIRouter(tags=["system"])
 TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}}
 NOT_READY = problems(Unavailable)
 
@@ -94,9 +97,16 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
 
 
 @router.post(
-    "/index/audit", dependencies=[may("admin")], responses=problems(*OF_COLLECTION, TooLarge)
+    "/index/audit",
+    dependencies=[may("admin")],
+    responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType),
+    openapi_extra=lines_of(AuditRequest, JSON),
 )
-def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
+def audit(
+    asked: Annotated[AuditRequest, Depends(reads_json(AuditRequest))],
+    engine: EngineDep,
+    gate: GateDep,
+) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
     with gate:
         return index_answers.audit(engine, asked)

@@ -268,8 +268,12 @@ def test_a_service_without_keys_lets_everybody_do_everything(client: TestClient)
     }
 
 
-def test_nobody_can_fill_the_memory_before_a_key_is_asked_for(locked: TestClient) -> None:
+def test_no_body_is_read_that_is_too_long_nor_one_without_a_key(
+    locked: TestClient, keys: dict[str, str]
+) -> None:
     for path in ("/session", "/index/audit"):
-        answer = locked.post(path, content=b" " * (2**20 + 1))
+        body, json = b" " * (2**20 + 1), {"content-type": "application/json"}
+        answer = locked.post(path, content=body, headers=json | bearer(keys["admin"]))
         assert answer.status_code == 413
         assert answer.headers["content-type"] == "application/problem+json"
+    assert locked.post("/index/audit", content=body, headers=json).status_code == 401
