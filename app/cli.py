@@ -1,4 +1,4 @@
-"""The commands of search: serve, index, search, describe, align, ground, models."""
+"""The commands of search: serve, migrate, index, search, describe, align, ground, models."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ from app.access import Door
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
 from app.engine import Engine
 from app.indexing import bring_in
-from app.main import create_app
+from app.main import create_app, serve_by_workers
+from app.metrics import share
 from app.options import Data, Named, plain_errors, settings_for
 from app.settings import DEFAULT_COLLECTION, Settings
+from index import database
 from index.requests import Hit, Request
 from models import alignment, checkpoint, images, registry
 from models.alignment import BETA
@@ -60,6 +62,9 @@ def serve(
     ssl_keyfile: Annotated[
         Path | None, typer.Option(help="Key of the certificate. [default: in its file]")
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")
+    ] = None,
 ) -> None:
     """Serve search, its page and its API over HTTP.
 
@@ -74,6 +79,7 @@ def serve(
             data=data,
             host=host,
             port=port,
+            workers=workers,
             open=open_ or None,
             ssl_certfile=ssl_certfile,
             ssl_keyfile=ssl_keyfile,
@@ -87,6 +93,12 @@ def serve(
             bring_in(engine, DEFAULT_COLLECTION, sample.photos(), settings)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if settings.workers > 1:
+        engine.close()
+        del engine
+        with _indexing(photos, settings), share():
+            serve_by_workers(settings)
+        return
     with _indexing(photos, settings), closing(engine):
         engine.serve()
         uvicorn.run(
@@ -96,6 +108,19 @@ def serve(
             access_log=False,
             **tls,
         )
+
+
+@app.command()
+def migrate(data: Data = None) -> None:
+    """Bring the tables of the database to the version that this Tessera needs.
+
+    A new database and SQLite need no command; services on PostgreSQL are restarted afterwards.
+
+    Example: `TESSERA_DATABASE=postgresql://tessera@db/tessera tessera migrate`
+    """
+    with plain_errors():
+        before, now = database.migrate(settings_for(data=data).storage)
+    typer.echo(f"version {now} already" if before == now else f"version {before} is now {now}")
 
 
 @app.command()

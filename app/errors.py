@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse
 
 from app.engine import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder
+from index.failures import Busy, Damaged
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
 from models.images import ImageError, ImageTooLarge, NotAnImage
@@ -34,8 +35,6 @@ class NotAcceptable(ValueError):
 
 class Unavailable(RuntimeError):
     """The service cannot answer now, and may in a moment."""
-
-    headers: ClassVar = {"Retry-After": "1"}
 
 
 class Unauthorized(Exception):
@@ -111,6 +110,8 @@ KINDS: dict[type[Exception], Kind] = {
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
     NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
     NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
+    Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
+    Damaged: Kind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),
     Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),
 }
 
@@ -150,7 +151,14 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
     kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
     checked = isinstance(error, RequestValidationError | ValidationError)
     detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
-    return problem(kind, detail, request.url.path, **getattr(error, "headers", {}))
+    return problem(kind, detail, request.url.path, **_headers(error))
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    """The headers that say what to do about an error."""
+    if isinstance(error, Unavailable | Busy):
+        return {"Retry-After": "1"}
+    return getattr(error, "headers", {})
 
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:

@@ -29,6 +29,7 @@ from app.schemas.items import ImportLine, ImportStatus, ItemBody
 from app.schemas.search import ImageSearch, TextSearch
 from app.schemas.session import SessionIn
 from app.schemas.system import AuditRequest
+from index.failures import Busy
 from index.items import ModelMismatch, NoSpace
 from models.images import ImageError, ImageTooLarge, NotAnImage
 
@@ -52,7 +53,7 @@ MODELS = (
 
 # What may be raised where a collection is asked for, where a body with a photo is read, and where
 # items are written, and where a role is needed.
-OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable)
+OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable, Busy)
 OF_UPLOAD = (TooLarge, WrongMediaType, ImageError, ImageTooLarge, NotAnImage)
 OF_WRITE = (NoSpace,)
 OF_ROLE = (Unauthorized, Forbidden, TooManyRequests, Unavailable)

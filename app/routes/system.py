@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from app.access import PUBLIC, may
 from app.answers import index as index_answers
 from app.errors import TooLarge, Unavailable, WrongMediaType
+from app.metrics import shared_registry
 from app.openapi import JSON, OF_COLLECTION, Responses, lines_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas.system import (
@@ -51,6 +52,8 @@ def readyz(engine: EngineDep) -> dict[str, str]:
 def metrics(request: Request) -> Response:
     """Counters and latencies as Prometheus text."""
     registry: CollectorRegistry = request.app.state.registry
+    if request.app.state.settings.workers > 1:
+        registry = shared_registry()
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
