@@ -60,6 +60,7 @@ class Door:
         """Who sends a request; Unauthorized for a key that is missing or not known."""
         if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
             return ANYONE
+        match: Caller | None
         if key is not None:
             match = self.keyring.find(key)
         elif session is not None:

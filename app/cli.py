@@ -85,7 +85,7 @@ def serve(
             ssl_keyfile=ssl_keyfile,
         )
         Door.of(settings)  # refuses what would let everybody in before any model is loaded
-        tls = settings.tls
+        settings.check_certificate()
         engine = Engine.load(settings)
         home = engine.open(DEFAULT_COLLECTION)
         if with_sample and photos is None and not engine.catalog.count(home):
@@ -106,7 +106,8 @@ def serve(
             host=settings.host,
             port=settings.port,
             access_log=False,
-            **tls,
+            ssl_certfile=settings.ssl_certfile,
+            ssl_keyfile=settings.ssl_keyfile,
         )
 
 

@@ -81,7 +81,8 @@ def serve_by_workers(settings: Settings) -> None:
         access_log=False,
         workers=settings.workers,
         timeout_worker_healthcheck=STARTING,
-        **settings.tls,
+        ssl_certfile=settings.ssl_certfile,
+        ssl_keyfile=settings.ssl_keyfile,
     )
     # What uvicorn.run does itself, which takes only the name of an application.
     Multiprocess(config, sockets=[config.bind_socket()]).run()

@@ -127,15 +127,13 @@ class Settings(BaseSettings):
         """Where keys are, if there are any."""
         return self.keys or self.data / "keys.jsonl"
 
-    @property
-    def tls(self) -> dict[str, Path | None]:
-        """What uvicorn takes to serve HTTPS; ValueError for a file that is not there."""
+    def check_certificate(self) -> None:
+        """ValueError for a file that is set to serve HTTPS with, and is not there."""
         if self.ssl_keyfile and not self.ssl_certfile:
             raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
         for file in (self.ssl_certfile, self.ssl_keyfile):
             if file and not file.is_file():
                 raise ValueError(f"there is no file {file} to serve HTTPS with")
-        return {"ssl_certfile": self.ssl_certfile, "ssl_keyfile": self.ssl_keyfile}
 
     @property
     def storage(self) -> Storage:

@@ -26,9 +26,13 @@ def test_a_certificate_serves_https(settings: Settings, engine: Engine, tmp_path
     made = [str(OPENSSL), *MAKE.split(), "-addext", "subjectAltName=DNS:localhost"]
     files = ["-out", str(certificate), "-keyout", str(key)]
     subprocess.run([*made, *files], check=True, capture_output=True)  # noqa: S603 - our own
-    chosen = settings.model_copy(update={"ssl_certfile": certificate, "ssl_keyfile": key})
     config = uvicorn.Config(
-        create_app(chosen, engine), port=0, log_level="error", ws="none", **chosen.tls
+        create_app(settings, engine),
+        port=0,
+        log_level="error",
+        ws="none",
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
