@@ -56,7 +56,9 @@ class Door:
         """A door for callers in this very process, who have the data folder anyway."""
         return cls(settings, Keyring(None))
 
-    def caller(self, request: Request, key: str | None, session: str | None) -> Caller:
+    def caller(
+        self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
+    ) -> Caller:
         """Who sends a request; Unauthorized for a key that is missing or not known."""
         if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
             return ANYONE
@@ -66,7 +68,10 @@ class Door:
         elif session is not None:
             match = self._of_session(loaded_engine(request), session)
         else:
-            raise Unauthorized("this needs a key: send Authorization: Bearer KEY, or X-API-Key")
+            raise Unauthorized(
+                f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
+                "X-API-Key: KEY"
+            )
         if match is None:
             raise Unauthorized(
                 "this key is not known here; tessera keys list shows which there are"
@@ -104,8 +109,9 @@ async def admitted(
 ) -> AsyncGenerator[Caller, None]:
     """The caller of a request, while it runs; Unauthorized, Forbidden or TooManyRequests."""
     door: Door = request.app.state.door
-    caller = door.caller(request, key, session)
-    _check(caller, asked.scopes)
+    needed = next(Role(scope) for scope in asked.scopes if scope != UNBOUND)
+    caller = door.caller(request, key, session, needed)
+    _check(caller, needed, unbound=UNBOUND in asked.scopes)
     request.state.caller = caller
     client = request.client.host if request.client else "this client"
     name = client if caller is ANYONE else f"the key {caller.name!r}"
@@ -155,13 +161,12 @@ def _check_lock(settings: Settings, keyring: Keyring) -> None:
         )
 
 
-def _check(caller: Caller, scopes: list[str]) -> None:
-    needed = next(Role(scope) for scope in scopes if scope != UNBOUND)
+def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
     if not caller.role.includes(needed):
         raise Forbidden(
             f"the key {caller.name!r} has the role {caller.role}, and this needs the role {needed}"
         )
-    if UNBOUND in scopes and caller.collections is not None:
+    if unbound and caller.collections is not None:
         raise Forbidden(
             f"the key {caller.name!r} is bound to {', '.join(caller.collections)}, and this needs "
             f"a key with the role {needed} that is bound to no collection"

@@ -265,9 +265,7 @@ async function offerCollections() {
 /** Offer to sign out, and show what a key is bound to where the address names no collection. */
 function settle({ name, collections: bound }) {
   at("leave").hidden = name === null;
-  at("leave").title = `Forget the key ${name} on this page`;
-  const named = new URLSearchParams(location.search).has("collection");
-  if (named || !bound || bound.includes(api.collection())) return false;
+  if (/[?&]collection=/.test(location.search) || !bound || bound.includes("default")) return false;
   history.replaceState(null, "", address({ collection: bound[0] }));
   return true;
 }

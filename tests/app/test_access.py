@@ -105,6 +105,8 @@ def test_without_a_key_every_route_that_needs_one_is_closed(locked: TestClient) 
             if role is not None:
                 assert answer.headers["www-authenticate"] == 'Bearer realm="Tessera"'
                 assert answer.json()["type"] == "urn:tessera:problem:unauthorized"
+                detail = f"this needs a key with the role {role.partition(',')[0]}:"
+                assert headers or answer.json()["detail"].startswith(detail)
 
 
 @pytest.mark.parametrize("role", ["read", "write", "admin"])
