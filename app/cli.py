@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app import indexing, key_commands, sample
+from app import backup, indexing, key_commands, sample
 from app.access import Door
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
 from app.engine import Engine
@@ -25,6 +25,7 @@ from app.indexing import bring_in
 from app.main import create_app, serve_by_workers
 from app.metrics import share
 from app.options import Data, Named, plain_errors, settings_for
+from app.server import OPTIONS
 from app.settings import DEFAULT_COLLECTION, Settings
 from index import database
 from index.requests import Hit, Request
@@ -37,6 +38,7 @@ from models.types import Box, Span
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.add_typer(indexing.app, name="index")
 app.add_typer(key_commands.app, name="keys")
+app.registered_commands += backup.app.registered_commands
 
 Drawing = Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")]
 PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A photo.")]
@@ -105,9 +107,9 @@ def serve(
             create_app(settings, engine),
             host=settings.host,
             port=settings.port,
-            access_log=False,
             ssl_certfile=settings.ssl_certfile,
             ssl_keyfile=settings.ssl_keyfile,
+            **OPTIONS,
         )
 
 
@@ -256,9 +258,7 @@ def models() -> None:
 
 def _photo(file: Path, settings: Settings) -> Photo:
     """A photo as it would be stored."""
-    longest = images.DISPLAY_SIDE
-    photo = images.decode(file.read_bytes(), longest=longest, **settings.photo_limits)
-    return Photo(images.display_copy(photo).pixels, photo.notes)
+    return images.read(file.read_bytes(), **settings.photo_limits)
 
 
 def _kind(out: Path | None) -> str | None:

@@ -19,6 +19,7 @@ from app.errors import (
     Problem,
     TooLarge,
     TooManyRequests,
+    TooSlow,
     Unauthorized,
     Unavailable,
     WrongMediaType,
@@ -31,7 +32,7 @@ from app.schemas.session import SessionIn
 from app.schemas.system import AuditRequest
 from index.failures import Busy
 from index.items import ModelMismatch, NoSpace
-from models.images import ImageError, ImageTooLarge, NotAnImage
+from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
 REFERENCE = "#/components/schemas/{model}"
 JSON, FORM = "application/json", "multipart/form-data"
@@ -54,7 +55,7 @@ MODELS = (
 # What may be raised where a collection is asked for, where a body with a photo is read, and where
 # items are written, and where a role is needed.
 OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable, Busy)
-OF_UPLOAD = (TooLarge, WrongMediaType, ImageError, ImageTooLarge, NotAnImage)
+OF_UPLOAD = (TooLarge, TooSlow, WrongMediaType, ImageError, ImageTooLarge, NotAnImage, NoSpace)
 OF_WRITE = (NoSpace,)
 OF_ROLE = (Unauthorized, Forbidden, TooManyRequests, Unavailable)
 

@@ -8,9 +8,10 @@ from urllib.parse import unquote
 from fastapi import Depends, Path, Query, Request
 
 from app.access import loaded_engine
+from app.decoding.pool import Decoders
 from app.engine import Engine
-from app.gate import Gate
 from app.keys import Caller
+from app.lanes import Lanes
 from app.settings import DEFAULT_COLLECTION, Settings
 
 
@@ -20,9 +21,15 @@ async def engine(request: Request) -> Engine:
     return loaded_engine(request).limited_to(caller.collections)
 
 
-async def gate(request: Request) -> Gate:
+async def lanes(request: Request) -> Lanes:
     """Where computing requests wait for their turn."""
-    found: Gate = request.app.state.gate
+    found: Lanes = request.app.state.lanes
+    return found
+
+
+async def decoders(request: Request) -> Decoders:
+    """What decodes photos."""
+    found: Decoders = request.app.state.decoders
     return found
 
 
@@ -38,7 +45,8 @@ async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes 
 
 
 EngineDep = Annotated[Engine, Depends(engine)]
-GateDep = Annotated[Gate, Depends(gate)]
+LanesDep = Annotated[Lanes, Depends(lanes)]
+DecodersDep = Annotated[Decoders, Depends(decoders)]
 SettingsDep = Annotated[Settings, Depends(settings)]
 ItemIdDep = Annotated[str, Depends(item_id)]
 CollectionDep = Annotated[str, Query(description="A named set of items.")]

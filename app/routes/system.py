@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
@@ -12,7 +13,7 @@ from app.answers import index as index_answers
 from app.errors import TooLarge, Unavailable, WrongMediaType
 from app.metrics import shared_registry
 from app.openapi import JSON, OF_COLLECTION, Responses, lines_of, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, LanesDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
     AuditRequest,
@@ -39,9 +40,13 @@ async def healthz() -> dict[str, str]:
 
 
 @router.get("/readyz", dependencies=[PUBLIC], responses=NOT_READY)
-def readyz(engine: EngineDep) -> dict[str, str]:
-    """The collections there are can be searched; 503 before."""
-    engine.catalog.collections()
+async def readyz(request: Request, engine: EngineDep) -> dict[str, str]:
+    """The collections there are can be searched, and the disk can be written; 503 otherwise."""
+    limiter: CapacityLimiter = request.app.state.health
+    try:
+        await to_thread.run_sync(engine.check, limiter=limiter)
+    except OSError as failed:
+        raise Unavailable(f"nothing can be stored: {failed}") from failed
     return {"status": "ready"}
 
 
@@ -105,14 +110,14 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType),
     openapi_extra=lines_of(AuditRequest, JSON),
 )
-def audit(
+async def audit(
     asked: Annotated[AuditRequest, Depends(reads_json(AuditRequest))],
     engine: EngineDep,
-    gate: GateDep,
+    lanes: LanesDep,
 ) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
-    with gate:
-        return index_answers.audit(engine, asked)
+    with lanes.batches.place():
+        return await lanes.batches.run(index_answers.audit, engine, asked)
 
 
 def _model(loaded: Checkpoint | None) -> ModelOut | None:
