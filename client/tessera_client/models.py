@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
 
 class Audit(BaseModel):
@@ -291,6 +291,32 @@ class Side(BaseModel):
     ]
 
 
+class SnapshotCollection(BaseModel):
+    """A collection in a snapshot."""
+
+    name: str
+    items: int
+    revision: int
+    model: Annotated[str, Field(description="The fingerprint of the model that made it.")]
+
+
+class Snapshot(BaseModel):
+    """A snapshot, and where it can be downloaded."""
+
+    name: str
+    url: str
+    bytes: int
+    made: AwareDatetime
+    pictures: int
+    collections: list[SnapshotCollection]
+
+
+class Snapshots(BaseModel):
+    """The snapshots there are, the newest first."""
+
+    snapshots: list[Snapshot]
+
+
 class StoredItem(BaseModel):
     """An item just stored, and what was left out of its photo."""
 
@@ -364,3 +390,15 @@ class Index(BaseModel):
     ]
     images: Side
     sentences: Side
+
+
+class MadeSnapshot(BaseModel):
+    """A snapshot that was just made."""
+
+    name: str
+    url: str
+    bytes: int
+    made: AwareDatetime
+    pictures: int
+    collections: list[SnapshotCollection]
+    lost: Annotated[int, Field(description="Pictures that items name and the service has lost.")]

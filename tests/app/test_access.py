@@ -45,6 +45,10 @@ ROLES = {
     "delete /items/{id}": "write",
     "post /items": "write",
     "post /index/audit": "admin",
+    "get /snapshots": "admin, unbound",
+    "post /snapshots": "admin, unbound",
+    "get /snapshots/{name}": "admin, unbound",
+    "delete /snapshots/{name}": "admin, unbound",
 }
 
 
@@ -100,7 +104,9 @@ def test_without_a_key_every_route_that_needs_one_is_closed(locked: TestClient) 
     for operation, role in ROLES.items():
         method, path = operation.split()
         for headers in ({}, bearer("tessera_wrong"), {"x-api-key": ""}, {"cookie": f"{COOKIE}=a"}):
-            answer = locked.request(method, path.replace("{id}", "a"), headers=headers)
+            answer = locked.request(
+                method, path.replace("{id}", "a").replace("{name}", "a"), headers=headers
+            )
             assert (answer.status_code == 401) == (role is not None), operation
             if role is not None:
                 assert answer.headers["www-authenticate"] == 'Bearer realm="Tessera"'
@@ -113,7 +119,9 @@ def test_without_a_key_every_route_that_needs_one_is_closed(locked: TestClient) 
 def test_a_role_opens_what_it_includes(locked: TestClient, keys: dict[str, str], role: str) -> None:
     for operation, needed in ROLES.items():
         method, path = operation.split()
-        answer = locked.request(method, path.replace("{id}", "zzz"), headers=bearer(keys[role]))
+        answer = locked.request(
+            method, path.replace("{id}", "zzz").replace("{name}", "a"), headers=bearer(keys[role])
+        )
         if operation == "post /session":
             continue
         least = Role((needed or "read").partition(",")[0])
@@ -165,7 +173,7 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
             elif "collection" not in parameters:
                 sent = {"json": body[path] | {"collection": collection}}
             sent["headers"] = sent.get("headers", {}) | bearer(keys["shop"])
-            url = path.replace("{id}", "a")
+            url = path.replace("{id}", "a").replace("{name}", "a")
             answer = locked.request(method, url, **sent)
             allowed = (404, 204) if status == 200 else ()
             assert answer.status_code in (status, *allowed), (method, path, answer.text)
