@@ -34,6 +34,9 @@ class Settings(BaseSettings):
         description="Folder of the display copies, or s3://BUCKET/PATH; in the data folder if not "
         "set.",
     )
+    snapshots: Path | None = Field(
+        default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
+    )
     matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
         default=DEFAULT_CAPTIONER,
@@ -117,6 +120,11 @@ class Settings(BaseSettings):
             wait=self.database_wait,
             shared=self.workers > 1 or self.database.startswith("postgres"),
         )
+
+    @property
+    def snapshot_folder(self) -> Path:
+        """Where snapshots are kept."""
+        return self.snapshots or self.data / "snapshots"
 
     @property
     def photo_limits(self) -> dict[str, int]:
