@@ -83,7 +83,7 @@ class Settings(BaseSettings):
         description="Largest image, width × height, checked before it is decoded.",
     )
     decode_seconds: PositiveInt = Field(
-        default=20, description="Longest time that the decoding of one image may take."
+        default=20, description="Most processor time that one image may take to decode, in seconds."
     )
     decode_memory: PositiveInt = Field(
         default=2**30,
