@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
 from app.indexes import Indexes
 from app.inference import Models
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.settings import Settings
 from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
 from index.items import Collection, Entry, Picture
 from index.requests import Answer, Request
 from index.search import Index
-from models import parsing
 from models.types import FragmentBag
 
 
@@ -28,12 +28,9 @@ class Engine:
 
     @classmethod
     def load(cls, settings: Settings) -> Engine:
-        """The engine that the settings describe."""
-        if settings.parser:
-            parsing.choose(settings.parser)
-        device = settings.device
-        models = Models.load(settings.matcher, settings.captioner, settings.grounder, device)
-        return cls(models, Catalog.in_folder(settings.data), settings.data, device)
+        """The engine that the settings describe; the catalog opens first, since it is quick."""
+        catalog = Catalog.in_folder(settings.data)
+        return cls(Models.of(settings), catalog, settings.data, settings.device)
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.

@@ -7,10 +7,8 @@ from pathlib import Path
 from pydantic import Field, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
-from models.images import MOST_BYTES, MOST_PIXELS
-
-DEFAULT_COLLECTION = "default"
+from models import shipped
+from models.limits import MOST_BYTES, MOST_PIXELS
 
 
 class Settings(BaseSettings):
@@ -19,20 +17,24 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
 
     data: Path = Field(default=Path(".tessera"), description="Folder of the catalog and its index.")
-    matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
+    matcher: Path = Field(default=shipped.MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
-        default=DEFAULT_CAPTIONER,
+        default=shipped.CAPTIONER,
         description="Checkpoint that writes captions; none if the file is absent.",
     )
     grounder: Path | None = Field(
-        default=DEFAULT_GROUNDER,
+        default=shipped.GROUNDER,
         description="Checkpoint that finds phrases in photos; none if the file is absent.",
     )
     parser: str | None = Field(
         default=None,
         description="spaCy pipeline, a package's name or a folder; the one that ships if not set.",
     )
-    device: str = Field(default="cpu", description="Where models run: cpu, cuda, cuda:1.")
+    device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|mps|cuda(:\d+)?)$",
+        description="Where models run: cpu, cuda, cuda:1.",
+    )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
     )

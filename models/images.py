@@ -14,11 +14,10 @@ import torch
 from PIL import Image, ImageCms
 from torch import Tensor
 
+from models.limits import MOST_BYTES, MOST_PIXELS
 from models.types import Box
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
-MOST_BYTES = 32 * 2**20
-MOST_PIXELS = 64 * 10**6
 DISPLAY_SIDE = 1280
 DISPLAY_QUALITY = 90
 

@@ -9,12 +9,11 @@ import torch
 from torch import Tensor, nn
 from torchvision.ops import nms
 
-from models import checkpoint
+from models import checkpoint, shipped
 from models.types import WHOLE_FRAME, Box
 
 REGIONS = 20  # the whole frame and 19 boxes (Karpathy & Fei-Fei 2015, section 3.1.1)
 OVERLAP = 0.6  # IoU from which the better of two boxes stands for both
-LEARNED = checkpoint.PRETRAINED / "proposals.safetensors"
 
 
 class Proposer(Protocol):
@@ -126,7 +125,7 @@ def load(name: str) -> Proposer:
     if name == "frame":
         return Windows([WHOLE_FRAME])
     if name == "learned":
-        learned: Proposer = checkpoint.load(LEARNED).model
+        learned: Proposer = checkpoint.load(shipped.PROPOSALS).model
         return learned
     network, _, weights = name.partition(":")
     return TorchvisionDetector(network, weights or None)

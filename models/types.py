@@ -49,6 +49,10 @@ class Span:
     start: int
     end: int
 
+    def of(self, text: str) -> str:
+        """The part itself."""
+        return text[self.start : self.end]
+
 
 @dataclass(frozen=True, slots=True)
 class Word:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from models import checkpoint
+from models import checkpoint, header
 from training.building import built
 from training.data.corpus import Corpus
 from training.folder import Place, RunFolder
@@ -61,7 +61,7 @@ def train(
     if preset.teachers:
         optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
         files = [trained(one, corpus, own, teller) for one, own in teachers(preset, place)]
-        folder.learns_from([checkpoint.fingerprint(file) for file in files])
+        folder.learns_from([header.fingerprint(file) for file in files])
         teller.begins(folder.path.name)
         taught = lessons(files, examples, place, preset.schedule.precision, teller.progress)
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)

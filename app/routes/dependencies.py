@@ -7,10 +7,11 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
+from app.defaults import DEFAULT_COLLECTION
 from app.engine import Engine
 from app.errors import Unavailable
 from app.gate import Gate
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.settings import Settings
 
 
 async def engine(request: Request) -> Engine:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from models.types import WHOLE_SENTENCE, FragmentBag
 
-LEAST_COUNT = 5
-
 
 @dataclass(frozen=True, slots=True)
 class Magnitude:
@@ -20,7 +18,7 @@ class Magnitude:
     count: int
 
 
-def magnitudes(sentences: Iterable[FragmentBag], least_count: int = LEAST_COUNT) -> list[Magnitude]:
+def magnitudes(sentences: Iterable[FragmentBag], least_count: int) -> list[Magnitude]:
     """Mean |s_t| of each word, largest first (Karpathy & Fei-Fei 2015, section 6.1 and table 4).
 
     A word's vector depends on its sentence, hence the mean. Words are fragments' labels in lower

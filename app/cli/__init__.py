@@ -1,0 +1,20 @@
+"""The commands of search: serve, index, search, describe, align, ground, models.
+
+Modules here import little: a command imports what it needs when it runs, so that help and
+usage errors come at once.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from app.cli import explaining, indexing, listing, searching, serving
+
+app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
+app.command()(serving.serve)
+app.command()(searching.search)
+app.command()(explaining.describe)
+app.command()(explaining.align)
+app.command()(explaining.ground)
+app.command()(listing.models)
+app.add_typer(indexing.app, name="index")

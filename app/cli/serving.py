@@ -1,0 +1,104 @@
+"""The command `serve`: search, its page and its API over HTTP."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.options import Data, plain_errors, settings_for
+
+if TYPE_CHECKING:
+    from app.engine import Engine
+    from app.settings import Settings
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port. [default: 8000]")] = None,
+    data: Data = None,
+    photos: Annotated[
+        Path | None, typer.Option(exists=True, help="Photos to index in the background.")
+    ] = None,
+    with_sample: Annotated[
+        bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
+    ] = True,
+) -> None:
+    """Serve search, its page and its API over HTTP.
+
+    Examples: `tessera serve`, then open http://127.0.0.1:8000
+
+    `tessera serve --photos ~/Pictures --port 9000`
+    """
+    settings = settings_for(data=data, host=host, port=port)
+    with plain_errors():
+        listener = bound(settings.host, settings.port)
+        engine = _loaded(settings, with_sample and photos is None)
+    # The server passes on the signal that ended it, and what began here must end too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with _indexing(photos, settings), closing(engine), suppress(KeyboardInterrupt):
+        import uvicorn
+
+        from app.main import create_app
+
+        engine.serve()
+        app = create_app(settings, engine)
+        config = uvicorn.Config(app, settings.host, settings.port, access_log=False)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that has an address to itself before models load; OSError if it cannot."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind)
+        if os.name == "posix":  # the port of a service that just ended is free
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as refused:
+        raise OSError(
+            f"cannot listen at {host} port {port}: {refused.strerror}; choose another with --port"
+        ) from refused
+    return listener
+
+
+def _loaded(settings: Settings, with_sample: bool) -> Engine:
+    """The engine, with sample photos where it has none and some are wanted."""
+    from app import sample
+    from app.cli.importing import import_with_bar
+    from app.cli.loading import load_engine
+    from app.defaults import DEFAULT_COLLECTION
+
+    engine = load_engine(settings)
+    home = engine.open(DEFAULT_COLLECTION)
+    if with_sample and not engine.catalog.count(home):
+        typer.echo("No photos yet, so here is a sample; --no-sample starts without.", err=True)
+        import_with_bar(engine, DEFAULT_COLLECTION, sample.photos(), settings)
+    return engine
+
+
+@contextmanager
+def _indexing(photos: Path | None, settings: Settings) -> Iterator[None]:
+    """Index photos in a process of its own, politely, so that searches stay quick."""
+    if photos is None:
+        yield
+        return
+    command = ["-m", "tessera", "index", str(photos), "--data", str(settings.data)]
+    child = subprocess.Popen([sys.executable, *command])  # noqa: S603 - our own command
+    if hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, child.pid, 10)
+    try:
+        yield
+    finally:
+        child.terminate()
+        child.wait()
