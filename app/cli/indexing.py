@@ -60,11 +60,12 @@ def add(
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
     with plain_errors():
-        from app import folder
-        from app.cli.importing import import_with_bar
         from app.cli.loading import load_engine
 
         engine = load_engine(settings)
+        from app import folder
+        from app.cli.importing import import_with_bar
+
         if reembed:
             _reembed(engine, collection)
         try:

@@ -31,9 +31,11 @@ def search(
     settings = settings_for(data=data)
     with plain_errors():
         from app.cli.loading import load_engine
-        from index.requests import Request
 
         engine = load_engine(settings)
+
+        from index.requests import Request
+
         query = engine.models.query(text)
         hits = engine.search(collection, Request("images", query, limit=limit)).hits
     for note in query.notes:

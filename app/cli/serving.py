@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli.options import Data, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
     from app.engine import Engine
@@ -74,12 +75,12 @@ def bound(host: str, port: int) -> socket.socket:
 
 def _loaded(settings: Settings, with_sample: bool) -> Engine:
     """The engine, with sample photos where it has none and some are wanted."""
-    from app import sample
-    from app.cli.importing import import_with_bar
     from app.cli.loading import load_engine
-    from app.defaults import DEFAULT_COLLECTION
 
     engine = load_engine(settings)
+    from app import sample
+    from app.cli.importing import import_with_bar
+
     home = engine.open(DEFAULT_COLLECTION)
     if with_sample and not engine.catalog.count(home):
         typer.echo("No photos yet, so here is a sample; --no-sample starts without.", err=True)
