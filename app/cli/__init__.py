@@ -1,4 +1,4 @@
-"""The commands of search: serve, index, search, describe, align, ground, models.
+"""The commands of search: serve, migrate, index, search, describe, align, ground, models.
 
 Modules here import little: a command imports what it needs when it runs, so that help and
 usage errors come at once.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import typer
 
-from app.cli import explaining, indexing, listing, searching, serving
+from app.cli import explaining, indexing, listing, migrating, searching, serving
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.command()(serving.serve)
+app.command()(migrating.migrate)
 app.command()(searching.search)
 app.command()(explaining.describe)
 app.command()(explaining.align)

@@ -32,6 +32,9 @@ def serve(
     with_sample: Annotated[
         bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
     ] = True,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")
+    ] = None,
 ) -> None:
     """Serve search, its page and its API over HTTP.
 
@@ -39,12 +42,18 @@ def serve(
 
     `tessera serve --photos ~/Pictures --port 9000`
     """
-    settings = settings_for(data=data, host=host, port=port)
+    settings = settings_for(data=data, host=host, port=port, workers=workers)
     with plain_errors():
         listener = bound(settings.host, settings.port)
         engine = _loaded(settings, with_sample and photos is None)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if settings.workers > 1:
+        engine.close()
+        listener.close()  # the workers' own takes its place
+        del engine
+        _serve_by_workers(photos, settings)
+        return
     with _indexing(photos, settings), closing(engine), suppress(KeyboardInterrupt):
         import uvicorn
 
@@ -54,6 +63,14 @@ def serve(
         app = create_app(settings, engine)
         config = uvicorn.Config(app, settings.host, settings.port, access_log=False)
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _serve_by_workers(photos: Path | None, settings: Settings) -> None:
+    from app.main import serve_by_workers
+    from app.metrics import share
+
+    with _indexing(photos, settings), share():
+        serve_by_workers(settings)
 
 
 def bound(host: str, port: int) -> socket.socket:
