@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from socket import socket
 
 import anyio.to_thread
 import torch
@@ -61,8 +62,8 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     return app
 
 
-def serve_by_workers(settings: Settings) -> None:
-    """Serve by several processes, each with an engine of its own, until told to stop."""
+def serve_by_workers(settings: Settings, listener: socket) -> None:
+    """Serve a bound socket by processes with an engine each, until told to stop."""
     config = uvicorn.Config(
         partial(create_app, settings),
         factory=True,
@@ -73,7 +74,7 @@ def serve_by_workers(settings: Settings) -> None:
         timeout_worker_healthcheck=STARTING,
     )
     # What uvicorn.run does itself, which takes only the name of an application.
-    Multiprocess(config, sockets=[config.bind_socket()]).run()
+    Multiprocess(config, sockets=[listener]).run()
 
 
 @asynccontextmanager

@@ -126,7 +126,9 @@ class WordPieces(nn.Module):
         super().__init__()
         names = ("word", "token_type", "position")
         self.words, self.types, self.positions = (
-            nn.Embedding.from_pretrained(minilm_weights()[f"embeddings.{name}_embeddings.weight"])
+            nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]  # torch has no types here
+                minilm_weights()[f"embeddings.{name}_embeddings.weight"]
+            )
             for name in names
         )
         self.norm = nn.LayerNorm(MINILM_HIDDEN, eps=EPSILON)

@@ -50,9 +50,8 @@ def serve(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if settings.workers > 1:
         engine.close()
-        listener.close()  # the workers' own takes its place
         del engine
-        _serve_by_workers(photos, settings)
+        _serve_by_workers(photos, settings, listener)
         return
     with _indexing(photos, settings), closing(engine), suppress(KeyboardInterrupt):
         import uvicorn
@@ -65,12 +64,12 @@ def serve(
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def _serve_by_workers(photos: Path | None, settings: Settings) -> None:
+def _serve_by_workers(photos: Path | None, settings: Settings, listener: socket.socket) -> None:
     from app.main import serve_by_workers
     from app.metrics import share
 
     with _indexing(photos, settings), share():
-        serve_by_workers(settings)
+        serve_by_workers(settings, listener)
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -83,6 +82,7 @@ def bound(host: str, port: int) -> socket.socket:
         if os.name == "posix":  # the port of a service that just ended is free
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.set_inheritable(True)  # by workers
     except OSError as refused:
         raise OSError(
             f"cannot listen at {host} port {port}: {refused.strerror}; choose another with --port"
