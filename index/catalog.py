@@ -17,13 +17,12 @@ from index.facets import matching
 from index.failures import FULL
 from index.garbage import Collector
 from index.items import Collection, Entry, Item, ModelMismatch, NoSpace, Picture, check_id
+from index.lookup import Stored, read_bags
 from index.objects import ObjectPictures
 from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
-    Stored,
     check_dimension,
     chunks,
-    read_bags,
     read_entries,
     read_items,
     read_picture,
