@@ -1,4 +1,4 @@
-"""How many requests compute at once, and how many may wait for it."""
+"""Turns to compute: how many requests run at once, and how many may wait."""
 
 from __future__ import annotations
 

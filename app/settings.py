@@ -1,4 +1,4 @@
-"""Which settings there are: the only reader of the environment, as TESSERA_NAME."""
+"""Settings: the only reader of the environment, as TESSERA_NAME."""
 
 from __future__ import annotations
 

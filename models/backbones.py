@@ -1,4 +1,4 @@
-"""Which convolutional networks look at pixels: photos in, feature maps out."""
+"""Backbones: convolutional networks that turn photos into feature maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How untrusted bytes become pixels: formats, limits, and the display copy that is kept."""
+"""Decoding of untrusted photos: formats, limits, and the display copy that is kept."""
 
 from __future__ import annotations
 

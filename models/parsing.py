@@ -1,4 +1,4 @@
-"""What words a text has and how they depend on each other: the only import of spaCy in models."""
+"""Parsing: the words of a text and their dependencies; the only import of spaCy in models."""
 
 from __future__ import annotations
 

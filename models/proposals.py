@@ -1,4 +1,4 @@
-"""Where to look in a photo: up to 19 boxes and the whole frame."""
+"""Proposals: up to 19 boxes of a photo and the whole frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How regions become fragments: pooled CNN features, then an affine map."""
+"""Region encoders: CNN features pooled in boxes, then an affine map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What flows between the rooms: places, fragments, parsed sentences, links."""
+"""Values that flow between the rooms: places, fragments, parsed sentences, links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How words in context become fragments: the encoders of sentences."""
+"""Word encoders: MiniLM, word vectors, and a bidirectional recurrent network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a training happens, and what it leaves on disk: its facts, its state, its best epoch."""
+"""Run folders: the facts, state and best epoch that a training leaves on disk."""
 
 from __future__ import annotations
 

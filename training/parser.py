@@ -1,4 +1,4 @@
-"""How the parser of English sentences is trained and measured, on a treebank in CoNLL-U."""
+"""Training and measurement of the parser of English sentences, on a CoNLL-U treebank."""
 
 from __future__ import annotations
 

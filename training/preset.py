@@ -1,4 +1,4 @@
-"""What one training is made of: model, objective, optimizer and schedule, from a TOML file."""
+"""Presets: model, objective, optimizer and schedule of a training, from a TOML file."""
 
 from __future__ import annotations
 

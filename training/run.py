@@ -1,4 +1,4 @@
-"""What one training does from preset to checkpoint: its teachers, its data, its loop."""
+"""One training from preset to checkpoint: its teachers, its data, its loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// How the page talks to Tessera: one function a question, problems as errors.
+// Calls of the HTTP API: one function a request, problems as errors.
 
 const PHOTOS_AT_ONCE = 24;
 const ITEMS_AT_ONCE = 60;

@@ -1,4 +1,4 @@
-"""What routes ask for: the engine, a turn to compute, an item's id."""
+"""Dependencies of routes: the engine, a turn to compute, an item's id."""
 
 from __future__ import annotations
 

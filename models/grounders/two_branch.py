@@ -1,4 +1,4 @@
-"""Which box does a phrase mean? Two branches for regions and phrases (Wang et al. 2016, 3.3)."""
+"""Grounder with two branches, for regions and for phrases (Wang et al. 2016, 3.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts of a photo would people name? A class-agnostic detector on a frozen CNN's maps.
+"""Proposer: a class-agnostic detector on a frozen CNN's maps.
 
 Faster R-CNN (Ren et al. 2015) from torchvision's parts, on the maps that matching needs anyway:
 a region proposal network offers boxes, a head refines and scores each. Its best boxes stand for

@@ -1,4 +1,4 @@
-"""Which words weigh most? Mean lengths of their vectors over a split (DVSA, table 4)."""
+"""Magnitudes of words: the mean lengths of their vectors over a split (DVSA, table 4)."""
 
 from __future__ import annotations
 
