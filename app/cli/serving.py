@@ -45,30 +45,37 @@ def serve(
     settings = settings_for(data=data, host=host, port=port, workers=workers)
     with plain_errors():
         listener = bound(settings.host, settings.port)
-        engine = _loaded(settings, with_sample and photos is None)
-    # The server passes on the signal that ended it, and what began here must end too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    if settings.workers > 1:
-        engine.close()
-        del engine
-        _serve_by_workers(photos, settings, listener)
-        return
-    with _indexing(photos, settings), closing(engine), suppress(KeyboardInterrupt):
-        import uvicorn
-
-        from app.main import create_app
-
-        engine.serve()
-        app = create_app(settings, engine)
-        config = uvicorn.Config(app, settings.host, settings.port, access_log=False)
-        uvicorn.Server(config).run(sockets=[listener])
+    with closing(listener):
+        with plain_errors():
+            engine = _loaded(settings, with_sample and photos is None)
+        # The server passes on the signal that ended it, and what began here must end too.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        with _indexing(photos, settings), suppress(KeyboardInterrupt):
+            if settings.workers > 1:
+                engine.close()
+                del engine
+                _serve_by_workers(settings, listener)
+            else:
+                with closing(engine):
+                    _serve(settings, engine, listener)
 
 
-def _serve_by_workers(photos: Path | None, settings: Settings, listener: socket.socket) -> None:
+def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
+    import uvicorn
+
+    from app.main import create_app
+
+    engine.serve()
+    app = create_app(settings, engine)
+    config = uvicorn.Config(app, settings.host, settings.port, access_log=False)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     from app.main import serve_by_workers
     from app.metrics import share
 
-    with _indexing(photos, settings), share():
+    with share():
         serve_by_workers(settings, listener)
 
 
