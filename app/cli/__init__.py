@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from app.cli import explaining, indexing, listing, migrating, searching, serving
+from app.cli import explaining, indexing, listing, migrating, searching, serving, upkeep
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.command()(serving.serve)
@@ -18,4 +18,7 @@ app.command()(explaining.describe)
 app.command()(explaining.align)
 app.command()(explaining.ground)
 app.command()(listing.models)
+app.command()(upkeep.snapshot)
+app.command()(upkeep.restore)
+app.command()(upkeep.check)
 app.add_typer(indexing.app, name="index")

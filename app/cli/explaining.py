@@ -118,11 +118,8 @@ def ground(
 def _photo(file: Path, settings: Settings) -> Photo:
     """A photo as it would be stored."""
     from models import images
-    from models.images import Photo
 
-    longest = images.DISPLAY_SIDE
-    photo = images.decode(file.read_bytes(), longest=longest, **settings.photo_limits)
-    return Photo(images.display_copy(photo).pixels, photo.notes)
+    return images.read(file.read_bytes(), **settings.photo_limits)
 
 
 def _media_type(out: Path | None) -> str:

@@ -64,10 +64,11 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
     import uvicorn
 
     from app.main import create_app
+    from app.server import OPTIONS
 
     engine.serve()
     app = create_app(settings, engine)
-    config = uvicorn.Config(app, settings.host, settings.port, access_log=False)
+    config = uvicorn.Config(app, settings.host, settings.port, **OPTIONS)
     uvicorn.Server(config).run(sockets=[listener])
 
 
