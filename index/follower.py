@@ -217,7 +217,7 @@ class Following:
 
     def step(self) -> bool:
         """A piece of work for every collection; False where none had any."""
-        there = {one.token: one for one in self._catalog.followed()}
+        there = {one.token: one for one in self._catalog.names.followed()}
         for token in self._followers.keys() - there.keys():
             del self._followers[token]
             self._swept = float("-inf")  # its files are to go soon

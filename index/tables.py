@@ -31,7 +31,7 @@ from sqlalchemy import (
 # Ids sort by code point everywhere, as Python sorts them (SQLite's own order already does).
 IDENTIFIER = String().with_variant(String(collation="C"), "postgresql")
 
-LAYOUT = 2  # a database whose tables have another layout is refused
+LAYOUT = 3  # a database whose tables have another layout is refused
 
 schema = MetaData()
 
@@ -59,6 +59,15 @@ collections = Table(
     Column("replaces", ForeignKey("collections.key", ondelete="CASCADE"), unique=True),
     Column("copied", Integer, nullable=False),  # the newest change of `replaces` that is in here
     sqlite_autoincrement=True,  # a key is never used twice
+)
+
+# Other names of collections. No alias has a collection's own name: see index.names.
+aliases = Table(
+    "aliases",
+    schema,
+    Column("name", IDENTIFIER, primary_key=True),
+    Column("collection", ForeignKey("collections.key", ondelete="CASCADE"), nullable=False),
+    Index("aliases_by_collection", "collection"),
 )
 
 # The last revision of each transaction, with a random mark: two histories that parted, as those

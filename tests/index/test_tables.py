@@ -31,7 +31,7 @@ def test_database_of_another_layout_is_refused(tmp_path):
     with engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE settings")
     engine.dispose()
-    with pytest.raises(ValueError, match=r"have layout 1, and this version reads layout 2"):
+    with pytest.raises(ValueError, match=r"have layout 1, and this version reads layout 3"):
         connect(url)
 
 
