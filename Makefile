@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
 
-.PHONY: help run test check format test-slow test-gpu coverage lock map clean
+.PHONY: help run test check format test-slow test-gpu coverage lock map client clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ coverage: $(VENV)/test.stamp  ## The normal tests, and the lines and branches th
 lock: $(VENV)/uv.stamp  ## Pin every dependency anew, for all platforms
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev \
 	  --no-annotate --no-header --upgrade --output-file requirements.lock pyproject.toml
+
+client: $(VENV)/test.stamp  ## Write the client's models from the OpenAPI document
+	PYTHONPATH=. $(BIN)/python client/make_models.py
 
 map:  ## Write docs/map.md from the files' first lines
 	$(PYTHON) docs/make_map.py

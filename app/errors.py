@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -35,6 +35,16 @@ class Unavailable(RuntimeError):
     """The service cannot answer now, and may in a moment."""
 
 
+class Problem(BaseModel):
+    """Why a request failed (RFC 9457)."""
+
+    type: str = Field(description="The kind of problem, as a URN: urn:tessera:problem:not-found.")
+    title: str
+    status: int
+    detail: str = Field(description="What was wrong with this request, and what would work.")
+    instance: str = Field(description="The path that was asked for.")
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of problem: its name in `type`, its HTTP status, its title."""
@@ -43,6 +53,8 @@ class Kind:
     status: HTTPStatus
     title: str
 
+
+PROBLEM = "application/problem+json"
 
 UNEXPECTED = Kind("unexpected", HTTPStatus.INTERNAL_SERVER_ERROR, "Something broke in the service")
 INVALID = Kind("invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid")
@@ -97,15 +109,14 @@ def explain(errors: Iterable[Any]) -> str:
 
 def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONResponse:
     """A problem document as a response."""
-    document = {
-        "type": f"urn:tessera:problem:{kind.name}",
-        "title": kind.title,
-        "status": kind.status,
-        "detail": detail,
-        "instance": instance,
-    }
-    media_type = "application/problem+json"
-    return JSONResponse(document, kind.status, headers=headers, media_type=media_type)
+    document = Problem(
+        type=f"urn:tessera:problem:{kind.name}",
+        title=kind.title,
+        status=kind.status,
+        detail=detail,
+        instance=instance,
+    )
+    return JSONResponse(document.model_dump(), kind.status, headers=headers, media_type=PROBLEM)
 
 
 async def _answer(request: Request, error: Exception) -> JSONResponse:

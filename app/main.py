@@ -6,38 +6,22 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio.to_thread
 import torch
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.openapi.utils import get_openapi
 from prometheus_client import CollectorRegistry
-from pydantic.json_schema import models_json_schema
 
 from app import errors
 from app.engine import Engine
 from app.gate import Gate
 from app.metrics import Metrics
 from app.middleware import RawItemPaths, SecurityHeaders
+from app.openapi import describe
 from app.routes import bulk, explain, items, page, search, system
-from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
-from app.schemas.items import ImportLine, ImportStatus, ItemBody
-from app.schemas.search import ImageSearch, TextSearch
 from app.settings import Settings
-from app.uploads import SCHEMA
 
-BODIES = (
-    ImageSearch,
-    TextSearch,
-    AlignRequest,
-    GroundRequest,
-    CaptionRequest,
-    ItemBody,
-    ImportLine,
-    ImportStatus,
-)
 SPARE_THREADS = 8  # for requests that do not compute
 
 logger = logging.getLogger("tessera")
@@ -61,7 +45,7 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's own way
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's own way
     if settings.cors_origins:
         origins = list(settings.cors_origins)
         app.add_middleware(
@@ -102,17 +86,3 @@ def _serving(settings: Settings) -> Engine:
     engine = Engine.load(settings)
     engine.serve()
     return engine
-
-
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document, and the bodies that this service reads itself."""
-    if app.openapi_schema is None:
-        described = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, routes=app.routes
-        )
-        _, bodies = models_json_schema(
-            [(model, "validation") for model in BODIES], ref_template=SCHEMA
-        )
-        described["components"]["schemas"] |= bodies["$defs"]
-        app.openapi_schema = described
-    return app.openapi_schema

@@ -13,15 +13,14 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app.errors import TooLarge, WrongMediaType
+from app.openapi import FORM, JSON
 from app.settings import Settings
 from models import images
 from models.images import Photo
 
 Fields = TypeVar("Fields", bound=BaseModel)
 
-JSON, FORM = "application/json", "multipart/form-data"
 JSON_IN_FORMS = ("filter", "metadata", "phrases")  # form fields that hold JSON
-SCHEMA = "#/components/schemas/{model}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +57,6 @@ def reads(model: type[Fields]) -> Callable[[Request], Awaitable[Upload[Fields]]]
         return Upload(model.model_validate(fields), image, limits)
 
     return read
-
-
-def body_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The OpenAPI description of what `reads(model)` reads."""
-    plain = {"$ref": SCHEMA.format(model=model.__name__)}
-    photo = {"type": "object", "properties": {"image": {"type": "string", "format": "binary"}}}
-    content = {JSON: {"schema": plain}, FORM: {"schema": {"allOf": [plain, photo]}}}
-    return {"requestBody": {"required": True, "content": content}}
 
 
 def media_type(request: Request) -> str:

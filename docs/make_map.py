@@ -14,6 +14,7 @@ ROOMS = {
     "index": "`index/`: bags in, hits out",
     "training": "`training/`: offline",
     "app": "`app/`: the web",
+    "client": "`client/`: the package `tessera-client`; imports no room but to run in one process",
     "benchmarks": "`benchmarks/`: one script for each published number",
 }
 OPENING = re.compile(r'^(?:"""|// |/\* |# )')
@@ -71,8 +72,8 @@ def written() -> str:
         here = [line for line in lines if room(ROOT / line[0]) == name]
         text += "".join(f"| `{path}` | {about} |\n" for path, about in here)
     return text + (
-        "\n## `tests/`: mirrors the rooms\n\n`tests/app`, `tests/index`, `tests/models` and "
-        "`tests/training` have a file for each file that they test; `tests/test_docs.py` keeps the "
+        "\n## `tests/`: mirrors the rooms\n\n`tests/app`, `tests/client`, `tests/index`, "
+        "`tests/models` and `tests/training` have a file for each file that they test; `tests/test_docs.py` keeps the "
         "README and [training.md](training.md) complete and runs the examples of docstrings.\n"
     )
 

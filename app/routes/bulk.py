@@ -19,20 +19,16 @@ from app.drafts import Draft
 from app.engine import Engine
 from app.errors import WrongMediaType, explain
 from app.gate import Gate
+from app.openapi import OF_COLLECTION, Responses, lines_of, problems, reference
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
-from app.uploads import SCHEMA, media_type
+from app.uploads import media_type
 
 router = APIRouter(tags=["items"])
 
-NDJSON = "application/x-ndjson"
-LINES = {
-    "requestBody": {
-        "required": True,
-        "content": {NDJSON: {"schema": {"$ref": SCHEMA.format(model=ImportLine.__name__)}}},
-    }
-}
+NDJSON, JSONL = "application/x-ndjson", "application/jsonl"
+STATUSES: Responses = {200: {"content": {NDJSON: {"schema": reference(ImportStatus)}}}}
 Line = tuple[int, bytes | None]  # its number from 1; None for one that is too long
 
 
@@ -44,7 +40,12 @@ class Duplex(StreamingResponse):
         await self.stream_response(send)
 
 
-@router.post("/items", response_class=Duplex, openapi_extra=LINES)
+@router.post(
+    "/items",
+    response_class=Duplex,
+    responses=STATUSES | problems(*OF_COLLECTION, WrongMediaType),
+    openapi_extra=lines_of(ImportLine, NDJSON, JSONL),
+)
 async def import_items(
     request: Request,
     engine: EngineDep,
@@ -56,7 +57,7 @@ async def import_items(
 
     Read the answers while you send, or send at most some 10,000 lines at a time.
     """
-    if media_type(request) not in (NDJSON, "application/jsonl"):
+    if media_type(request) not in (NDJSON, JSONL):
         raise WrongMediaType(f"send lines of JSON as {NDJSON}")
     await run_in_threadpool(engine.open, collection, create=True)
     statuses = _import(request, Importer(engine, gate, limits, collection))

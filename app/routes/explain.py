@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -13,6 +13,9 @@ from app.answers.explanations import About
 from app.answers.items import photo_address
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
 from app.engine import Engine
+from app.errors import NotAcceptable
+from app.inference import NoCaptioner
+from app.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
 from app.routes.dependencies import EngineDep, GateDep
 from app.schemas.explain import (
     AlignmentOut,
@@ -22,15 +25,18 @@ from app.schemas.explain import (
     GroundingOut,
     GroundRequest,
 )
-from app.uploads import Upload, body_of, reads
+from app.uploads import Upload, reads
+from index.pictures import PictureLost
 from models import images
 from models.images import Photo
 from models.types import FragmentBag
 
-router = APIRouter(tags=["explain"])
+router = APIRouter(
+    tags=["explain"], responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost, NoCaptioner)
+)
 
 JSON = "application/json"
-PICTURES: dict[int | str, dict[str, Any]] = {200: {"content": {PNG: {}, SVG: {}}}}
+PICTURES: Responses = {200: {"content": {PNG: {}, SVG: {}}}, **problems(NotAcceptable)}
 
 
 @router.post(

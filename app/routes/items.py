@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
@@ -10,18 +10,29 @@ from pydantic import TypeAdapter
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out
 from app.drafts import Draft
+from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
 from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
-from app.uploads import Upload, body_of, reads
+from app.uploads import Upload, reads
+from index.items import ModelMismatch
+from index.pictures import PictureLost
 
-router = APIRouter(tags=["items"])
+router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
 
 FILTER = TypeAdapter(Filter)
-CREATED: dict[int | str, dict[str, Any]] = {201: {"model": StoredItem, "description": "New."}}
+CREATED: Responses = {201: {"model": StoredItem, "description": "New."}}
+JPEG: Responses = {
+    200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
+    304: {"description": "The photo is the one that If-None-Match names."},
+}
 
 
-@router.put("/items/{id}", responses=CREATED, openapi_extra=body_of(ItemBody))
+@router.put(
+    "/items/{id}",
+    responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE),
+    openapi_extra=body_of(ItemBody),
+)
 def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
@@ -63,7 +74,11 @@ def delete_item(
     engine.catalog.delete(engine.open(collection), id)
 
 
-@router.get("/items/{id}/image", response_class=Response)
+@router.get(
+    "/items/{id}/image",
+    response_class=Response,
+    responses=JPEG | problems(ModelMismatch, PictureLost),
+)
 def get_image(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     request: Request,

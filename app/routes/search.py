@@ -8,11 +8,13 @@ from fastapi import APIRouter, Depends
 
 from app.answers.hits import search_images, search_sentences
 from app.answers.queries import read_query
+from app.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
 from app.routes.dependencies import EngineDep, GateDep
 from app.schemas.search import ImageHits, ImageSearch, SentenceHits, TextSearch
-from app.uploads import Upload, body_of, reads
+from app.uploads import Upload, reads
+from index.pictures import PictureLost
 
-router = APIRouter(tags=["search"])
+router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost))
 
 
 # Plain def: FastAPI runs it in a worker thread, so torch never blocks the event loop.

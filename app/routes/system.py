@@ -6,6 +6,8 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from app.answers import index as index_answers
+from app.errors import Unavailable
+from app.openapi import OF_COLLECTION, Responses, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
@@ -21,6 +23,8 @@ from app.schemas.system import (
 from models.checkpoint import Checkpoint
 
 router = APIRouter(tags=["system"])
+TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}}
+NOT_READY = problems(Unavailable)
 
 
 @router.get("/healthz")
@@ -29,21 +33,21 @@ async def healthz() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses=NOT_READY)
 def readyz(engine: EngineDep) -> dict[str, str]:
     """The collections there are can be searched; 503 before."""
     engine.catalog.collections()
     return {"status": "ready"}
 
 
-@router.get("/metrics", response_class=Response)
+@router.get("/metrics", response_class=Response, responses=TEXT)
 def metrics(request: Request) -> Response:
     """Counters and latencies as Prometheus text."""
     registry: CollectorRegistry = request.app.state.registry
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-@router.get("/collections")
+@router.get("/collections", responses=NOT_READY)
 def collections(engine: EngineDep) -> CollectionsOut:
     """The named sets of items there are."""
     fingerprint = engine.models.fingerprint
@@ -62,7 +66,7 @@ def collections(engine: EngineDep) -> CollectionsOut:
     )
 
 
-@router.get("/model")
+@router.get("/model", responses=NOT_READY)
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     """What is loaded, and how much may be uploaded."""
     matcher = engine.models.matcher
@@ -79,13 +83,13 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     )
 
 
-@router.get("/index")
+@router.get("/index", responses=problems(*OF_COLLECTION))
 def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     """How a collection is searched: its segments, what finds rows, and what is not in yet."""
     return index_answers.index(engine, collection)
 
 
-@router.post("/index/audit")
+@router.post("/index/audit", responses=problems(*OF_COLLECTION))
 def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
     with gate:

@@ -31,7 +31,7 @@ class ImportStatus(BaseModel):
     """What became of one line of a bulk import: "stored" means safe on disk."""
 
     line: int
-    id: str | None
+    id: str | None = None
     status: Literal["stored", "refused"]
     reason: str | None = None
 

@@ -1,0 +1,7 @@
+"""Client of Tessera: search, explanations and items over HTTP, or in this process."""
+
+from tessera_client.clients import AsyncClient, Client
+from tessera_client.errors import TesseraError
+from tessera_client.items import NewItem
+
+__all__ = ["AsyncClient", "Client", "NewItem", "TesseraError"]

@@ -1,0 +1,281 @@
+"""Calls: each endpoint once, as what is sent and how its answer is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import quote
+
+import httpx2
+from pydantic import BaseModel
+
+from tessera_client.items import Image, read_image
+from tessera_client.models import (
+    Alignment,
+    Audit,
+    Captions,
+    Collections,
+    Grounding,
+    ImageHits,
+    ImportStatus,
+    Index,
+    Item,
+    Items,
+    Models,
+    SentenceHits,
+    StoredItem,
+)
+
+Answer = TypeVar("Answer")
+AnswerModel = TypeVar("AnswerModel", bound=BaseModel)
+Filter = Mapping[str, Any]
+Box = Sequence[float]  # left, top, right, bottom, in fractions of the photo
+Picture = Literal["png", "svg"]
+
+MEDIA_TYPES = {"png": "image/png", "svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Answer]):
+    """A request, and how its response is read. The client adds the collection."""
+
+    method: str
+    path: str
+    read: Callable[[httpx2.Response], Answer]
+    fields: Mapping[str, Any] | None = None  # of a JSON body or a form
+    image: bytes | None = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+    lines: bytes | None = None
+    accept: str = "application/json"
+
+    def arguments(self, collection: str) -> dict[str, Any]:
+        """What httpx2's `request` takes beside method and address."""
+        query = {name: value for name, value in self.query.items() if value is not None}
+        sent: dict[str, Any] = {"headers": {"Accept": self.accept}, "params": query}
+        if self.fields is None:
+            query["collection"] = collection
+        if self.lines is not None:
+            sent |= {"content": self.lines}
+            sent["headers"]["Content-Type"] = "application/x-ndjson"
+        elif self.fields is not None:
+            fields = {name: value for name, value in self.fields.items() if value is not None}
+            fields["collection"] = collection
+            sent |= {"json": fields} if self.image is None else _form(fields, self.image)
+        return sent
+
+
+def search_images(
+    text: str | None = None,
+    *,
+    phrases: Sequence[tuple[str, float]] | None = None,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    box: Box | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    min_probability: float | None = None,
+    exact: bool = False,
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Call[ImageHits]:
+    """Photos that answer a text, weighted phrases, a stored item's photo or an image."""
+    return Call(
+        "POST",
+        "/search/image",
+        _json(ImageHits),
+        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor),
+        None if image is None else read_image(image),
+    )
+
+
+def search_sentences(
+    text: str | None = None,
+    *,
+    phrases: Sequence[tuple[str, float]] | None = None,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    box: Box | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    min_probability: float | None = None,
+    exact: bool = False,
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Call[SentenceHits]:
+    """Sentences that match an image, a stored item's photo, a text or weighted phrases."""
+    return Call(
+        "POST",
+        "/search/text",
+        _json(SentenceHits),
+        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor),
+        None if image is None else read_image(image),
+    )
+
+
+def align(text: str, *, id: str | None = None, image: Image | None = None) -> Call[Alignment]:  # noqa: A002
+    """Which part of a photo, stored or given, answers which words of a text."""
+    return _explain("/align", _json(Alignment), {"text": text, "id": id}, image)
+
+
+def align_picture(
+    text: str,
+    *,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    kind: Picture = "png",
+) -> Call[bytes]:
+    """The same as a picture: a PNG or SVG file."""
+    return _explain("/align", _content, {"text": text, "id": id}, image, MEDIA_TYPES[kind])
+
+
+def ground(
+    text: str,
+    *,
+    phrases: Sequence[str] | None = None,
+    count: int = 1,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+) -> Call[Grounding]:
+    """The boxes of a photo that phrases of a text mean."""
+    fields = {"text": text, "phrases": phrases and list(phrases), "count": count, "id": id}
+    return _explain("/ground", _json(Grounding), fields, image)
+
+
+def caption(
+    *,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    beam: int = 5,
+    count: int = 1,
+) -> Call[Captions]:
+    """Sentences that describe a photo, the likeliest first."""
+    return _explain("/caption", _json(Captions), {"beam": beam, "count": count, "id": id}, image)
+
+
+def put_item(
+    id: str,  # noqa: A002 - the service's own name
+    *,
+    image: Image | None = None,
+    sentences: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> Call[StoredItem]:
+    """Store an item in place of what its id had before; it can be searched at once."""
+    fields = {"metadata": dict(metadata or {}), "sentences": list(sentences)}
+    data = None if image is None else read_image(image)
+    return Call("PUT", _item(id), _json(StoredItem), fields, data)
+
+
+def get_item(id: str) -> Call[Item]:  # noqa: A002 - the service's own name
+    """What is stored under an id."""
+    return Call("GET", _item(id), _json(Item))
+
+
+def item_image(id: str) -> Call[bytes]:  # noqa: A002 - the service's own name
+    """The display copy of an item's photo, a JPEG."""
+    return Call("GET", f"{_item(id)}/image", _content, accept="image/jpeg")
+
+
+def delete_item(id: str) -> Call[None]:  # noqa: A002 - the service's own name
+    """Delete an item; no search finds it from now on."""
+    return Call("DELETE", _item(id), lambda _: None)
+
+
+def list_items(
+    *,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Call[Items]:
+    """A page of items, in the order of their ids."""
+    query = {"limit": limit, "cursor": cursor, "filter": filter and json.dumps(dict(filter))}
+    return Call("GET", "/items", _json(Items), query=query)
+
+
+def collections() -> Call[Collections]:
+    """The collections there are."""
+    return Call("GET", "/collections", _json(Collections))
+
+
+def models() -> Call[Models]:
+    """The models that answer, and how much may be uploaded."""
+    return Call("GET", "/model", _json(Models))
+
+
+def index() -> Call[Index]:
+    """How the collection is searched, and how far the index has come."""
+    return Call("GET", "/index", _json(Index))
+
+
+def audit(queries: Sequence[str] | None = None, *, limit: int = 10) -> Call[Audit]:
+    """The share of exact answers' hits that the usual answers have."""
+    fields = {"queries": None if queries is None else list(queries), "limit": limit}
+    return Call("POST", "/index/audit", _json(Audit), fields)
+
+
+def upload(lines: bytes) -> Call[list[ImportStatus]]:
+    """Store the items in lines of JSON; a status for each."""
+    return Call("POST", "/items", _statuses, lines=lines, accept="application/x-ndjson")
+
+
+def _search(
+    text: str | None,
+    phrases: Sequence[tuple[str, float]] | None,
+    item: str | None,
+    box: Box | None,
+    where: Filter | None,
+    min_probability: float | None,
+    exact: bool,
+    limit: int,
+    cursor: str | None,
+) -> dict[str, Any]:
+    return {
+        "text": text,
+        "phrases": phrases and [{"text": part, "weight": weight} for part, weight in phrases],
+        "id": item,
+        "box": box and list(box),
+        "filter": where and dict(where),
+        "min_probability": min_probability,
+        "exact": exact,
+        "limit": limit,
+        "cursor": cursor,
+    }
+
+
+def _explain(
+    path: str,
+    read: Callable[[httpx2.Response], Answer],
+    fields: Mapping[str, Any],
+    image: Image | None,
+    accept: str = "application/json",
+) -> Call[Answer]:
+    data = None if image is None else read_image(image)
+    return Call("POST", path, read, fields, data, accept=accept)
+
+
+def _form(fields: Mapping[str, Any], image: bytes) -> dict[str, Any]:
+    """A form with the fields as the service reads them, and the image."""
+    data: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == "box":
+            data[name] = ",".join(map(str, value))
+        elif name == "sentences":
+            data[name] = value
+        else:
+            data[name] = value if isinstance(value, str) else json.dumps(value)
+    return {"data": data, "files": {"image": ("image", image)}}
+
+
+def _item(id: str) -> str:  # noqa: A002 - the service's own name
+    return f"/items/{quote(id, safe='')}"
+
+
+def _json(model: type[AnswerModel]) -> Callable[[httpx2.Response], AnswerModel]:
+    return lambda response: model.model_validate_json(response.content)
+
+
+def _content(response: httpx2.Response) -> bytes:
+    return response.content
+
+
+def _statuses(response: httpx2.Response) -> list[ImportStatus]:
+    return [ImportStatus.model_validate_json(line) for line in response.content.splitlines()]

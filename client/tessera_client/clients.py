@@ -1,0 +1,285 @@
+"""Clients: the service's calls, at once or asynchronously, with retries and pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+
+import httpx2
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    retry_if_result,
+    stop_after_attempt,
+)
+
+from tessera_client import calls
+from tessera_client.calls import Call
+from tessera_client.errors import check
+from tessera_client.items import NewItem, batches
+from tessera_client.local import AsyncLocalTransport, LocalTransport
+from tessera_client.models import ImageHit, ImportStatus, Item, SentenceHit
+
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
+
+ATTEMPTS = 8
+LONGEST_WAIT = 30.0  # seconds
+TIMEOUT = httpx2.Timeout(120, connect=10)  # seconds
+
+
+def _refused(response: httpx2.Response) -> bool:
+    """Whether the service did nothing because it is busy, so that any request may be repeated."""
+    return response.status_code in (429, 503) and "retry-after" in response.headers
+
+
+def _pause(state: RetryCallState) -> float:
+    """Seconds to wait: what Retry-After says, or longer each time."""
+    outcome = state.outcome
+    said = None
+    if outcome is not None and not outcome.failed:
+        said = outcome.result().headers.get("retry-after")
+    seconds = float(said) if said and said.isdigit() else 0.25 * 2**state.attempt_number
+    return min(seconds, LONGEST_WAIT)
+
+
+RETRIES: dict[str, Any] = {
+    "retry": retry_if_result(_refused) | retry_if_exception_type(httpx2.ConnectError),
+    "wait": _pause,
+    "stop": stop_after_attempt(ATTEMPTS),
+    # The last answer is told as it is.
+    "retry_error_callback": lambda state: state.outcome.result(),
+}
+
+
+class Method(Generic[Parameters, Answer]):
+    """A call as a method of clients: it returns the answer, or an awaitable of it."""
+
+    def __init__(self, call: Callable[Parameters, Call[Answer]]) -> None:
+        self._call = call
+        self.__doc__ = call.__doc__
+
+    @overload
+    def __get__(self, client: Client, owner: type) -> Callable[Parameters, Answer]: ...
+    @overload
+    def __get__(
+        self, client: AsyncClient, owner: type
+    ) -> Callable[Parameters, Awaitable[Answer]]: ...
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+
+    def __get__(self, client: Any, owner: type) -> Any:
+        """The method of a client."""
+        if client is None:
+            return self
+
+        def send(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
+            return client.send(self._call(*args, **kwargs))
+
+        send.__doc__ = self.__doc__
+        return send
+
+
+class Endpoints:
+    """The methods that both clients have; a client is bound to one collection."""
+
+    search_images = Method(calls.search_images)
+    search_sentences = Method(calls.search_sentences)
+    align = Method(calls.align)
+    align_picture = Method(calls.align_picture)
+    ground = Method(calls.ground)
+    caption = Method(calls.caption)
+    put_item = Method(calls.put_item)
+    get_item = Method(calls.get_item)
+    item_image = Method(calls.item_image)
+    delete_item = Method(calls.delete_item)
+    list_items = Method(calls.list_items)
+    collections = Method(calls.collections)
+    models = Method(calls.models)
+    index = Method(calls.index)
+    audit = Method(calls.audit)
+
+
+class Client(Endpoints):
+    """Tessera at an address, or over a data folder in this process. Safe for many threads.
+
+    `Client("http://localhost:8000", key="…")` asks a service; `Client(path="data")` needs none, but
+    the package tessera; `settings` are then those of the service, such as matcher. Busy answers
+    (429, 503) are repeated after the time they ask for; other failures raise TesseraError.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://localhost",
+        *,
+        path: str | Path | None = None,
+        key: str | None = None,
+        collection: str = "default",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        transport = None if path is None else LocalTransport(Path(path), dict(settings or {}))
+        self.collection = collection
+        self._http = httpx2.Client(
+            base_url=url, headers=_headers(key), timeout=TIMEOUT, transport=transport
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close connections, or the data folder."""
+        self._http.close()
+
+    def on(self, collection: str) -> Self:
+        """The same client for another collection; closing either closes both."""
+        other = object.__new__(type(self))
+        other.collection, other._http = collection, self._http
+        return other
+
+    def send(self, call: Call[Answer]) -> Answer:
+        """Send a call, again where the service is busy."""
+        arguments = call.arguments(self.collection)
+        response = Retrying(**RETRIES)(self._http.request, call.method, call.path, **arguments)
+        return call.read(check(response))
+
+    def image_hits(self, text: str | None = None, **options: Any) -> Iterator[ImageHit]:
+        """The hits of search_images, page after page; the service gives 10,000 at most."""
+        for page in self._pages(lambda at: calls.search_images(text, cursor=at, **options)):
+            yield from page.hits
+
+    def sentence_hits(self, text: str | None = None, **options: Any) -> Iterator[SentenceHit]:
+        """The hits of search_sentences, page after page; the service gives 10,000 at most."""
+        for page in self._pages(lambda at: calls.search_sentences(text, cursor=at, **options)):
+            yield from page.hits
+
+    def items(self, **options: Any) -> Iterator[Item]:
+        """All items by id, page after page; options are those of list_items."""
+        for page in self._pages(lambda at: calls.list_items(cursor=at, **options)):
+            yield from page.items
+
+    def upload(
+        self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
+    ) -> Iterator[ImportStatus]:
+        """Store many items, some hundreds at a time: a status for each, in order, as they come.
+
+        `line` counts the items from 1. `progress` is told how many have been sent.
+        """
+        sent = 0
+        for lines in batches(items):
+            statuses = self.send(calls.upload(lines))
+            for status in statuses:
+                yield status.model_copy(update={"line": status.line + sent})
+            sent += len(statuses)
+            if progress is not None:
+                progress(sent)
+
+    def _pages(self, call: Callable[[str | None], Call[Answer]]) -> Iterator[Answer]:
+        cursor: str | None = None
+        while True:
+            page: Any = self.send(call(cursor))
+            yield page
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+
+class AsyncClient(Endpoints):
+    """As Client, for asyncio: its methods are awaited, its iterators are asynchronous."""
+
+    def __init__(
+        self,
+        url: str = "http://localhost",
+        *,
+        path: str | Path | None = None,
+        key: str | None = None,
+        collection: str = "default",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        transport = None if path is None else AsyncLocalTransport(Path(path), dict(settings or {}))
+        self.collection = collection
+        self._http = httpx2.AsyncClient(
+            base_url=url, headers=_headers(key), timeout=TIMEOUT, transport=transport
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close connections, or the data folder."""
+        await self._http.aclose()
+
+    def on(self, collection: str) -> Self:
+        """The same client for another collection; closing either closes both."""
+        other = object.__new__(type(self))
+        other.collection, other._http = collection, self._http
+        return other
+
+    async def send(self, call: Call[Answer]) -> Answer:
+        """Send a call, again where the service is busy."""
+        arguments = call.arguments(self.collection)
+        send = AsyncRetrying(**RETRIES)
+        response: httpx2.Response = await send(
+            self._http.request, call.method, call.path, **arguments
+        )
+        return call.read(check(response))
+
+    async def image_hits(self, text: str | None = None, **options: Any) -> AsyncIterator[ImageHit]:
+        """The hits of search_images, page after page; the service gives 10,000 at most."""
+        async for page in self._pages(lambda at: calls.search_images(text, cursor=at, **options)):
+            for hit in page.hits:
+                yield hit
+
+    async def sentence_hits(
+        self, text: str | None = None, **options: Any
+    ) -> AsyncIterator[SentenceHit]:
+        """The hits of search_sentences, page after page; the service gives 10,000 at most."""
+        async for page in self._pages(
+            lambda at: calls.search_sentences(text, cursor=at, **options)
+        ):
+            for hit in page.hits:
+                yield hit
+
+    async def items(self, **options: Any) -> AsyncIterator[Item]:
+        """All items by id, page after page; options are those of list_items."""
+        async for page in self._pages(lambda at: calls.list_items(cursor=at, **options)):
+            for item in page.items:
+                yield item
+
+    async def upload(
+        self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
+    ) -> AsyncIterator[ImportStatus]:
+        """Store many items, some hundreds at a time: a status for each, in order, as they come.
+
+        `line` counts the items from 1. `progress` is told how many have been sent.
+        """
+        sent, waiting = 0, batches(items)
+        while lines := await asyncio.to_thread(next, waiting, b""):  # reads photos
+            statuses = await self.send(calls.upload(lines))
+            for status in statuses:
+                yield status.model_copy(update={"line": status.line + sent})
+            sent += len(statuses)
+            if progress is not None:
+                progress(sent)
+
+    async def _pages(self, call: Callable[[str | None], Call[Answer]]) -> AsyncIterator[Answer]:
+        cursor: str | None = None
+        while True:
+            page: Any = await self.send(call(cursor))
+            yield page
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Authorization": f"Bearer {key}"}

@@ -1,0 +1,70 @@
+"""The service in this process: the same engine and checks as over HTTP, without a server."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from anyio.from_thread import start_blocking_portal
+from anyio.to_thread import run_sync
+
+
+def application(path: Path, settings: dict[str, Any]) -> Any:
+    """The service's web application over a data folder, its models loaded; and its engine."""
+    from app.engine import Engine
+    from app.main import create_app
+    from app.settings import Settings
+
+    chosen = Settings(data=path, **settings)
+    engine = Engine.load(chosen)
+    engine.serve()
+    return create_app(chosen, engine), engine
+
+
+class LocalTransport(httpx2.BaseTransport):
+    """Answers requests by the service in this process, on an event loop of its own thread."""
+
+    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
+        app, engine = application(path, settings)
+        with ExitStack() as opened:
+            opened.callback(engine.close)
+            self._portal = opened.enter_context(start_blocking_portal())
+            lifespan = app.router.lifespan_context(app)
+            opened.enter_context(self._portal.wrap_async_context_manager(lifespan))
+            self._transport = httpx2.ASGITransport(app, client=("127.0.0.1", 0))
+            self._opened = opened.pop_all()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer a request, its body as bytes."""
+        return self._portal.call(self._answer, request)
+
+    def close(self) -> None:
+        """Let go of the engine."""
+        self._opened.close()
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        sent = httpx2.Request(
+            request.method, request.url, headers=request.headers, content=request.read()
+        )
+        response = await self._transport.handle_async_request(sent)
+        content = await response.aread()
+        headers = [pair for pair in response.headers.raw if pair[0].lower() != b"transfer-encoding"]
+        return httpx2.Response(response.status_code, headers=headers, content=content)
+
+
+class AsyncLocalTransport(httpx2.AsyncBaseTransport):
+    """Answers requests by the service in this process, on the caller's event loop."""
+
+    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
+        self._local = LocalTransport(path, settings)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer a request."""
+        await request.aread()
+        return await run_sync(self._local.handle_request, request)
+
+    async def aclose(self) -> None:
+        """Let go of the engine."""
+        self._local.close()

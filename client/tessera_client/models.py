@@ -1,0 +1,349 @@
+"""Answers of the service, made by `make client` of its OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+
+class Audit(BaseModel):
+    """The share of exact answers' hits that the usual answers had."""
+
+    collection: str
+    queries: int
+    recall: Annotated[float, Field(description="The mean over queries; 1 where there were none.")]
+    worst: Annotated[float, Field(description="The smallest of any query.")]
+
+
+class Box(BaseModel):
+    """A part of a photo, and how well it fits a phrase: larger is better, in one photo."""
+
+    box: list[float]
+    similarity: float
+
+
+class Caption(BaseModel):
+    """A sentence and its log-probability (natural logarithm, summed over words).
+
+    `probability` is the matcher's: that the photo shows what the sentence says.
+    """
+
+    text: str
+    log_probability: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+
+
+class Captions(BaseModel):
+    """Captions, best first."""
+
+    captions: list[Caption]
+    unsure_below: Annotated[
+        float | None, Field(description="A caption with a lower one is a guess.")
+    ]
+    notes: list[str] = []
+
+
+class Collection(BaseModel):
+    """A named set of items, all embedded by one model."""
+
+    name: str
+    items: int
+    model: str
+    dimension: int
+    score: str
+    usable: Annotated[bool, Field(description="Whether the loaded model made it.")]
+
+
+class Collections(BaseModel):
+    """The collections there are, by name."""
+
+    collections: list[Collection]
+
+
+class Example(BaseModel):
+    """A query for the sample photos, and the id of the photo that it describes."""
+
+    text: str
+    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+
+
+class Examples(BaseModel):
+    """Queries that the page offers; none if the default collection does not hold the sample."""
+
+    queries: list[Example]
+
+
+class Fragment(BaseModel):
+    """A word of a text or a region of a photo, as a person reads it."""
+
+    label: str
+    span: list[int] | None = None
+    box: list[float] | None = None
+
+
+class Grounded(BaseModel):
+    """A phrase and what it means, the likeliest box first; none if the photo does not show it."""
+
+    text: str
+    span: list[int]
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    present: bool
+    boxes: list[Box]
+
+
+class Grounding(BaseModel):
+    """Where in a photo the phrases of a text are."""
+
+    text: str
+    image: str | None
+    width: int
+    height: int
+    phrases: list[Grounded]
+    notes: list[str] = []
+
+
+class ImportStatus(BaseModel):
+    """What became of one line of a bulk import: "stored" means safe on disk."""
+
+    line: int
+    id: str | None = None
+    status: Literal["stored", "refused"]
+    reason: str | None = None
+
+
+class Item(BaseModel):
+    """A stored item; width and height are those of its display copy, 0 without a photo."""
+
+    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    metadata: dict[str, Any]
+    sentences: list[str]
+    image: str | None
+    width: int
+    height: int
+
+
+class Items(BaseModel):
+    """A page of items, in the order of their ids."""
+
+    collection: str
+    items: list[Item]
+    cursor: str | None
+
+
+class Limits(BaseModel):
+    """How much may be uploaded."""
+
+    upload_bytes: int
+    upload_pixels: int
+    text_bytes: int
+
+
+class Link(BaseModel):
+    """One term of a score: a fragment of the sentence side and the region that answers it."""
+
+    label: str
+    span: list[int] | None = None
+    box: list[float] | None = None
+    fragment: int
+    region: int
+    similarity: float
+    whole: Annotated[
+        float | None, Field(description="What the whole photo gave to the similarity.")
+    ] = None
+    added: Annotated[float | None, Field(description="What the region added to that.")] = None
+    negated: Annotated[bool, Field(description="The query negates it: it gives 0 or less.")] = False
+
+
+class Matcher(BaseModel):
+    """The loaded matcher."""
+
+    name: str
+    fingerprint: str
+    dimension: int
+    score: str
+
+
+class Model(BaseModel):
+    """A loaded checkpoint."""
+
+    name: str
+    fingerprint: str
+
+
+class Models(BaseModel):
+    """What answers here."""
+
+    matcher: Matcher
+    captioner: Model | None
+    grounder: Model | None
+    limits: Limits
+
+
+class Phrase(BaseModel):
+    """Words that belong together, and what they gave; the box is null unless a region earned it."""
+
+    text: str
+    span: list[int]
+    similarity: float
+    whole: float | None
+    added: float | None
+    box: list[float] | None
+    negated: bool
+
+
+class Problem(BaseModel):
+    """Why a request failed (RFC 9457)."""
+
+    type: Annotated[
+        str, Field(description="The kind of problem, as a URN: urn:tessera:problem:not-found.")
+    ]
+    title: str
+    status: int
+    detail: Annotated[
+        str, Field(description="What was wrong with this request, and what would work.")
+    ]
+    instance: Annotated[str, Field(description="The path that was asked for.")]
+
+
+class Query(BaseModel):
+    """The query as it was understood."""
+
+    text: str | None
+    fragments: list[Fragment]
+    notes: list[str] = []
+
+
+class Searched(BaseModel):
+    """How hits were found."""
+
+    exact: Annotated[
+        bool, Field(description="Whether every row was looked at, so that none was missed.")
+    ]
+    rows: Annotated[int, Field(description="The photos or sentences there are to search.")]
+    candidates: Annotated[int, Field(description="How many of them were scored.")]
+    behind: Annotated[
+        int, Field(description="Changes that the index has not taken in yet; 0 if whole.")
+    ]
+
+
+class SentenceHit(BaseModel):
+    """A sentence and why it was found; the links add up to the score, and so do the phrases."""
+
+    id: str
+    position: int
+    sentence: str
+    score: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    image: str | None
+    metadata: dict[str, Any]
+    links: list[Link]
+    phrases: list[Phrase]
+
+
+class SentenceHits(BaseModel):
+    """Sentences, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None, Field(description="A hit with a lower probability counts as weak.")
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[SentenceHit]
+
+
+class Side(BaseModel):
+    """What is searched on one side of a collection."""
+
+    rows: int
+    in_memory: Annotated[int, Field(description="Rows that no file has yet.")]
+    found_by: Annotated[
+        dict[str, int], Field(description='Rows by what finds them: "scan", "flat", "lists".')
+    ]
+
+
+class StoredItem(BaseModel):
+    """An item just stored, and what was left out of its photo."""
+
+    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    metadata: dict[str, Any]
+    sentences: list[str]
+    image: str | None
+    width: int
+    height: int
+    notes: list[str] = []
+
+
+class Alignment(BaseModel):
+    """Which region of a photo answers which words; the links add up to the score."""
+
+    text: str
+    score: float
+    image: str | None
+    width: int
+    height: int
+    fragments: list[Fragment]
+    boxes: list[list[float]]
+    links: list[Link]
+    phrases: list[Phrase]
+    notes: list[str] = []
+
+
+class ImageHit(BaseModel):
+    """A photo and why it was found; the links add up to the score, and so do the phrases."""
+
+    id: str
+    score: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    image: str
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    links: list[Link]
+    phrases: list[Phrase]
+
+
+class ImageHits(BaseModel):
+    """Photos, best first."""
+
+    collection: str
+    model: str
+    query: Query
+    weak_below: Annotated[
+        float | None, Field(description="A hit with a lower probability counts as weak.")
+    ]
+    searched: Searched
+    cursor: str | None
+    hits: list[ImageHit]
+
+
+class Index(BaseModel):
+    """How a collection is searched."""
+
+    collection: str
+    segments: int
+    bytes: Annotated[
+        int, Field(description="Bytes of codes and summaries, in files and in memory.")
+    ]
+    revision: Annotated[int, Field(description="The change up to which everything is searched.")]
+    behind: Annotated[
+        int, Field(description="Changes that the index has not taken in yet; 0 if whole.")
+    ]
+    images: Side
+    sentences: Side

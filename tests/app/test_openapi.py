@@ -1,0 +1,71 @@
+"""The OpenAPI document declares whatever the service sends, whatever it is sent."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import CHECKS, load_all_checks
+
+from app.drafts import Draft
+from app.engine import Engine
+from app.main import create_app
+from app.settings import Settings
+
+load_all_checks()
+# A text without words and the id of nothing fit the schema and are refused all the same.
+EXCLUDED = ["positive_data_acceptance"]
+CHECKED = [check for name, check in CHECKS._items.items() if name not in EXCLUDED]
+EXAMPLES = settings(
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+OPERATIONS = [
+    (method, path)
+    for path, operations in create_app(Settings()).openapi()["paths"].items()
+    for method in operations
+]
+
+
+@schemathesis.serializer("application/x-ndjson", "application/jsonl")
+def lines(_: object, value: object) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+@pytest.fixture
+def app(engine: Engine, settings: Settings, png: Callable[..., bytes]) -> FastAPI:
+    photo = png("red")
+    engine.put("default", [Draft("a", {"colour": "red"}, sentences=("red",)).with_photo(photo)])
+    return create_app(settings, engine)
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_every_answer_is_declared(app: FastAPI, method: str, path: str) -> None:
+    operation = schemathesis.openapi.from_asgi("/openapi.json", app)[path][method]
+
+    @EXAMPLES
+    @given(case=operation.as_strategy())
+    def answer(case: schemathesis.Case) -> None:
+        case.call_and_validate(checks=CHECKED)
+
+    answer()
+
+
+def test_an_answer_that_is_not_declared_is_found(app: FastAPI) -> None:
+    document = app.openapi()
+    del document["paths"]["/search/image"]["post"]["responses"]["422"]
+    with pytest.raises(BaseExceptionGroup, match="Undocumented status code"):
+        test_every_answer_is_declared(app, "post", "/search/image")
+
+
+def test_every_reference_leads_to_a_schema() -> None:
+    document = create_app(Settings()).openapi()
+    schemas = document["components"]["schemas"]
+    named = set(re.findall(r"#/components/schemas/([A-Za-z_]+)", json.dumps(document)))
+    assert named <= set(schemas)
+    assert {"Problem", "ImageSearch", "ImportStatus"} <= named
+    assert "HTTPValidationError" not in schemas

@@ -1,0 +1,194 @@
+"""The client over HTTP and in one process gives the same answers, for threads and for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+import uvicorn
+from tessera_client import AsyncClient, Client, NewItem, TesseraError, clients
+
+from app.main import create_app
+from app.settings import Settings
+
+Png = Callable[..., bytes]
+COLOURS = ("red", "lime", "blue", "white", "black")
+
+
+@pytest.fixture
+def address(engine, settings: Settings) -> Iterator[str]:
+    config = uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started and thread.is_alive():
+        thread.join(0.05)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture
+def remote(address: str) -> Iterator[Client]:
+    with Client(address) as client:
+        yield client
+
+
+@pytest.fixture
+def local(tmp_path: Path, small_matcher: Path) -> Iterator[Client]:
+    options = {"matcher": small_matcher, "captioner": None, "grounder": None}
+    with Client(path=tmp_path / "local", settings=options) as client:
+        yield client
+
+
+def items(png: Png) -> Iterator[NewItem]:
+    for colour in COLOURS:
+        yield NewItem(colour, png(colour), (f"a {colour} wall",), {"colour": colour})
+
+
+def fill(client: Client, png: Png) -> None:
+    assert {status.status for status in client.upload(items(png))} == {"stored"}
+
+
+def test_upload_answers_each_item_in_order_and_tells_progress(remote: Client, png: Png) -> None:
+    told: list[int] = []
+    broken = NewItem("broken", b"no photo")
+    statuses = list(remote.upload([*items(png), broken], told.append))
+    assert [(status.line, status.id) for status in statuses[:5]] == list(enumerate(COLOURS, 1))
+    assert (statuses[5].line, statuses[5].status) == (6, "refused")
+    assert "not" in (statuses[5].reason or "")
+    assert told == [6]
+
+
+def test_batches_are_small_and_lose_nothing(monkeypatch: pytest.MonkeyPatch, png: Png) -> None:
+    from tessera_client import items as module
+
+    monkeypatch.setattr(module, "BATCH_LINES", 2)
+    lines = list(module.batches(items(png)))
+    assert [batch.count(b"\n") for batch in lines] == [2, 2, 1]
+
+
+def test_search_finds_by_text_by_photo_and_by_id(remote: Client, png: Png) -> None:
+    fill(remote, png)
+    assert remote.search_images("red").hits[0].id == "red"
+    assert remote.search_images(image=png("blue")).hits[0].id == "blue"
+    assert remote.search_images(id="lime").hits[0].id == "lime"
+    assert remote.search_sentences(image=png("red")).hits[0].sentence == "a red wall"
+    hits = remote.search_images(phrases=[("red", 2.0)], filter={"colour": ["blue", "lime"]}).hits
+    assert {hit.id for hit in hits} == {"blue", "lime"}
+    half = remote.search_images(image=png("red", "lime"), box=(0.5, 0, 1, 1)).hits[0]
+    assert half.id == "lime"
+
+
+def test_links_of_a_hit_add_up(remote: Client, png: Png) -> None:
+    fill(remote, png)
+    hit = remote.search_images("a red and a blue wall").hits[0]
+    assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score)
+
+
+def test_iterators_go_through_all_pages(remote: Client, png: Png) -> None:
+    fill(remote, png)
+    assert [item.id for item in remote.items(limit=2)] == sorted(COLOURS)
+    assert len({hit.id for hit in remote.image_hits("red", limit=2)}) == 5
+    assert len({hit.id for hit in remote.sentence_hits(image=png("red"), limit=2)}) == 5
+
+
+def test_items_are_put_read_and_deleted(remote: Client, png: Png) -> None:
+    shop = remote.on("shop & co")
+    stored = shop.put_item("a/b", image=png("red"), sentences=["one", "two"], metadata={"n": 1})
+    assert (stored.id, stored.sentences, stored.metadata) == ("a/b", ["one", "two"], {"n": 1})
+    assert shop.get_item("a/b").sentences == ["one", "two"]
+    assert shop.item_image("a/b")[:2] == b"\xff\xd8"
+    assert [one.name for one in shop.collections().collections] == ["shop & co"]
+    shop.delete_item("a/b")
+    with pytest.raises(TesseraError, match="no item 'a/b'") as refused:
+        shop.get_item("a/b")
+    assert (refused.value.status, refused.value.kind) == (404, "not-found")
+
+
+def test_explanations_come_as_values_and_as_pictures(remote: Client, png: Png) -> None:
+    photo = png("red", "blue")
+    aligned = remote.align("red and blue", image=photo)
+    assert sum(link.similarity for link in aligned.links) == pytest.approx(aligned.score)
+    assert remote.align_picture("red", image=photo)[:4] == b"\x89PNG"
+    assert b"<svg" in remote.align_picture("red", image=photo, kind="svg")
+    assert remote.ground("left", image=photo).phrases[0].boxes[0].box == [0, 0, 0.5, 1]
+    assert len(remote.caption(image=photo, count=2).captions) == 2
+
+
+def test_one_process_answers_as_a_service_does(local: Client, png: Png) -> None:
+    fill(local, png)
+    assert local.models().matcher.name == "dvsa"
+    assert {hit.id for hit in local.search_images("a red wall").hits} == set(COLOURS)
+    assert [item.id for item in local.items(limit=2)] == sorted(COLOURS)
+    assert local.item_image("red")[:2] == b"\xff\xd8"
+    with pytest.raises(TesseraError, match="no captioner is loaded"):
+        local.caption(id="red")
+
+
+def test_asyncio_has_the_same_methods(address: str, png: Png) -> None:
+    async def use() -> None:
+        async with AsyncClient(address) as client:
+            statuses = [status async for status in client.upload(items(png))]
+            assert [status.status for status in statuses] == ["stored"] * 5
+            assert (await client.search_images("red")).hits[0].id == "red"
+            assert [item.id async for item in client.items(limit=2)] == sorted(COLOURS)
+            assert len([hit async for hit in client.image_hits("red", limit=2)]) == 5
+            with pytest.raises(TesseraError):
+                await client.get_item("nothing")
+
+    asyncio.run(use())
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    slept: list[float] = []
+    monkeypatch.setattr(clients.Retrying, "sleep", slept.append, raising=False)
+    return slept
+
+
+def answering(*responses: httpx2.Response) -> Client:
+    client, waiting = Client("http://test"), list(responses)
+    transport = httpx2.MockTransport(lambda _: waiting.pop(0) if waiting else responses[-1])
+    client._http = httpx2.Client(base_url="http://test", transport=transport)
+    return client
+
+
+def test_a_busy_service_is_asked_again_when_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setitem(clients.RETRIES, "sleep", slept.append)
+    busy = httpx2.Response(503, headers={"Retry-After": "2"})
+    empty = httpx2.Response(200, json={"collections": []})
+    assert answering(busy, busy, empty).collections().collections == []
+    assert slept == [2.0, 2.0]
+
+
+def test_a_service_that_stays_busy_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(clients.RETRIES, "sleep", lambda _: None)
+    busy = httpx2.Response(429, headers={"Retry-After": "1"}, text="slow down")
+    with pytest.raises(TesseraError, match="slow down") as refused:
+        answering(busy).collections()
+    assert refused.value.status == 429
+
+
+def test_a_failure_is_not_repeated() -> None:
+    failed, then = httpx2.Response(500, text="broken"), httpx2.Response(200, json={})
+    with pytest.raises(TesseraError, match="broken"):
+        answering(failed, then).collections()
+
+
+def test_every_endpoint_has_a_method() -> None:
+    paths = create_app(Settings()).openapi()["paths"]
+    served = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+    machines = {("GET", path) for path in ("/healthz", "/readyz", "/metrics", "/examples")}
+    source = Path(clients.calls.__file__).read_text()
+    missing = [
+        (method, path)
+        for method, path in served - machines
+        if f'"{path.replace("/{id}", "")}"' not in source and "{id}" not in path
+    ]
+    assert missing == []
