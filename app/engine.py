@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from app.drafts import Draft, embed
 from app.indexes import Indexes
@@ -12,11 +13,13 @@ from app.settings import DEFAULT_COLLECTION, Settings
 from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
-from index.items import Collection, Entry, Picture
+from index.items import Collection, Entry, Item, Picture, Replaced
 from index.requests import Answer, Request
 from index.search import Index
 from models import parsing
 from models.types import FragmentBag
+
+Result = TypeVar("Result")
 
 
 class Engine:
@@ -69,14 +72,38 @@ class Engine:
         """What a collection is searched with."""
         return self.indexes.of(self.open(collection))
 
+    def on(
+        self, collection: str, use: Callable[[Collection], Result], *, create: bool = False
+    ) -> Result:
+        """Use a collection, or once more what has its name where it went in the meantime.
+
+        So a name that moves to another collection is there for everyone at every moment.
+        """
+        try:
+            return use(self.open(collection, create=create))
+        except Replaced:
+            return use(self.open(collection, create=create))
+
     def search(self, collection: str, request: Request) -> Answer:
         """The best hits for a request; errors are those of index.search.Index.best.
 
         None for a query without parts: nobody knows what it asks for.
         """
+        return self.on(collection, lambda home: self._search(home, request))
+
+    def hits(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
+        """The best hits, and those of their items that are there still, by id."""
+
+        def find(home: Collection) -> tuple[Answer, dict[str, Item]]:
+            answer = self._search(home, request)
+            return answer, self.catalog.get_many(home, [hit.item for hit in answer.hits])
+
+        return self.on(collection, find)
+
+    def _search(self, home: Collection, request: Request) -> Answer:
         if not request.query.parts:
             return Answer((), exact=True, candidates=0, rows=0)
-        return self.index(collection).best(request)
+        return self.indexes.of(home).best(request)
 
     def audit(self, collection: str, requests: Sequence[Request] | None = None) -> Audit:
         """The recall of requests, or of the newest ones whose answers left rows out."""
@@ -85,7 +112,7 @@ class Engine:
 
     def item_photo(self, collection: str, item: str) -> tuple[FragmentBag, Picture]:
         """A stored photo's bag and picture; LookupError where there is none."""
-        entry = self.catalog.entry(self.open(collection), item)
+        entry = self.on(collection, lambda home: self.catalog.entry(home, item))
         if entry.image is None or entry.picture is None:
             raise LookupError(f"item {item!r} has sentences but no picture")
         return entry.image, entry.picture
@@ -95,8 +122,12 @@ class Engine:
 
         Makes the collection if it is new. Raises ValueError for what cannot be embedded.
         """
-        home = self.open(collection, create=True)
-        self.catalog.put_many(home, list(embed(self.models.matcher, drafts)))
+        entries = self.embed(drafts)
+        self.on(collection, lambda home: self.catalog.put_many(home, entries), create=True)
+
+    def embed(self, drafts: Sequence[Draft]) -> list[Entry]:
+        """Drafts as entries of the catalog; ValueError for what cannot be embedded."""
+        return list(embed(self.models.matcher, drafts))
 
     def put_each(self, collection: str, drafts: Sequence[Draft]) -> list[str | None]:
         """Store items, each on its own merits: None for one that is on disk, or what is wrong."""
@@ -115,7 +146,7 @@ class Engine:
         """Give a collection of another model this matcher's bags, from its display copies."""
 
         def again(entries: Sequence[Entry]) -> Sequence[Entry]:
-            return list(embed(self.models.matcher, [Draft.of(entry) for entry in entries]))
+            return self.embed([Draft.of(entry) for entry in entries])
 
         reembedding.reembed(
             self.catalog, collection, embed=again, progress=progress, **self.models.makes

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from app.inference import NoCaptioner, NoGrounder
-from index.items import ModelMismatch, NoSpace
+from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
 from index.pictures import PictureLost
 from models.images import ImageError, ImageTooLarge, NotAnImage
 
@@ -29,6 +29,10 @@ class WrongMediaType(ValueError):
 
 class NotAcceptable(ValueError):
     """The client accepts none of the kinds that the route can send."""
+
+
+class NotFetched(ValueError):
+    """An address gave no photo, or is not one that is asked."""
 
 
 class Unavailable(RuntimeError):
@@ -80,6 +84,11 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
+    NameConflict: Kind("name-conflict", HTTPStatus.CONFLICT, "The name is taken or in use"),
+    ConditionFailed: Kind(
+        "condition-failed", HTTPStatus.PRECONDITION_FAILED, "The item is not as it was expected"
+    ),
+    NotFetched: Kind("not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
     NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),

@@ -17,9 +17,9 @@ from app import errors
 from app.engine import Engine
 from app.gate import Gate
 from app.metrics import Metrics
-from app.middleware import RawItemPaths, SecurityHeaders
+from app.middleware import RawPaths, SecurityHeaders
 from app.openapi import describe
-from app.routes import bulk, explain, items, page, search, system
+from app.routes import bulk, collections, edits, explain, items, page, search, system
 from app.settings import Settings
 
 SPARE_THREADS = 8  # for requests that do not compute
@@ -41,7 +41,7 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
     app.state.gate = Gate(settings.running, settings.waiting)
     app.state.registry = CollectorRegistry()
-    for module in (search, explain, items, bulk, system, page):
+    for module in (search, explain, items, edits, bulk, collections, system, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
@@ -51,7 +51,7 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
-    app.add_middleware(RawItemPaths)
+    app.add_middleware(RawPaths)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Metrics, registry=app.state.registry)
     return app

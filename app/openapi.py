@@ -20,8 +20,9 @@ from app.errors import (
     Unavailable,
     WrongMediaType,
 )
+from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
-from app.schemas.items import ImportLine, ImportStatus, ItemBody
+from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
 from app.schemas.search import ImageSearch, TextSearch
 from index.items import ModelMismatch, NoSpace
 from models.images import ImageError, ImageTooLarge, NotAnImage
@@ -31,14 +32,18 @@ JSON, FORM = "application/json", "multipart/form-data"
 
 # The models that only `body_of`, `lines_of` and `problems` refer to.
 MODELS = (
+    AliasTarget,
     AlignRequest,
     CaptionRequest,
+    Deletion,
     GroundRequest,
     ImageSearch,
     ImportLine,
     ImportStatus,
     ItemBody,
+    ItemPatch,
     Problem,
+    Renaming,
     TextSearch,
 )
 

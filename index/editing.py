@@ -71,10 +71,10 @@ def patch(
     catalog: Catalog,
     collection: Collection,
     item: str,
-    change: Mapping[str, Any],
+    change: Mapping[str, Any] | None,
     expected: Expected = ANY,
 ) -> Item:
-    """Merge a patch into an item's metadata; gives the item as it is then.
+    """Merge a patch into an item's metadata, or None: none is left; gives the item as it is then.
 
     LookupError for an unknown id, ConditionFailed if it is not at a revision that was expected,
     ValueError where the metadata would be none.
@@ -83,7 +83,7 @@ def patch(
         revision = advance(connection, collection, 1)
         row = row_of(connection, collection, item)
         expected.check(item, row.revision)
-        metadata = merge(json.loads(row.metadata), change)
+        metadata = {} if change is None else merge(json.loads(row.metadata), change)
         changed = with_metadata(connection, collection.key, row, metadata)
         write(connection, collection.key, revision, [changed])
         row = row_of(connection, collection, item)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, insert, or_, select, update
+from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
 from index.items import Collection, ModelMismatch, NameConflict, check_id
 from index.revisions import add_collection
@@ -46,6 +46,12 @@ class Names:
         here = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
         with self._reader.begin() as connection:
             return [_collection(row) for row in connection.execute(select(collections).where(here))]
+
+    def garbage(self) -> bool:
+        """Whether there are collections that were dropped or replaced, and are not swept yet."""
+        nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
+        with self._reader.begin() as connection:
+            return connection.execute(select(exists().where(nameless))).scalar_one()
 
     def aliases(self) -> list[Alias]:
         """All aliases by name."""

@@ -11,6 +11,7 @@ from app.engine import Engine
 from app.errors import Unavailable
 from app.gate import Gate
 from app.settings import DEFAULT_COLLECTION, Settings
+from index.items import check_id
 
 
 async def engine(request: Request) -> Engine:
@@ -39,8 +40,15 @@ async def settings(request: Request) -> Settings:
 
 
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name
-    """The id that a path names, decoded: app.main.RawItemPaths left it encoded."""
-    return unquote(id, errors="strict")
+    """The id that a path names, decoded."""
+    return decoded(id)
+
+
+def decoded(part: str) -> str:
+    """A part of a path that app.middleware.RawPaths left encoded; ValueError if it is no text."""
+    name = unquote(part, errors="strict")
+    check_id(name)
+    return name
 
 
 EngineDep = Annotated[Engine, Depends(engine)]

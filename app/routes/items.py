@@ -8,14 +8,15 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
 
 from app.answers.cursors import Cursors, kind_of_items
-from app.answers.items import item_out
+from app.answers.items import item_out, stored_item
+from app.conditions import ConditionsDep, etag
 from app.drafts import Draft
 from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
 from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
 from app.uploads import Upload, reads
-from index.items import ModelMismatch
+from index.items import Collection, ConditionFailed, ModelMismatch
 from index.pictures import PictureLost
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
@@ -30,12 +31,13 @@ JPEG: Responses = {
 
 @router.put(
     "/items/{id}",
-    responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE),
+    responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed),
     openapi_extra=body_of(ItemBody),
 )
 def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
+    conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,
     gate: GateDep,
@@ -46,32 +48,39 @@ def put_item(
     with gate:
         if upload.image is not None:
             draft = draft.with_photo(upload.image, **upload.limits.photo_limits)
-        home = engine.open(sent.collection, create=True)
-        known = engine.catalog.get_many(home, [id])
-        engine.put(sent.collection, [draft])
-    response.status_code = 200 if known else 201
-    stored = item_out(sent.collection, engine.catalog.get(home, id))
-    return StoredItem(**stored.model_dump(), notes=list(draft.notes))
+        (entry,) = engine.embed([draft])
+
+    def store(home: Collection) -> tuple[Collection, int, int]:
+        return home, *engine.catalog.replace(home, entry, conditions.expected(home))
+
+    home, revision, replaced = engine.on(sent.collection, store, create=True)
+    response.status_code = 200 if replaced else 201
+    response.headers["ETag"] = etag(home, revision)
+    return stored_item(sent.collection, entry, draft.notes)
 
 
 @router.get("/items/{id}")
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
+    response: Response,
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
-    """What is stored under an id."""
-    return item_out(collection, engine.catalog.get(engine.open(collection), id))
+    """What is stored under an id; the ETag names this state of it in If-Match."""
+    home, item = engine.on(collection, lambda home: (home, engine.catalog.get(home, id)))
+    response.headers["ETag"] = etag(home, item.revision)
+    return item_out(collection, item)
 
 
-@router.delete("/items/{id}", status_code=204)
+@router.delete("/items/{id}", status_code=204, responses=problems(ConditionFailed, *OF_WRITE))
 def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
+    conditions: ConditionsDep,
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
     """Delete an item; no search from now on finds it."""
-    engine.catalog.delete(engine.open(collection), id)
+    engine.on(collection, lambda home: engine.catalog.delete(home, id, conditions.expected(home)))
 
 
 @router.get(
@@ -86,13 +95,12 @@ def get_image(
     collection: CollectionDep = DEFAULT,
 ) -> Response:
     """The display copy of an item's photo, a JPEG."""
-    home = engine.open(collection)
-    tag = f'"{engine.catalog.get(home, id).digest}"'
+    tag = f'"{engine.on(collection, lambda home: engine.catalog.get(home, id)).digest}"'
     # Revalidated each time: an item may be replaced, and asking costs a row.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    picture = engine.catalog.picture(home, id)
+    picture = engine.on(collection, lambda home: engine.catalog.picture(home, id))
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 
@@ -110,8 +118,10 @@ def list_items(
     where = FILTER.validate_json(filter) if filter else None
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
     after = cursors.read(cursor, kind) if cursor else ""
-    home = engine.open(collection)
-    found = engine.catalog.list_items(home, after=after, limit=limit + 1, where=where)
+    found = engine.on(
+        collection,
+        lambda home: engine.catalog.list_items(home, after=after, limit=limit + 1, where=where),
+    )
     page = found[:limit]
     return ItemsOut(
         collection=collection,

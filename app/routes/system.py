@@ -12,8 +12,6 @@ from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, 
 from app.schemas.system import (
     AuditOut,
     AuditRequest,
-    CollectionOut,
-    CollectionsOut,
     IndexOut,
     Limits,
     MatcherOut,
@@ -45,25 +43,6 @@ def metrics(request: Request) -> Response:
     """Counters and latencies as Prometheus text."""
     registry: CollectorRegistry = request.app.state.registry
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
-
-
-@router.get("/collections", responses=NOT_READY)
-def collections(engine: EngineDep) -> CollectionsOut:
-    """The named sets of items there are."""
-    fingerprint = engine.models.fingerprint
-    return CollectionsOut(
-        collections=[
-            CollectionOut(
-                name=one.name,
-                items=engine.catalog.count(one),
-                model=one.fingerprint,
-                dimension=one.dimension,
-                score=one.score,
-                usable=one.fingerprint == fingerprint,
-            )
-            for one in engine.catalog.collections()
-        ]
-    )
 
 
 @router.get("/model", responses=NOT_READY)

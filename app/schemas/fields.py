@@ -7,9 +7,19 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.settings import DEFAULT_COLLECTION
+from index.facets import MOST_KEYS, MOST_VALUES
 
 Scalar = str | int | float | bool | None
-Filter = dict[str, Scalar | list[Scalar]]
+# The counts are checked by index.facets, in one sentence for both.
+Values = Annotated[list[Scalar], Field(json_schema_extra={"maxItems": MOST_VALUES})]
+Filter = Annotated[
+    dict[str, Scalar | Values],
+    Field(
+        description="Metadata that items must have: a value or any of a list, for every key. Up "
+        f"to {MOST_KEYS} keys, and {MOST_VALUES:,} values in all.",
+        json_schema_extra={"maxProperties": MOST_KEYS},
+    ),
+]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give.")]

@@ -1,0 +1,105 @@
+"""Collections: made, renamed, dropped, and aliases that move from one to another at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Response
+
+from app.answers import collections as answers
+from app.bodies import json_of, reads_json
+from app.errors import TooLarge, Unavailable, WrongMediaType
+from app.openapi import OF_COLLECTION, OF_WRITE, Responses, problems
+from app.routes.dependencies import EngineDep, decoded
+from app.schemas.collections import (
+    AliasesOut,
+    AliasOut,
+    AliasTarget,
+    CollectionOut,
+    CollectionsOut,
+    Renaming,
+)
+from index.items import NameConflict
+
+router = APIRouter(tags=["collections"])
+
+OF_NAMES = problems(*OF_COLLECTION, NameConflict, *OF_WRITE)
+OF_BODIES = OF_NAMES | problems(TooLarge, WrongMediaType)
+NEW_COLLECTION: Responses = {201: {"model": CollectionOut, "description": "New."}}
+NEW_ALIAS: Responses = {201: {"model": AliasOut, "description": "New."}}
+
+
+async def path_name(name: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:
+    """The name that a path holds, decoded."""
+    return decoded(name)
+
+
+NameDep = Annotated[str, Depends(path_name)]
+
+
+@router.get("/collections", responses=problems(Unavailable))
+def collections(engine: EngineDep) -> CollectionsOut:
+    """The named sets of items there are."""
+    return answers.collections(engine)
+
+
+@router.get("/collections/{name}", responses=problems(*OF_COLLECTION))
+def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
+    """The collection that a name or an alias stands for."""
+    return answers.collection(engine, name)
+
+
+@router.put("/collections/{name}", responses=NEW_COLLECTION | OF_NAMES)
+def make_collection(name: NameDep, response: Response, engine: EngineDep) -> CollectionOut:
+    """Make a collection for the loaded model, empty; one that is there stays as it is."""
+    known = {one.name for one in engine.catalog.collections()}
+    home = engine.open(name, create=True)
+    response.status_code = 200 if home.name in known else 201
+    return answers.collection(engine, name)
+
+
+@router.patch("/collections/{name}", responses=OF_BODIES, openapi_extra=json_of(Renaming))
+def rename_collection(
+    name: NameDep,
+    sent: Annotated[Renaming, Depends(reads_json(Renaming))],
+    engine: EngineDep,
+) -> CollectionOut:
+    """Give a collection another name; `alias` leaves the old one as an alias, in the same step."""
+    engine.catalog.names.rename(name, sent.name, alias=sent.alias)
+    return answers.collection(engine, sent.name)
+
+
+@router.delete("/collections/{name}", status_code=204, responses=OF_NAMES)
+def drop_collection(name: NameDep, engine: EngineDep) -> None:
+    """Drop a collection: nothing finds it from now on, and its items are deleted in the background.
+
+    Refused while an alias stands for it.
+    """
+    engine.catalog.names.drop(name)
+
+
+@router.get("/aliases", responses=problems(Unavailable))
+def aliases(engine: EngineDep) -> AliasesOut:
+    """The aliases there are, and what they stand for."""
+    return answers.aliases(engine)
+
+
+@router.put("/aliases/{name}", responses=NEW_ALIAS | OF_BODIES, openapi_extra=json_of(AliasTarget))
+def point_alias(
+    name: NameDep,
+    sent: Annotated[AliasTarget, Depends(reads_json(AliasTarget))],
+    response: Response,
+    engine: EngineDep,
+) -> AliasOut:
+    """Have an alias stand for a collection from now on: for searches, cursors and puts alike.
+
+    What it stood for before stays until it is dropped.
+    """
+    response.status_code = 201 if engine.catalog.names.point(name, sent.collection) else 200
+    return answers.alias(engine, name)
+
+
+@router.delete("/aliases/{name}", status_code=204, responses=OF_NAMES)
+def forget_alias(name: NameDep, engine: EngineDep) -> None:
+    """Delete an alias; the collection stays."""
+    engine.catalog.names.forget(name)

@@ -1,0 +1,67 @@
+"""Edits of stored items: a patch of the metadata of one, deletion of many."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+
+from app.answers.items import item_out
+from app.bodies import MERGE_PATCH, json_of, reads_json
+from app.conditions import ConditionsDep, etag
+from app.errors import TooLarge, WrongMediaType
+from app.openapi import JSON, OF_COLLECTION, OF_WRITE, problems
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, ItemIdDep
+from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
+from index import editing
+from index.editing import Chosen
+from index.items import Collection, ConditionFailed, Item
+
+router = APIRouter(
+    tags=["items"], responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType, *OF_WRITE)
+)
+
+
+@router.patch(
+    "/items/{id}",
+    responses=problems(ConditionFailed),
+    openapi_extra=json_of(ItemPatch, MERGE_PATCH, JSON),
+)
+def patch_item(
+    id: ItemIdDep,  # noqa: A002 - the API's own name
+    sent: Annotated[ItemPatch, Depends(reads_json(ItemPatch, MERGE_PATCH, JSON))],
+    conditions: ConditionsDep,
+    response: Response,
+    engine: EngineDep,
+    collection: CollectionDep = DEFAULT,
+) -> ItemOut:
+    """Merge a patch into an item's metadata; its photo and sentences are not embedded again."""
+
+    def patch(home: Collection) -> tuple[Collection, Item]:
+        expected = conditions.expected(home)
+        return home, editing.patch(engine.catalog, home, id, sent.metadata, expected)
+
+    home, item = engine.on(collection, patch)
+    response.headers["ETag"] = etag(home, item.revision)
+    return item_out(collection, item)
+
+
+@router.post("/items/delete", openapi_extra=json_of(Deletion))
+def delete_items(
+    sent: Annotated[Deletion, Depends(reads_json(Deletion))], engine: EngineDep
+) -> DeletionOut:
+    """Delete items by their ids or by a filter, in short transactions; `dry_run` counts them.
+
+    What is stored or patched meanwhile stays. Send the request again if the connection breaks.
+    """
+    chosen = Chosen(sent.ids, sent.filter)
+
+    def count(home: Collection) -> int:
+        return editing.count(engine.catalog, home, chosen)
+
+    def delete(home: Collection) -> int:
+        return editing.delete(engine.catalog, home, chosen)
+
+    matched = engine.on(sent.collection, count if sent.dry_run else delete)
+    deleted = 0 if sent.dry_run else matched
+    return DeletionOut(collection=sent.collection, matched=matched, deleted=deleted)
