@@ -1,24 +1,37 @@
 # Two stages: the first installs pinned dependencies, the second carries them and nothing else.
+# The image has no CUDA; `--build-arg DEVICE=cuda` makes one for NVIDIA GPUs.
 FROM python:3.11-slim AS build
-RUN python -m venv /opt/tessera && /opt/tessera/bin/pip install --no-cache-dir uv
+ARG DEVICE=cpu
+RUN python -m venv /opt/tessera && /opt/tessera/bin/pip install --no-cache-dir "uv==0.13.*"
+ENV PATH=/opt/tessera/bin:$PATH \
+    VIRTUAL_ENV=/opt/tessera \
+    UV_CONSTRAINT=requirements.lock \
+    UV_COMPILE_BYTECODE=1 \
+    UV_NO_CACHE=1
 WORKDIR /src
 COPY pyproject.toml requirements.lock README.md LICENSE tessera.py ./
 COPY app app
 COPY index index
 COPY models models
 COPY training training
-RUN /opt/tessera/bin/uv pip install --no-cache --compile-bytecode \
-      --python /opt/tessera/bin/python --constraint requirements.lock .
+# FAISS's package for GPUs needs CUDA's; on a CPU the other one takes its place.
+RUN if [ "$DEVICE" = cpu ]; then \
+      echo 'faiss-gpu; python_version < "3"' > /tmp/overrides \
+      && uv pip install --torch-backend cpu --override /tmp/overrides . "faiss-cpu>=1.15"; \
+    else \
+      uv pip install .; \
+    fi
 
 FROM python:3.11-slim
 # libgomp is OpenMP's runtime, which FAISS and torch use; DejaVu draws labels beyond ASCII.
+# hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libgomp1 fonts-dejavu-core \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 1000 tessera \
  && install -d -o tessera -g tessera /data
 COPY --from=build /opt/tessera /opt/tessera
-USER tessera
+USER 1000
 WORKDIR /data
 ENV PATH=/opt/tessera/bin:$PATH \
     TESSERA_DATA=/data \

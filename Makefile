@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
 
-.PHONY: help run test check format test-slow test-gpu coverage lock map client clean
+.PHONY: help run test check format test-slow test-gpu coverage lock map client image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ client: $(VENV)/test.stamp  ## Write the client's models from the OpenAPI docume
 
 map:  ## Write docs/map.md from the files' first lines
 	$(PYTHON) docs/make_map.py
+
+image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs
+	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .
 
 clean:  ## Remove the environment and caches, never data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

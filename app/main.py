@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from prometheus_client import CollectorRegistry
 
-from app import errors
+from app import __version__, errors
 from app.engine import Engine
 from app.gate import Gate
 from app.metrics import Metrics
@@ -33,7 +33,7 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     app = FastAPI(
         title="Tessera",
         summary="Image-text search that shows which word matched which part of the photo.",
-        version="0.1.0",
+        version=__version__,
         lifespan=_lifespan,
         docs_url=None,
         redoc_url=None,

@@ -17,6 +17,13 @@ ROOMS = {
     "client": "`client/`: the package `tessera-client`; imports no room but to run in one process",
     "benchmarks": "`benchmarks/`: one script for each published number",
 }
+TESTS = """
+## `tests/`: mirrors the rooms
+
+`tests/app`, `tests/client`, `tests/index`, `tests/models` and `tests/training` have a file for
+each file that they test; `tests/test_docs.py` keeps the README and [training.md](training.md)
+complete and runs the examples of docstrings.
+"""
 OPENING = re.compile(r'^(?:"""|// |/\* |# )')
 CLOSING = re.compile(r'(?:"""| \*/)$')
 SUFFIXES = (".py", ".js", ".css", ".toml", ".cfg", ".md", ".yaml", ".yml")
@@ -71,11 +78,7 @@ def written() -> str:
         text += f"\n## {title}\n\n| file | its subject |\n|---|---|\n"
         here = [line for line in lines if room(ROOT / line[0]) == name]
         text += "".join(f"| `{path}` | {about} |\n" for path, about in here)
-    return text + (
-        "\n## `tests/`: mirrors the rooms\n\n`tests/app`, `tests/client`, `tests/index`, "
-        "`tests/models` and `tests/training` have a file for each file that they test; `tests/test_docs.py` keeps the "
-        "README and [training.md](training.md) complete and runs the examples of docstrings.\n"
-    )
+    return text + TESTS
 
 
 if __name__ == "__main__":

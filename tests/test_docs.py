@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
+import app
 import app.cli
 import training.cli
 from app.settings import Settings
@@ -90,3 +91,10 @@ def test_every_relative_link_leads_somewhere(document: Path):
 def test_map_is_what_make_map_writes():
     namespace = runpy.run_path(str(ROOT / "docs" / "make_map.py"))
     assert namespace["written"]() == (ROOT / "docs" / "map.md").read_text("utf-8")
+
+
+def test_version_is_the_newest_of_the_changelog():
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", changelog, re.MULTILINE)
+    assert newest is not None
+    assert newest.group(1) == app.__version__
