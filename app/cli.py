@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app import indexing, sample
+from app import indexing, managing, sample
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
 from app.engine import Engine
 from app.indexing import bring_in
@@ -33,6 +33,7 @@ from models.types import Box, Span
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.add_typer(indexing.app, name="index")
+app.add_typer(managing.app)
 
 Drawing = Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")]
 PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A photo.")]

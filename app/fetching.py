@@ -18,15 +18,16 @@ import httpcore2
 from httpcore2 import NetworkBackend, NetworkStream, Response, SyncBackend
 
 from app.errors import NotFetched
+from app.schemas.fields import LONGEST_URL
 from models.images import MOST_BYTES
 
 Address = IPv4Address | IPv6Address
+Fetch = Callable[[str], bytes]  # Fetcher.fetch, or what refuses
 
 SECONDS = 20.0  # of a whole fetch, redirects too
 REDIRECTS = 3
-LONGEST_URL = 2_000  # characters
 KINDS = ("image/", "application/octet-stream", "binary/octet-stream")
-HEADERS = {"User-Agent": "Tessera", "Accept": "image/*", "Accept-Encoding": "identity"}
+HEADERS = [("User-Agent", "Tessera"), ("Accept", "image/*"), ("Accept-Encoding", "identity")]
 TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64: an IPv4 address in its last four bytes
 
 
@@ -102,6 +103,20 @@ class Fetcher:
             if size > self._most:
                 raise NotFetched(f"what is there has more than the {self._most:,} bytes allowed")
         return b"".join(parts)
+
+
+def photo_of(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | None:
+    """The photo that was sent, or that is at an address; None if there is neither."""
+    if url is None:
+        return image
+    if image is not None:
+        raise ValueError("send an image or an image_url, not both")
+    return fetch(url)
+
+
+def refuse(_: str) -> bytes:
+    """In place of Fetcher.fetch, where the service is not to ask other hosts."""
+    raise NotFetched("image_url is switched off here; TESSERA_FETCH=true switches it on")
 
 
 class PinnedNetwork(NetworkBackend):

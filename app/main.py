@@ -13,8 +13,9 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from prometheus_client import CollectorRegistry
 
-from app import __version__, errors
+from app import __version__, errors, fetching
 from app.engine import Engine
+from app.fetching import Fetcher
 from app.gate import Gate
 from app.metrics import Metrics
 from app.middleware import RawPaths, SecurityHeaders
@@ -40,6 +41,7 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
     app.state.gate = Gate(settings.running, settings.waiting)
+    app.state.fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else fetching.refuse
     app.state.registry = CollectorRegistry()
     for module in (search, explain, items, edits, bulk, collections, system, page):
         app.include_router(module.router)

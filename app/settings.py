@@ -52,6 +52,11 @@ class Settings(BaseSettings):
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
     )
+    fetch: bool = Field(
+        default=False,
+        description="Whether clients may name photos by image_url, for the service to fetch from "
+        "the public internet.",
+    )
     running: PositiveInt = Field(default=2, description="Requests that compute at the same time.")
     waiting: int = Field(
         default=32, ge=0, description="Requests that may wait for their turn; 503 beyond."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Literal
 
@@ -18,9 +19,17 @@ from starlette.types import Receive, Scope, Send
 from app.drafts import Draft
 from app.engine import Engine
 from app.errors import WrongMediaType, explain
+from app.fetching import Fetch, photo_of
 from app.gate import Gate
 from app.openapi import OF_COLLECTION, Responses, lines_of, problems, reference
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
+from app.routes.dependencies import (
+    DEFAULT,
+    CollectionDep,
+    EngineDep,
+    FetchDep,
+    GateDep,
+    SettingsDep,
+)
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.uploads import media_type
@@ -29,6 +38,7 @@ router = APIRouter(tags=["items"])
 
 NDJSON, JSONL = "application/x-ndjson", "application/jsonl"
 STATUSES: Responses = {200: {"content": {NDJSON: {"schema": reference(ImportStatus)}}}}
+FETCHERS = 8  # photos of a batch that are fetched or decoded at once
 Line = tuple[int, bytes | None]  # its number from 1; None for one that is too long
 
 
@@ -51,6 +61,7 @@ async def import_items(
     engine: EngineDep,
     gate: GateDep,
     limits: SettingsDep,
+    fetch: FetchDep,
     collection: CollectionDep = DEFAULT,
 ) -> Duplex:
     """Store items, one JSON object a line; each line is answered in order, once it is on disk.
@@ -60,17 +71,20 @@ async def import_items(
     if media_type(request) not in (NDJSON, JSONL):
         raise WrongMediaType(f"send lines of JSON as {NDJSON}")
     await run_in_threadpool(engine.open, collection, create=True)
-    statuses = _import(request, Importer(engine, gate, limits, collection))
+    statuses = _import(request, Importer(engine, gate, limits, fetch, collection))
     return Duplex(statuses, media_type=NDJSON)
 
 
 class Importer:
     """Stores lines of one request."""
 
-    def __init__(self, engine: Engine, gate: Gate, limits: Settings, collection: str) -> None:
+    def __init__(
+        self, engine: Engine, gate: Gate, limits: Settings, fetch: Fetch, collection: str
+    ) -> None:
         self.engine = engine
         self.gate = gate
         self.limits = limits
+        self.fetch = fetch
         self.collection = collection
 
     @property
@@ -80,7 +94,9 @@ class Importer:
 
     def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; each that is refused says why."""
-        read = [(number, *self._read(data)) for number, data in lines]
+        with ThreadPoolExecutor(FETCHERS) as pool:
+            outcomes = pool.map(self._read, [data for _, data in lines])
+            read = [(number, *one) for (number, _), one in zip(lines, outcomes, strict=True)]
         drafts = [draft for _, draft, _ in read if draft is not None]
         with self.gate.turns:
             stored = iter(self.engine.put_each(self.collection, drafts))
@@ -99,9 +115,10 @@ class Importer:
         try:
             line = ImportLine.model_validate_json(data)
             draft = Draft(line.id, line.metadata, sentences=tuple(line.sentences))
-            if line.image is None:
+            sent = None if line.image is None else b64decode(line.image, validate=True)
+            image = photo_of(sent, line.image_url, self.fetch)
+            if image is None:
                 return draft, None
-            image = b64decode(line.image, validate=True)
             return draft.with_photo(image, **self.limits.photo_limits), None
         except ValidationError as wrong:
             return None, explain(wrong.errors())

@@ -9,6 +9,7 @@ from fastapi import Depends, Path, Query, Request
 
 from app.engine import Engine
 from app.errors import Unavailable
+from app.fetching import Fetch
 from app.gate import Gate
 from app.settings import DEFAULT_COLLECTION, Settings
 from index.items import check_id
@@ -39,6 +40,12 @@ async def settings(request: Request) -> Settings:
     return found
 
 
+async def fetch(request: Request) -> Fetch:
+    """What gets photos by their addresses; NotFetched for each where that is switched off."""
+    found: Fetch = request.app.state.fetch
+    return found
+
+
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name
     """The id that a path names, decoded."""
     return decoded(id)
@@ -54,6 +61,7 @@ def decoded(part: str) -> str:
 EngineDep = Annotated[Engine, Depends(engine)]
 GateDep = Annotated[Gate, Depends(gate)]
 SettingsDep = Annotated[Settings, Depends(settings)]
+FetchDep = Annotated[Fetch, Depends(fetch)]
 ItemIdDep = Annotated[str, Depends(item_id)]
 CollectionDep = Annotated[str, Query(description="A named set of items.")]
 DEFAULT = DEFAULT_COLLECTION

@@ -11,8 +11,17 @@ from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
 from app.conditions import ConditionsDep, etag
 from app.drafts import Draft
+from app.errors import NotFetched
+from app.fetching import photo_of
 from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
+from app.routes.dependencies import (
+    DEFAULT,
+    CollectionDep,
+    EngineDep,
+    FetchDep,
+    GateDep,
+    ItemIdDep,
+)
 from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
 from app.uploads import Upload, reads
@@ -31,7 +40,7 @@ JPEG: Responses = {
 
 @router.put(
     "/items/{id}",
-    responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed),
+    responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed, NotFetched),
     openapi_extra=body_of(ItemBody),
 )
 def put_item(
@@ -40,14 +49,16 @@ def put_item(
     conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,
+    fetch: FetchDep,
     gate: GateDep,
 ) -> StoredItem:
     """Store an item in place of what its id had before; a search from now on finds it."""
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
+    image = photo_of(upload.image, sent.image_url, fetch)
     with gate:
-        if upload.image is not None:
-            draft = draft.with_photo(upload.image, **upload.limits.photo_limits)
+        if image is not None:
+            draft = draft.with_photo(image, **upload.limits.photo_limits)
         (entry,) = engine.embed([draft])
 
     def store(home: Collection) -> tuple[Collection, int, int]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.schemas.fields import Body, Filter, ItemId
+from app.schemas.fields import Body, Filter, ImageUrl, ItemId
 
 
 class ItemBody(Body):
@@ -14,6 +14,7 @@ class ItemBody(Body):
 
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: list[str] = Field(default_factory=list, max_length=1000)
+    image_url: ImageUrl = None
 
 
 class ImportLine(BaseModel):
@@ -25,6 +26,7 @@ class ImportLine(BaseModel):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: list[str] = Field(default_factory=list, max_length=1000)
     image: str | None = None
+    image_url: ImageUrl = None
 
 
 class ImportStatus(BaseModel):
