@@ -27,6 +27,7 @@ LABELS = tuple(f"region {place}" for place in range(20))
 
 
 def entry(number: int) -> Entry:
+    """A photo of random regions, as a put brings it."""
     bag = FragmentBag(torch.randn(20, 257), BOXES, LABELS)
     picture = Picture(b"jpeg", 4, 3, "0" * 64)
     return Entry(f"{number}", {"even": number % 2 == 0, "n": number}, picture, bag)
@@ -34,6 +35,7 @@ def entry(number: int) -> Entry:
 
 @contextmanager
 def told(what: str, count: int) -> Iterator[None]:
+    """Print how long some work takes, in all and for each of its parts."""
     start = time.perf_counter()
     yield
     seconds = time.perf_counter() - start
@@ -55,6 +57,7 @@ def waits(work: Callable[[], object], other: Callable[[], object]) -> list[float
 
 
 def measure(catalog: Catalog, home: Collection) -> None:
+    """Print how long edits of an empty collection that is filled first take."""
     with told(f"put of {PHOTOS:,} photos, {BATCH} a transaction", PHOTOS):
         for start in range(0, PHOTOS, BATCH):
             catalog.put_many(home, [entry(start + place) for place in range(BATCH)])
@@ -81,6 +84,8 @@ def measure(catalog: Catalog, home: Collection) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        with closing(Catalog.in_folder(Path(folder))) as catalog:
-            measure(catalog, catalog.collection("default", **MODEL))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(Catalog.in_folder(Path(folder))) as catalog,
+    ):
+        measure(catalog, catalog.collection("default", **MODEL))

@@ -21,7 +21,7 @@ from index.records import chunks, read_items, retire, row_of, with_metadata, wri
 from index.revisions import advance, hold, live
 from index.tables import items
 
-BATCH = 500  # items that are deleted in one transaction
+BATCH = 200  # items that are deleted in one transaction
 
 
 @dataclass(frozen=True, slots=True)
