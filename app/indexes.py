@@ -78,8 +78,9 @@ class Indexes:
             except Exception:
                 log.exception("the collections cannot be listed; it is tried again")
                 continue
-            if needed and (process is None or process.poll() is not None):
-                process = follower.start(self._folder)
+            idle = process is None or process.poll() is not None
+            if needed and idle and follower.free(self._folder):
+                process = follower.start(self._catalog.storage)
         if process is not None:
             process.kill()
             process.communicate()  # waits, and closes the pipe

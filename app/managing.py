@@ -116,5 +116,5 @@ def drop(name: Name, data: Data = None) -> None:
 @contextmanager
 def _catalog(data: Path | None) -> Iterator[Catalog]:
     """The catalog of a data folder, without a model; mistakes are told in a sentence."""
-    with plain_errors(), closing(Catalog.in_folder(settings_for(data=data).data)) as catalog:
+    with plain_errors(), closing(Catalog(settings_for(data=data).storage)) as catalog:
         yield catalog

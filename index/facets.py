@@ -11,7 +11,7 @@ from sqlalchemy import Select, select
 from index.items import NO_TEXT
 from index.tables import facets, items
 
-LONGEST_VALUE = 200  # characters: a filter names categories, it does not search prose
+LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
 MOST_KEYS = 32  # of a filter
 MOST_VALUES = 1_000  # of a filter, those of all keys together
 
@@ -21,6 +21,7 @@ def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
     return {
         (key, canonical(value))
         for key, values in metadata.items()
+        if len(key) <= LONGEST_VALUE
         for value in (values if isinstance(values, list | tuple) else [values])
         if _comparable(value)
     }
@@ -83,8 +84,11 @@ def conditions(where: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
 
 
 def _checked(key: object) -> str:
-    if not isinstance(key, str) or not key or NO_TEXT.search(key):
-        raise ValueError(f"a filter's keys are metadata keys, non-empty text, got {key!r:.100}")
+    if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE or NO_TEXT.search(key):
+        raise ValueError(
+            f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
+            f"{key!r:.100}"
+        )
     return key
 
 

@@ -8,12 +8,13 @@ lists, which the next follower deletes.
 from __future__ import annotations
 
 import fcntl
+import json
 import logging
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -24,6 +25,7 @@ from index.items import Collection, ModelMismatch
 from index.manifest import Listed, Manifest
 from index.segments import Segment, Span
 from index.snapshot import opened_chain, valid_chain
+from index.storage import Storage
 from index.views import BagRow, View
 from models.scoring import score_named
 
@@ -105,8 +107,13 @@ class Follower:
         mapped = {one.folder: one for one in self._chain or ()}
         opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
         # From now on only newer retirements need to be read. The manifest keeps what is on disk.
+        chain = valid_chain(opened, view)
+        if len(chain) < len(opened) and mapped:
+            # Another host may have forgotten the marks since the last look; those on disk are kept.
+            on_disk = opened_chain(tuple(self._listed.values()), self._directory, {})
+            chain = valid_chain(on_disk, view)
         mark = view.mark(view.revision) or ""
-        self._chain = tuple(one.seen_at(view.revision, mark) for one in valid_chain(opened, view))
+        self._chain = tuple(one.seen_at(view.revision, mark) for one in chain)
         if published != tuple(self._listed[one.folder] for one in self._chain):
             self._publish(self._chain)
         return self._chain
@@ -178,6 +185,7 @@ class Follower:
 
     def _publish(self, chain: Sequence[Segment]) -> None:
         listed = tuple(self._listed[one.folder] for one in chain)
+        self._catalog.keep_marks(self._collection, [one.span.seen for one in listed])
         manifest.publish(self._directory, Manifest(self._collection.token, listed))
         self._listed = {one.folder: self._listed[one.folder] for one in chain}
 
@@ -265,30 +273,46 @@ def catch_up(catalog: Catalog, folder: Path) -> None:
         os.close(lock)
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    """Start a process that follows a data folder, or waits until it may; it ends with this one."""
+def start(storage: Storage) -> subprocess.Popen[bytes]:
+    """Start a process that follows a catalog, or waits until it may; it ends with this one."""
     root = str(Path(__file__).parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "index.follower", str(folder)],
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "index.follower", str(storage.folder)],
         stdin=subprocess.PIPE,  # it reads the end of it when this process ends, however it ends
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
     )
+    assert process.stdin is not None
+    # Not by arguments, which everyone on the machine may read: it may hold a password.
+    process.stdin.write(json.dumps(asdict(storage), default=str).encode() + b"\n")
+    process.stdin.flush()
+    return process
 
 
-def main(folder: Path) -> None:
-    """Follow a data folder until standard input ends."""
+def free(folder: Path) -> bool:
+    """Whether no process follows a data folder at this moment."""
+    lock = elect(folder)
+    if lock is None:
+        return False
+    os.close(lock)
+    return True
+
+
+def main() -> None:
+    """Follow the storage that the first line of standard input describes, until that ends."""
     logging.basicConfig(level=logging.WARNING)
     os.nice(5)  # searches come first
+    told = json.loads(sys.stdin.buffer.readline())
+    storage = Storage(**told | {"folder": Path(told["folder"])})
     stopped = Event()
     Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
-    while (lock := elect(folder)) is None:
+    while (lock := elect(storage.folder)) is None:
         stopped.wait(1.0)
     try:
-        Following(Catalog.in_folder(folder), folder).run(stopped)
+        Following(Catalog(storage), storage.folder).run(stopped)
     finally:
         os.close(lock)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

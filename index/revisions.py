@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, ScalarSelect, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    ScalarSelect,
+    and_,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from index.items import Collection, Replaced
 from index.tables import changes, collections
@@ -16,14 +26,12 @@ Found = TypeVar("Found", bound=Sequence[Any])
 
 def live(collection: int) -> ScalarSelect[int]:
     """The key of a collection, or nothing where it is garbage: then it reads as empty."""
-    return (
-        select(collections.c.key)
-        .where(
-            collections.c.key == collection,
-            or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None)),
-        )
-        .scalar_subquery()
-    )
+    return select(collections.c.key).where(_lives(collection)).scalar_subquery()
+
+
+def _lives(collection: int) -> ColumnElement[bool]:
+    named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
+    return and_(collections.c.key == collection, named)
 
 
 def add_collection(connection: Connection, **values: Any) -> int:
@@ -43,7 +51,7 @@ def advance(connection: Connection, collection: Collection, count: int) -> int:
     assert count > 0, "a change has a revision"
     taken = (
         update(collections)
-        .where(collections.c.key == live(collection.key))
+        .where(_lives(collection.key))  # no subquery: who has waited for the row looks at it again
         .values(revision=collections.c.revision + count)
         .returning(collections.c.revision)
     )

@@ -98,8 +98,7 @@ class Importer:
             outcomes = pool.map(self._read, [data for _, data in lines])
             read = [(number, *one) for (number, _), one in zip(lines, outcomes, strict=True)]
         drafts = [draft for _, draft, _ in read if draft is not None]
-        with self.gate.turns:
-            stored = iter(self.engine.put_each(self.collection, drafts))
+        stored = iter(self.engine.put_each(self.collection, drafts, self.gate.turns))
         statuses = []
         for number, draft, reason in read:
             reason = next(stored) if draft is not None else reason

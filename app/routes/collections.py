@@ -10,7 +10,7 @@ from app.answers import collections as answers
 from app.bodies import json_of, reads_json
 from app.errors import TooLarge, Unavailable, WrongMediaType
 from app.openapi import OF_COLLECTION, OF_WRITE, Responses, problems
-from app.routes.dependencies import EngineDep, decoded
+from app.routes.dependencies import EngineDep, GateDep, decoded
 from app.schemas.collections import (
     AliasesOut,
     AliasOut,
@@ -50,10 +50,13 @@ def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
 
 
 @router.put("/collections/{name}", responses=NEW_COLLECTION | OF_NAMES)
-def make_collection(name: NameDep, response: Response, engine: EngineDep) -> CollectionOut:
+def make_collection(
+    name: NameDep, response: Response, engine: EngineDep, gate: GateDep
+) -> CollectionOut:
     """Make a collection for the loaded model, empty; one that is there stays as it is."""
     known = {one.name for one in engine.catalog.collections()}
-    home = engine.open(name, create=True)
+    with gate.writes:
+        home = engine.open(name, create=True)
     response.status_code = 200 if home.name in known else 201
     return answers.collection(engine, name)
 
@@ -63,19 +66,22 @@ def rename_collection(
     name: NameDep,
     sent: Annotated[Renaming, Depends(reads_json(Renaming))],
     engine: EngineDep,
+    gate: GateDep,
 ) -> CollectionOut:
     """Give a collection another name; `alias` leaves the old one as an alias, in the same step."""
-    engine.catalog.names.rename(name, sent.name, alias=sent.alias)
+    with gate.writes:
+        engine.catalog.names.rename(name, sent.name, alias=sent.alias)
     return answers.collection(engine, sent.name)
 
 
 @router.delete("/collections/{name}", status_code=204, responses=OF_NAMES)
-def drop_collection(name: NameDep, engine: EngineDep) -> None:
+def drop_collection(name: NameDep, engine: EngineDep, gate: GateDep) -> None:
     """Drop a collection: nothing finds it from now on, and its items are deleted in the background.
 
     Refused while an alias stands for it.
     """
-    engine.catalog.names.drop(name)
+    with gate.writes:
+        engine.catalog.names.drop(name)
 
 
 @router.get("/aliases", responses=problems(Unavailable))
@@ -90,16 +96,20 @@ def point_alias(
     sent: Annotated[AliasTarget, Depends(reads_json(AliasTarget))],
     response: Response,
     engine: EngineDep,
+    gate: GateDep,
 ) -> AliasOut:
     """Have an alias stand for a collection from now on: for searches, cursors and puts alike.
 
     What it stood for before stays until it is dropped.
     """
-    response.status_code = 201 if engine.catalog.names.point(name, sent.collection) else 200
+    with gate.writes:
+        new = engine.catalog.names.point(name, sent.collection)
+    response.status_code = 201 if new else 200
     return answers.alias(engine, name)
 
 
 @router.delete("/aliases/{name}", status_code=204, responses=OF_NAMES)
-def forget_alias(name: NameDep, engine: EngineDep) -> None:
+def forget_alias(name: NameDep, engine: EngineDep, gate: GateDep) -> None:
     """Delete an alias; the collection stays."""
-    engine.catalog.names.forget(name)
+    with gate.writes:
+        engine.catalog.names.forget(name)

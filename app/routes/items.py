@@ -55,6 +55,8 @@ def put_item(
     """Store an item in place of what its id had before; a search from now on finds it."""
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
+    with gate.writes:
+        engine.open(sent.collection, create=True)
     image = photo_of(upload.image, sent.image_url, fetch)
     with gate:
         if image is not None:
@@ -64,7 +66,8 @@ def put_item(
     def store(home: Collection) -> tuple[Collection, int, int]:
         return home, *engine.catalog.replace(home, entry, conditions.expected(home))
 
-    home, revision, replaced = engine.on(sent.collection, store, create=True)
+    with gate.writes:  # no longer a turn: the database may keep it waiting
+        home, revision, replaced = engine.on(sent.collection, store, create=True)
     response.status_code = 200 if replaced else 201
     response.headers["ETag"] = etag(home, revision)
     return stored_item(sent.collection, entry, draft.notes)
@@ -88,10 +91,14 @@ def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     conditions: ConditionsDep,
     engine: EngineDep,
+    gate: GateDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
     """Delete an item; no search from now on finds it."""
-    engine.on(collection, lambda home: engine.catalog.delete(home, id, conditions.expected(home)))
+    with gate.writes:
+        engine.on(
+            collection, lambda home: engine.catalog.delete(home, id, conditions.expected(home))
+        )
 
 
 @router.get(

@@ -14,6 +14,7 @@ from app import indexes
 from app.engine import Engine
 from index import follower
 from index.follower import Following
+from index.storage import Storage
 
 
 def put(client: TestClient, collection: str, *items: str) -> None:
@@ -134,7 +135,7 @@ def test_dropped_collection_is_swept_in_the_background(
 ) -> None:
     started = threading.Event()
 
-    def start(folder: Path) -> subprocess.Popen[bytes]:
+    def start(storage: Storage) -> subprocess.Popen[bytes]:
         started.set()
         return subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE)
 

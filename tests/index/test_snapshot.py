@@ -3,10 +3,11 @@
 import os
 import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
-from index import reembedding, snapshot
+from index import garbage, reembedding, snapshot
 from index.items import ModelMismatch
 from index.snapshot import Reader
 from models.scoring import SCORES
@@ -173,10 +174,14 @@ def test_published_segments_behind_the_floor_lose_what_is_gone(
     assert revisions(now) == [1, 2, 4, 5, 6]
 
 
-def test_segments_without_their_mark_are_not_used(catalog, collection, reader, follow, entry):
+def test_segments_without_their_mark_are_not_used(
+    catalog, collection, reader, follow, entry, monkeypatch
+):
     catalog.put_many(collection, [entry(f"{i}") for i in range(6)])
     follow()
     catalog.put(collection, entry("6"))
+    later = time.time() + garbage.KEPT + 1
+    monkeypatch.setattr(garbage, "time", SimpleNamespace(time=lambda: later, sleep=time.sleep))
     catalog.purge(collection, catalog.revision(collection))  # forgets the mark
     now = reader.current()
     assert (len(now.published), revisions(now)) == (0, list(range(1, 8)))
