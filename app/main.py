@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -93,6 +94,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await loading
         if app.state.engine is not None:
             await asyncio.to_thread(app.state.engine.close)
+        gc.unfreeze()
 
 
 async def _load(app: FastAPI) -> None:
@@ -106,4 +108,7 @@ async def _load(app: FastAPI) -> None:
 def _serving(settings: Settings) -> Engine:
     engine = Engine.load(settings)
     engine.serve()
+    # What is loaded now stays: to look through it for garbage would stop searches for 0.3 s.
+    gc.collect()
+    gc.freeze()
     return engine

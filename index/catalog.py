@@ -26,14 +26,13 @@ from index.items import (
     Picture,
     check_dimension,
 )
+from index.lookup import Stored, read_bags
 from index.names import Names
 from index.objects import ObjectPictures
 from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
     Replacing,
-    Stored,
     chunks,
-    read_bags,
     read_entries,
     read_items,
     read_picture,
