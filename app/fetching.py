@@ -19,7 +19,7 @@ from httpcore2 import NetworkBackend, NetworkStream, Response, SyncBackend
 
 from app.errors import NotFetched
 from app.schemas.fields import LONGEST_URL
-from models.images import MOST_BYTES
+from models.photo_files import MOST_BYTES
 
 Address = IPv4Address | IPv6Address
 Fetch = Callable[[str], bytes]  # Fetcher.fetch, or what refuses

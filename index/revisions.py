@@ -92,6 +92,7 @@ def hold(connection: Connection, collection: Collection) -> None:
 def replaced(collection: Collection) -> Replaced:
     """The error of using a collection that is gone."""
     return Replaced(
-        f"collection {collection.name!r} with the bags of model {collection.fingerprint} is gone: "
-        "it was dropped, or another model has re-embedded it; open it again"
+        f"collection {collection.name!r} no longer holds the bags of model "
+        f"{collection.fingerprint} that it held: it was dropped, or another model has re-embedded "
+        "it, or a snapshot was restored; open it again"
     )

@@ -17,6 +17,12 @@ def collection(engine: Engine, name: str) -> CollectionOut:
     return _out(engine, engine.catalog.find(name))
 
 
+def made(engine: Engine, name: str) -> bool:
+    """Open a collection; says whether it was made for that."""
+    known = {one.name for one in engine.catalog.collections()}
+    return engine.open(name, create=True).name not in known
+
+
 def aliases(engine: Engine) -> AliasesOut:
     """All aliases."""
     found = engine.catalog.names.aliases()

@@ -10,7 +10,7 @@ from app.answers import collections as answers
 from app.bodies import json_of, reads_json
 from app.errors import TooLarge, Unavailable, WrongMediaType
 from app.openapi import OF_COLLECTION, OF_WRITE, Responses, problems
-from app.routes.dependencies import EngineDep, GateDep, decoded
+from app.routes.dependencies import EngineDep, LanesDep, decoded
 from app.schemas.collections import (
     AliasesOut,
     AliasOut,
@@ -50,38 +50,38 @@ def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
 
 
 @router.put("/collections/{name}", responses=NEW_COLLECTION | OF_NAMES)
-def make_collection(
-    name: NameDep, response: Response, engine: EngineDep, gate: GateDep
+async def make_collection(
+    name: NameDep, response: Response, engine: EngineDep, lanes: LanesDep
 ) -> CollectionOut:
     """Make a collection for the loaded model, empty; one that is there stays as it is."""
-    known = {one.name for one in engine.catalog.collections()}
-    with gate.writes:
-        home = engine.open(name, create=True)
-    response.status_code = 200 if home.name in known else 201
-    return answers.collection(engine, name)
+    with lanes.writes.place():
+        new = await lanes.writes.run(answers.made, engine, name)
+    response.status_code = 201 if new else 200
+    return await lanes.writes.run(answers.collection, engine, name)
 
 
 @router.patch("/collections/{name}", responses=OF_BODIES, openapi_extra=json_of(Renaming))
-def rename_collection(
+async def rename_collection(
     name: NameDep,
     sent: Annotated[Renaming, Depends(reads_json(Renaming))],
     engine: EngineDep,
-    gate: GateDep,
+    lanes: LanesDep,
 ) -> CollectionOut:
     """Give a collection another name; `alias` leaves the old one as an alias, in the same step."""
-    with gate.writes:
-        engine.catalog.names.rename(name, sent.name, alias=sent.alias)
-    return answers.collection(engine, sent.name)
+    with lanes.writes.place():
+        rename = engine.catalog.names.rename
+        await lanes.writes.run(rename, name, sent.name, alias=sent.alias)
+    return await lanes.writes.run(answers.collection, engine, sent.name)
 
 
 @router.delete("/collections/{name}", status_code=204, responses=OF_NAMES)
-def drop_collection(name: NameDep, engine: EngineDep, gate: GateDep) -> None:
+async def drop_collection(name: NameDep, engine: EngineDep, lanes: LanesDep) -> None:
     """Drop a collection: nothing finds it from now on, and its items are deleted in the background.
 
     Refused while an alias stands for it.
     """
-    with gate.writes:
-        engine.catalog.names.drop(name)
+    with lanes.writes.place():
+        await lanes.writes.run(engine.catalog.names.drop, name)
 
 
 @router.get("/aliases", responses=problems(Unavailable))
@@ -91,25 +91,25 @@ def aliases(engine: EngineDep) -> AliasesOut:
 
 
 @router.put("/aliases/{name}", responses=NEW_ALIAS | OF_BODIES, openapi_extra=json_of(AliasTarget))
-def point_alias(
+async def point_alias(
     name: NameDep,
     sent: Annotated[AliasTarget, Depends(reads_json(AliasTarget))],
     response: Response,
     engine: EngineDep,
-    gate: GateDep,
+    lanes: LanesDep,
 ) -> AliasOut:
     """Have an alias stand for a collection from now on: for searches, cursors and puts alike.
 
     What it stood for before stays until it is dropped.
     """
-    with gate.writes:
-        new = engine.catalog.names.point(name, sent.collection)
+    with lanes.writes.place():
+        new = await lanes.writes.run(engine.catalog.names.point, name, sent.collection)
     response.status_code = 201 if new else 200
-    return answers.alias(engine, name)
+    return await lanes.writes.run(answers.alias, engine, name)
 
 
 @router.delete("/aliases/{name}", status_code=204, responses=OF_NAMES)
-def forget_alias(name: NameDep, engine: EngineDep, gate: GateDep) -> None:
+async def forget_alias(name: NameDep, engine: EngineDep, lanes: LanesDep) -> None:
     """Delete an alias; the collection stays."""
-    with gate.writes:
-        engine.catalog.names.forget(name)
+    with lanes.writes.place():
+        await lanes.writes.run(engine.catalog.names.forget, name)

@@ -7,10 +7,11 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
+from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.errors import Unavailable
 from app.fetching import Fetch
-from app.gate import Gate
+from app.lanes import Lanes
 from app.settings import DEFAULT_COLLECTION, Settings
 from index.items import check_id
 
@@ -28,9 +29,15 @@ async def engine(request: Request) -> Engine:
     return loaded
 
 
-async def gate(request: Request) -> Gate:
+async def lanes(request: Request) -> Lanes:
     """Where computing requests wait for their turn."""
-    found: Gate = request.app.state.gate
+    found: Lanes = request.app.state.lanes
+    return found
+
+
+async def decoders(request: Request) -> Decoders:
+    """What decodes photos."""
+    found: Decoders = request.app.state.decoders
     return found
 
 
@@ -59,7 +66,8 @@ def decoded(part: str) -> str:
 
 
 EngineDep = Annotated[Engine, Depends(engine)]
-GateDep = Annotated[Gate, Depends(gate)]
+LanesDep = Annotated[Lanes, Depends(lanes)]
+DecodersDep = Annotated[Decoders, Depends(decoders)]
 SettingsDep = Annotated[Settings, Depends(settings)]
 FetchDep = Annotated[Fetch, Depends(fetch)]
 ItemIdDep = Annotated[str, Depends(item_id)]

@@ -11,7 +11,7 @@ from app.bodies import MERGE_PATCH, json_of, reads_json
 from app.conditions import ConditionsDep, etag
 from app.errors import TooLarge, WrongMediaType
 from app.openapi import JSON, OF_COLLECTION, OF_WRITE, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, ItemIdDep, LanesDep
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
 from index import editing
 from index.editing import Chosen
@@ -27,13 +27,13 @@ router = APIRouter(
     responses=problems(ConditionFailed),
     openapi_extra=json_of(ItemPatch, MERGE_PATCH, JSON),
 )
-def patch_item(
+async def patch_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     sent: Annotated[ItemPatch, Depends(reads_json(ItemPatch, MERGE_PATCH, JSON))],
     conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,
-    gate: GateDep,
+    lanes: LanesDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
     """Merge a patch into an item's metadata; its photo and sentences are not embedded again."""
@@ -42,15 +42,15 @@ def patch_item(
         expected = conditions.expected(home)
         return home, editing.patch(engine.catalog, home, id, sent.metadata, expected)
 
-    with gate.writes:
-        home, item = engine.on(collection, patch)
+    with lanes.writes.place():
+        home, item = await lanes.writes.run(engine.on, collection, patch)
     response.headers["ETag"] = etag(home, item.revision)
     return item_out(collection, item)
 
 
 @router.post("/items/delete", openapi_extra=json_of(Deletion))
-def delete_items(
-    sent: Annotated[Deletion, Depends(reads_json(Deletion))], engine: EngineDep, gate: GateDep
+async def delete_items(
+    sent: Annotated[Deletion, Depends(reads_json(Deletion))], engine: EngineDep, lanes: LanesDep
 ) -> DeletionOut:
     """Delete items by their ids or by a filter, in short transactions; `dry_run` counts them.
 
@@ -64,7 +64,8 @@ def delete_items(
     def delete(home: Collection) -> int:
         return editing.delete(engine.catalog, home, chosen)
 
-    with gate.writes:
-        matched = engine.on(sent.collection, count if sent.dry_run else delete)
+    work = count if sent.dry_run else delete
+    with lanes.writes.place():
+        matched = await lanes.writes.run(engine.on, sent.collection, work)
     deleted = 0 if sent.dry_run else matched
     return DeletionOut(collection=sent.collection, matched=matched, deleted=deleted)

@@ -19,13 +19,13 @@ from app.routes.dependencies import (
     CollectionDep,
     EngineDep,
     FetchDep,
-    GateDep,
     ItemIdDep,
+    LanesDep,
 )
 from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
 from app.uploads import Upload, reads
-from index.items import Collection, ConditionFailed, ModelMismatch
+from index.items import Collection, ConditionFailed, Entry, ModelMismatch
 from index.pictures import PictureLost
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
@@ -43,31 +43,36 @@ JPEG: Responses = {
     responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed, NotFetched),
     openapi_extra=body_of(ItemBody),
 )
-def put_item(
+async def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
     conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,
     fetch: FetchDep,
-    gate: GateDep,
+    lanes: LanesDep,
 ) -> StoredItem:
     """Store an item in place of what its id had before; a search from now on finds it."""
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
-    with gate.writes:
-        engine.open(sent.collection, create=True)
-    image = photo_of(upload.image, sent.image_url, fetch)
-    with gate:
-        if image is not None:
-            draft = draft.with_photo(image, **upload.limits.photo_limits)
-        (entry,) = engine.embed([draft])
+
+    def embedded(fetched: bytes | None) -> tuple[Draft, Entry]:
+        photo = upload.image.read() if upload.image else fetched
+        ready = draft if photo is None else draft.with_photo(photo, upload.decode)
+        return ready, engine.embed([ready])[0]
 
     def store(home: Collection) -> tuple[Collection, int, int]:
         return home, *engine.catalog.replace(home, entry, conditions.expected(home))
 
-    with gate.writes:  # no longer a turn: the database may keep it waiting
-        home, revision, replaced = engine.on(sent.collection, store, create=True)
+    fetched = None
+    if sent.image_url is not None:
+        given = upload.image.read() if upload.image else None
+        fetched = await lanes.fetches.run(photo_of, given, sent.image_url, fetch)
+    draft, entry = await upload.lane.run(embedded, fetched)
+    # It waits for no turn to compute.
+    home, revision, replaced = await lanes.writes.run(
+        engine.on, sent.collection, store, create=True
+    )
     response.status_code = 200 if replaced else 201
     response.headers["ETag"] = etag(home, revision)
     return stored_item(sent.collection, entry, draft.notes)
@@ -87,18 +92,20 @@ def get_item(
 
 
 @router.delete("/items/{id}", status_code=204, responses=problems(ConditionFailed, *OF_WRITE))
-def delete_item(
+async def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     conditions: ConditionsDep,
     engine: EngineDep,
-    gate: GateDep,
+    lanes: LanesDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
     """Delete an item; no search from now on finds it."""
-    with gate.writes:
-        engine.on(
-            collection, lambda home: engine.catalog.delete(home, id, conditions.expected(home))
-        )
+
+    def delete(home: Collection) -> int:
+        return engine.catalog.delete(home, id, conditions.expected(home))
+
+    with lanes.writes.place():
+        await lanes.writes.run(engine.on, collection, delete)
 
 
 @router.get(
