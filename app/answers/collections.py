@@ -9,17 +9,17 @@ from index.items import Collection
 
 def collections(engine: Engine) -> CollectionsOut:
     """All collections."""
-    return CollectionsOut(collections=[_out(engine, one) for one in engine.catalog.collections()])
+    return CollectionsOut(collections=[_out(engine, one) for one in engine.collections()])
 
 
 def collection(engine: Engine, name: str) -> CollectionOut:
     """The collection that a name or an alias stands for."""
-    return _out(engine, engine.catalog.find(name))
+    return _out(engine, engine.find(name))
 
 
 def made(engine: Engine, name: str) -> bool:
     """Open a collection; says whether it was made for that."""
-    known = {one.name for one in engine.catalog.collections()}
+    known = {one.name for one in engine.collections()}
     return engine.open(name, create=True).name not in known
 
 
@@ -37,7 +37,11 @@ def alias(engine: Engine, name: str) -> AliasOut:
 def _out(engine: Engine, home: Collection) -> CollectionOut:
     return CollectionOut(
         name=home.name,
-        aliases=[one.name for one in engine.catalog.names.aliases() if one.collection == home.name],
+        aliases=[
+            one.name
+            for one in engine.catalog.names.aliases()
+            if one.collection == home.name and engine.sees(one.name)
+        ],
         items=engine.catalog.count(home),
         model=home.fingerprint,
         dimension=home.dimension,

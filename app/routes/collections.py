@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
+from app.access import may
 from app.answers import collections as answers
-from app.bodies import json_of, reads_json
 from app.errors import TooLarge, Unavailable, WrongMediaType
-from app.openapi import OF_COLLECTION, OF_WRITE, Responses, problems
+from app.openapi import JSON, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
 from app.routes.dependencies import EngineDep, LanesDep, decoded
 from app.schemas.collections import (
     AliasesOut,
@@ -19,10 +19,12 @@ from app.schemas.collections import (
     CollectionsOut,
     Renaming,
 )
+from app.uploads import reads_json
 from index.items import NameConflict
 
 router = APIRouter(tags=["collections"])
 
+ADMIN = may("admin", unbound=True)
 OF_NAMES = problems(*OF_COLLECTION, NameConflict, *OF_WRITE)
 OF_BODIES = OF_NAMES | problems(TooLarge, WrongMediaType)
 NEW_COLLECTION: Responses = {201: {"model": CollectionOut, "description": "New."}}
@@ -37,19 +39,19 @@ async def path_name(name: Annotated[str, Path(description="Percent-encoded, slas
 NameDep = Annotated[str, Depends(path_name)]
 
 
-@router.get("/collections", responses=problems(Unavailable))
+@router.get("/collections", dependencies=[may("read")], responses=problems(Unavailable))
 def collections(engine: EngineDep) -> CollectionsOut:
     """The named sets of items there are."""
     return answers.collections(engine)
 
 
-@router.get("/collections/{name}", responses=problems(*OF_COLLECTION))
+@router.get("/collections/{name}", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
 def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
     """The collection that a name or an alias stands for."""
     return answers.collection(engine, name)
 
 
-@router.put("/collections/{name}", responses=NEW_COLLECTION | OF_NAMES)
+@router.put("/collections/{name}", dependencies=[may("write")], responses=NEW_COLLECTION | OF_NAMES)
 async def make_collection(
     name: NameDep, response: Response, engine: EngineDep, lanes: LanesDep
 ) -> CollectionOut:
@@ -60,7 +62,12 @@ async def make_collection(
     return await lanes.writes.run(answers.collection, engine, name)
 
 
-@router.patch("/collections/{name}", responses=OF_BODIES, openapi_extra=json_of(Renaming))
+@router.patch(
+    "/collections/{name}",
+    dependencies=[ADMIN],
+    responses=OF_BODIES,
+    openapi_extra=lines_of(Renaming, JSON),
+)
 async def rename_collection(
     name: NameDep,
     sent: Annotated[Renaming, Depends(reads_json(Renaming))],
@@ -74,7 +81,7 @@ async def rename_collection(
     return await lanes.writes.run(answers.collection, engine, sent.name)
 
 
-@router.delete("/collections/{name}", status_code=204, responses=OF_NAMES)
+@router.delete("/collections/{name}", dependencies=[ADMIN], status_code=204, responses=OF_NAMES)
 async def drop_collection(name: NameDep, engine: EngineDep, lanes: LanesDep) -> None:
     """Drop a collection: nothing finds it from now on, and its items are deleted in the background.
 
@@ -84,13 +91,18 @@ async def drop_collection(name: NameDep, engine: EngineDep, lanes: LanesDep) -> 
         await lanes.writes.run(engine.catalog.names.drop, name)
 
 
-@router.get("/aliases", responses=problems(Unavailable))
+@router.get("/aliases", dependencies=[may("read", unbound=True)], responses=problems(Unavailable))
 def aliases(engine: EngineDep) -> AliasesOut:
     """The aliases there are, and what they stand for."""
     return answers.aliases(engine)
 
 
-@router.put("/aliases/{name}", responses=NEW_ALIAS | OF_BODIES, openapi_extra=json_of(AliasTarget))
+@router.put(
+    "/aliases/{name}",
+    dependencies=[ADMIN],
+    responses=NEW_ALIAS | OF_BODIES,
+    openapi_extra=lines_of(AliasTarget, JSON),
+)
 async def point_alias(
     name: NameDep,
     sent: Annotated[AliasTarget, Depends(reads_json(AliasTarget))],
@@ -108,7 +120,7 @@ async def point_alias(
     return await lanes.writes.run(answers.alias, engine, name)
 
 
-@router.delete("/aliases/{name}", status_code=204, responses=OF_NAMES)
+@router.delete("/aliases/{name}", dependencies=[ADMIN], status_code=204, responses=OF_NAMES)
 async def forget_alias(name: NameDep, engine: EngineDep, lanes: LanesDep) -> None:
     """Delete an alias; the collection stays."""
     with lanes.writes.place():

@@ -6,13 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
+from app.access import may
 from app.answers.items import item_out
-from app.bodies import MERGE_PATCH, json_of, reads_json
 from app.conditions import ConditionsDep, etag
 from app.errors import TooLarge, WrongMediaType
-from app.openapi import JSON, OF_COLLECTION, OF_WRITE, problems
+from app.openapi import JSON, OF_COLLECTION, OF_WRITE, lines_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, ItemIdDep, LanesDep
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
+from app.uploads import reads_json
 from index import editing
 from index.editing import Chosen
 from index.items import Collection, ConditionFailed, Item
@@ -21,11 +22,14 @@ router = APIRouter(
     tags=["items"], responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType, *OF_WRITE)
 )
 
+MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
+
 
 @router.patch(
     "/items/{id}",
+    dependencies=[may("write")],
     responses=problems(ConditionFailed),
-    openapi_extra=json_of(ItemPatch, MERGE_PATCH, JSON),
+    openapi_extra=lines_of(ItemPatch, MERGE_PATCH, JSON),
 )
 async def patch_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
@@ -48,7 +52,7 @@ async def patch_item(
     return item_out(collection, item)
 
 
-@router.post("/items/delete", openapi_extra=json_of(Deletion))
+@router.post("/items/delete", dependencies=[may("write")], openapi_extra=lines_of(Deletion, JSON))
 async def delete_items(
     sent: Annotated[Deletion, Depends(reads_json(Deletion))], engine: EngineDep, lanes: LanesDep
 ) -> DeletionOut:

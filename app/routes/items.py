@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
 
+from app.access import may
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
 from app.conditions import ConditionsDep, etag
@@ -40,6 +41,7 @@ JPEG: Responses = {
 
 @router.put(
     "/items/{id}",
+    dependencies=[may("write")],
     responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed, NotFetched),
     openapi_extra=body_of(ItemBody),
 )
@@ -78,7 +80,7 @@ async def put_item(
     return stored_item(sent.collection, entry, draft.notes)
 
 
-@router.get("/items/{id}")
+@router.get("/items/{id}", dependencies=[may("read")])
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     response: Response,
@@ -91,7 +93,12 @@ def get_item(
     return item_out(collection, item)
 
 
-@router.delete("/items/{id}", status_code=204, responses=problems(ConditionFailed, *OF_WRITE))
+@router.delete(
+    "/items/{id}",
+    dependencies=[may("write")],
+    status_code=204,
+    responses=problems(ConditionFailed, *OF_WRITE),
+)
 async def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     conditions: ConditionsDep,
@@ -110,6 +117,7 @@ async def delete_item(
 
 @router.get(
     "/items/{id}/image",
+    dependencies=[may("read")],
     response_class=Response,
     responses=JPEG | problems(ModelMismatch, PictureLost),
 )
@@ -129,7 +137,7 @@ def get_image(
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 
-@router.get("/items")
+@router.get("/items", dependencies=[may("read")])
 def list_items(
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
