@@ -94,6 +94,11 @@ class Settings(BaseSettings):
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
     )
+    fetch: bool = Field(
+        default=False,
+        description="Whether clients may name photos by image_url, for the service to fetch from "
+        "the public internet.",
+    )
     running: PositiveInt = Field(
         default=2,
         description="Text searches that compute at the same time; as many requests with photos.",

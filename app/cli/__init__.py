@@ -17,6 +17,7 @@ from app.cli import (
     ranking,
     searching,
     serving,
+    stored,
     upkeep,
 )
 
@@ -32,5 +33,7 @@ app.command()(listing.models)
 app.command()(upkeep.snapshot)
 app.command()(upkeep.restore)
 app.command()(upkeep.check)
+app.command()(stored.delete)
 app.add_typer(indexing.app, name="index")
 app.add_typer(keys.app, name="keys")
+app.add_typer(stored.collections, name="collections")
