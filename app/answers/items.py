@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from app.defaults import DEFAULT_COLLECTION
 from app.schemas.items import ItemOut
-from app.settings import DEFAULT_COLLECTION
 from index.items import Item
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.settings import DEFAULT_COLLECTION
+from app.defaults import DEFAULT_COLLECTION
 
 Scalar = str | int | float | bool | None
 Filter = dict[str, Scalar | list[Scalar]]

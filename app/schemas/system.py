@@ -1,4 +1,4 @@
-"""What the service holds and runs: collections, models, the index, example queries."""
+"""Schemas of the system: collections, models, the index, example queries."""
 
 from __future__ import annotations
 
