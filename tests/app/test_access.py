@@ -179,6 +179,8 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
             sent: dict[str, Any] = {"params": {"collection": collection}}
             if path == "/items" and method == "post":
                 sent |= {"content": b"", "headers": {"content-type": "application/x-ndjson"}}
+            elif method == "patch":
+                sent |= {"content": b"{}", "headers": {"content-type": "application/json"}}
             elif "collection" not in parameters:
                 sent = {"json": body[path] | {"collection": collection}}
             sent["headers"] = sent.get("headers", {}) | bearer(keys["shop"])
