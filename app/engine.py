@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,11 +27,16 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
+class OutOfBounds(LookupError):
+    """A collection outside of those that an engine is limited to, whether it exists or not."""
+
+
 class Engine:
     """Everything that is done with stored items, for many threads at once."""
 
     def __init__(self, models: Models, catalog: Catalog, folder: Path, device: str = "cpu") -> None:
         self.models, self.catalog, self.folder = models, catalog, folder
+        self.visible: Sequence[str] | None = None
         self.indexes = Indexes(catalog, folder, models.calibration, device)
 
     @classmethod
@@ -59,6 +65,17 @@ class Engine:
         self.indexes.close()
         self.catalog.close()
 
+    def limited_to(self, names: Sequence[str] | None) -> Engine:
+        """The same engine for those who may see these collections alone; None for all there are."""
+        limited = copy(self)
+        limited.visible = names
+        return limited
+
+    def collections(self) -> list[Collection]:
+        """The collections that may be seen, by name."""
+        visible, every = self.visible, self.catalog.collections()
+        return [one for one in every if visible is None or one.name in visible]
+
     def check(self) -> None:
         """Read the database and write to the disk; OSError where the disk is full or broken."""
         self.catalog.collections()
@@ -67,8 +84,11 @@ class Engine:
     def open(self, collection: str, *, create: bool = False) -> Collection:
         """A collection of this matcher's bags; LookupError if there is none, and none is made.
 
-        The default collection is always there, if empty. ModelMismatch for another model's.
+        The default collection is always there, if empty. ModelMismatch for another model's,
+        OutOfBounds for one that this engine is not limited to.
         """
+        if self.visible is not None and collection not in self.visible:
+            raise OutOfBounds(f"this key is bound to other collections: {', '.join(self.visible)}")
         try:
             home = self.catalog.find(collection)
         except LookupError:

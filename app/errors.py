@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
+from app.engine import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder
 from index.backup import InProgress
 from index.disk import is_full
@@ -49,6 +50,24 @@ class NotAcceptable(ValueError):
 
 class Unavailable(RuntimeError):
     """The service cannot answer now, and may in a moment."""
+
+
+class Unauthorized(Exception):
+    """The caller has no key, or one that is not known."""
+
+    headers: ClassVar = {"WWW-Authenticate": 'Bearer realm="Tessera"'}
+
+
+class Forbidden(Exception):
+    """The caller's key does not allow this."""
+
+
+class TooManyRequests(Exception):
+    """The caller has used up a limit; `wait` is after how many seconds there is room again."""
+
+    def __init__(self, message: str, wait: int = 1) -> None:
+        super().__init__(message)
+        self.headers = {"Retry-After": str(wait)}
 
 
 class Problem(BaseModel):
@@ -96,6 +115,12 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
+    Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
+    Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    TooManyRequests: Kind(
+        "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "The caller's limit is used up"
+    ),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
@@ -145,8 +170,14 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
     kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
     checked = isinstance(error, RequestValidationError | ValidationError)
     detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
-    headers = {"Retry-After": "1"} if isinstance(error, Unavailable | Busy) else {}
-    return problem(kind, detail, request.url.path, **headers)
+    return problem(kind, detail, request.url.path, **_headers(error))
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    """The headers that say what to do about an error."""
+    if isinstance(error, Unavailable | Busy):
+        return {"Retry-After": "1"}
+    return getattr(error, "headers", {})
 
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:

@@ -18,14 +18,16 @@ from prometheus_client import CollectorRegistry
 from uvicorn.supervisors import Multiprocess
 
 from app import __version__, errors
+from app.access import Door
 from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.lanes import Lanes
 from app.metrics import Metrics
 from app.middleware import RawItemPaths, SecurityHeaders
 from app.openapi import describe
+from app.origins import AllowedHosts, SameOrigin, allowed_hosts
 from app.patience import Patience
-from app.routes import bulk, explain, items, page, search, snapshots, system
+from app.routes import bulk, explain, items, page, search, session, snapshots, system
 from app.server import OPTIONS
 from app.settings import Settings
 
@@ -35,8 +37,13 @@ STARTING = 120  # seconds that a worker may take to import everything, before it
 logger = logging.getLogger("tessera")
 
 
-def create_app(settings: Settings | None = None, engine: Engine | None = None) -> FastAPI:
-    """The application; without an engine it answers at once and loads one in the background."""
+def create_app(
+    settings: Settings | None = None, engine: Engine | None = None, door: Door | None = None
+) -> FastAPI:
+    """The application; without an engine it answers at once and loads one in the background.
+
+    Without a door, the settings say who is let in: ValueError if they let in too many.
+    """
     settings = settings or Settings()
     app = FastAPI(
         title="Tessera",
@@ -47,10 +54,11 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         redoc_url=None,
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
+    app.state.door = door or Door.of(settings)
     app.state.health = CapacityLimiter(1)  # its own thread: readiness never waits for others
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     app.state.registry = CollectorRegistry()
-    for module in (search, explain, items, bulk, snapshots, system, page):
+    for module in (search, explain, items, bulk, snapshots, system, session, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
@@ -64,6 +72,8 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     app.add_middleware(
         Patience, idle=settings.idle_seconds, body=settings.body_seconds, streams=STREAMS
     )
+    app.add_middleware(SameOrigin, trusted=settings.cors_origins)
+    app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Metrics, registry=app.state.registry, lanes=app.state.lanes)
     return app
@@ -78,6 +88,8 @@ def serve_by_workers(settings: Settings) -> None:
         port=settings.port,
         workers=settings.workers,
         timeout_worker_healthcheck=STARTING,
+        ssl_certfile=settings.ssl_certfile,
+        ssl_keyfile=settings.ssl_keyfile,
         **OPTIONS,
     )
     # What uvicorn.run does itself, which takes only the name of an application.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.storage import WAIT, Storage
@@ -12,6 +14,16 @@ from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCH
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
 DEFAULT_COLLECTION = "default"
+
+
+def check_rate(rate: str) -> str:
+    """A rate as it is; ValueError for what is none."""
+    if not re.fullmatch(r"[1-9]\d{0,8}/(second|minute|hour|day)", rate):
+        raise ValueError(f"{rate!r} is no rate such as 100/minute; it may be second, hour or day")
+    return rate
+
+
+RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
 class Settings(BaseSettings):
@@ -109,6 +121,47 @@ class Settings(BaseSettings):
         default=(),
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
     )
+
+    keys: Path | None = Field(
+        default=None, description="File of keys; keys.jsonl in the data folder if not set."
+    )
+    read_key: SecretStr | None = Field(default=None, description="A key that may read.")
+    write_key: SecretStr | None = Field(default=None, description="A key that may read and write.")
+    admin_key: SecretStr | None = Field(default=None, description="A key that may do everything.")
+    open: bool = Field(
+        default=False, description="Serve without keys at an address that others can reach."
+    )
+    open_metrics: bool = Field(default=False, description="Metrics need no key.")
+    rate_limit: RateLimit | None = Field(
+        default=None,
+        description="Requests of a key, or of an address without keys: 100/minute.",
+    )
+    concurrency_limit: PositiveInt | None = Field(
+        default=None, description="Requests of a key, or of an address without keys, at once."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Names that this service is reached by, as JSON; localhost and addresses are.",
+    )
+    ssl_certfile: Path | None = Field(
+        default=None, description="Certificate chain, as PEM, to serve HTTPS with."
+    )
+    ssl_keyfile: Path | None = Field(
+        default=None, description="Key of the certificate, as PEM; in its file if not set."
+    )
+
+    @property
+    def keys_file(self) -> Path:
+        """Where keys are, if there are any."""
+        return self.keys or self.data / "keys.jsonl"
+
+    def check_certificate(self) -> None:
+        """ValueError for a file that is set to serve HTTPS with, and is not there."""
+        if self.ssl_keyfile and not self.ssl_certfile:
+            raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
+        for file in (self.ssl_certfile, self.ssl_keyfile):
+            if file and not file.is_file():
+                raise ValueError(f"there is no file {file} to serve HTTPS with")
 
     @property
     def storage(self) -> Storage:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
@@ -69,6 +69,19 @@ def reads(
                 yield Upload(model.model_validate(_fields(form)), image, decode, lane)
             finally:
                 await form.close()
+
+    return read
+
+
+def reads_json(model: type[Fields]) -> Callable[[Request], Awaitable[Fields]]:
+    """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit."""
+
+    async def read(request: Request) -> Fields:
+        limits: Settings = request.app.state.settings
+        if media_type(request) != JSON:
+            raise WrongMediaType(f"send {JSON}")
+        data = b"".join([chunk async for chunk in bounded(request, limits.text_bytes)])
+        return model.model_validate_json(data)
 
     return read
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from app.access import may
 from app.drafts import Decode, Draft
 from app.engine import Engine
 from app.errors import WrongMediaType, explain
@@ -57,7 +58,7 @@ async def import_place(lanes: LanesDep) -> AsyncGenerator[None, None]:
     response_class=Duplex,
     responses=STATUSES | problems(*OF_COLLECTION, WrongMediaType),
     openapi_extra=lines_of(ImportLine, NDJSON, JSONL),
-    dependencies=[Depends(import_place)],
+    dependencies=[may("write"), Depends(import_place)],
 )
 async def import_items(
     request: Request,

@@ -7,24 +7,18 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
+from app.access import loaded_engine
 from app.decoding.pool import Decoders
 from app.engine import Engine
-from app.errors import Unavailable
+from app.keys import Caller
 from app.lanes import Lanes
 from app.settings import DEFAULT_COLLECTION, Settings
 
 
 async def engine(request: Request) -> Engine:
-    """The engine; Unavailable until its model is loaded."""
-    loaded: Engine | None = request.app.state.engine
-    if loaded is None:
-        failure = request.app.state.failure
-        raise Unavailable(
-            f"the model cannot be loaded: {failure}"
-            if failure
-            else "the model is being loaded; try again in a moment"
-        )
-    return loaded
+    """The engine, limited to the collections of the caller; Unavailable until a model is loaded."""
+    caller: Caller = request.state.caller  # set by the role that the route declares
+    return loaded_engine(request).limited_to(caller.collections)
 
 
 async def lanes(request: Request) -> Lanes:

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
 
+from app.access import may
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out
 from app.drafts import Draft
@@ -31,6 +32,7 @@ JPEG: Responses = {
 
 @router.put(
     "/items/{id}",
+    dependencies=[may("write")],
     responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE),
     openapi_extra=body_of(ItemBody),
 )
@@ -63,7 +65,7 @@ async def put_item(
     return StoredItem(**item_out(sent.collection, stored).model_dump(), notes=list(draft.notes))
 
 
-@router.get("/items/{id}")
+@router.get("/items/{id}", dependencies=[may("read")])
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     engine: EngineDep,
@@ -73,7 +75,7 @@ def get_item(
     return item_out(collection, engine.catalog.get(engine.open(collection), id))
 
 
-@router.delete("/items/{id}", status_code=204)
+@router.delete("/items/{id}", dependencies=[may("write")], status_code=204)
 async def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     engine: EngineDep,
@@ -87,6 +89,7 @@ async def delete_item(
 
 @router.get(
     "/items/{id}/image",
+    dependencies=[may("read")],
     response_class=Response,
     responses=JPEG | problems(ModelMismatch, PictureLost),
 )
@@ -107,7 +110,7 @@ def get_image(
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 
-@router.get("/items")
+@router.get("/items", dependencies=[may("read")])
 def list_items(
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,

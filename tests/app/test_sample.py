@@ -86,7 +86,7 @@ def serving(settings: Settings) -> Iterator[TestClient]:
         engine, DEFAULT_COLLECTION, sample.photos(), batch=16, most_bytes=settings.upload_bytes
     )
     assert {outcome.status for outcome in outcomes} == {"stored"}
-    with TestClient(create_app(settings, engine)) as client:
+    with TestClient(create_app(settings, engine), base_url="http://127.0.0.1") as client:
         yield client
     engine.catalog.close()
 
