@@ -23,7 +23,7 @@ from index.failures import Busy
 
 def exposition(engine: Engine | None) -> bytes:
     """All metrics as Prometheus reads them; without an engine, those that need none."""
-    disable_created_metrics()  # when each series began: it doubles them, and nobody asks
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # of when each series began
     now = CollectorRegistry()
     now.register(Gauges(engine))
     if not metrics.shared():  # processor time and memory of one worker would mislead

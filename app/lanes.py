@@ -92,6 +92,7 @@ class Lanes:
     photos: Lane  # whatever looks at a photo or embeds an item
     batches: Lane  # imports, which take turns a batch at a time, and audits
     writes: Lane  # waiting for the database and the disk
+    fetches: Lane  # waiting for other hosts' photos
 
     @classmethod
     def of(cls, settings: Settings) -> Lanes:
@@ -102,6 +103,7 @@ class Lanes:
             photos=Lane("photos", running, settings.photos_waiting, patience, nice=5),
             batches=Lane("batches", 1, settings.imports, None, nice=10),
             writes=Lane("writes", 8, settings.photos_waiting, patience),
+            fetches=Lane("fetches", 8, settings.photos_waiting, None),
         )
 
     def named(self) -> dict[str, Lane]:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from socket import socket
 
 import torch
 import uvicorn
@@ -16,15 +17,29 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from uvicorn.supervisors import Multiprocess
 
-from app import __version__, errors, logs
+from app import __version__, errors, fetching, logs
+from app.access import Door
 from app.decoding.pool import Decoders
 from app.engine import Engine
+from app.fetching import Fetcher
 from app.lanes import Lanes
-from app.middleware import RawItemPaths, SecurityHeaders
+from app.middleware import RawPaths, SecurityHeaders
 from app.observation import observe
 from app.openapi import describe
+from app.origins import AllowedHosts, SameOrigin, allowed_hosts
 from app.patience import Patience
-from app.routes import bulk, explain, items, page, search, snapshots, system
+from app.routes import (
+    bulk,
+    collections,
+    edits,
+    explain,
+    items,
+    page,
+    search,
+    session,
+    snapshots,
+    system,
+)
 from app.server import OPTIONS
 from app.settings import Settings
 
@@ -34,8 +49,13 @@ STARTING = 120  # seconds that a worker may take to import everything, before it
 logger = logging.getLogger("tessera")
 
 
-def create_app(settings: Settings | None = None, engine: Engine | None = None) -> FastAPI:
-    """The application; without an engine it answers at once and loads one in the background."""
+def create_app(
+    settings: Settings | None = None, engine: Engine | None = None, door: Door | None = None
+) -> FastAPI:
+    """The application; without an engine it answers at once and loads one in the background.
+
+    Without a door, the settings say who is let in: ValueError if they let in too many.
+    """
     settings = settings or Settings()
     app = FastAPI(
         title="Tessera",
@@ -48,10 +68,13 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         telemetry={"auto_configure": True, "metrics": False, "logs": False},
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
+    app.state.door = door or Door.of(settings)
+    app.state.fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else fetching.refuse
     # Threads of their own: readiness and metrics never wait for others.
     app.state.health, app.state.scrapes = CapacityLimiter(1), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
-    for module in (search, explain, items, bulk, snapshots, system, page):
+    api = (search, explain, items, edits, bulk, collections, snapshots, system, session)
+    for module in (*api, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
@@ -61,17 +84,19 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
-    app.add_middleware(RawItemPaths)
+    app.add_middleware(RawPaths)
     app.add_middleware(
         Patience, idle=settings.idle_seconds, body=settings.body_seconds, streams=STREAMS
     )
+    app.add_middleware(SameOrigin, trusted=settings.cors_origins)
+    app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
     app.add_middleware(SecurityHeaders)
     observe(app, queries=settings.log_queries)
     return app
 
 
-def serve_by_workers(settings: Settings) -> None:
-    """Serve by several processes, each with an engine of its own, until told to stop."""
+def serve_by_workers(settings: Settings, listener: socket) -> None:
+    """Serve a bound socket by processes with an engine each, until told to stop."""
     config = uvicorn.Config(
         partial(create_app, settings),
         factory=True,
@@ -80,10 +105,12 @@ def serve_by_workers(settings: Settings) -> None:
         workers=settings.workers,
         timeout_worker_healthcheck=STARTING,
         log_config=logs.configuration(settings.log_style),
+        ssl_certfile=settings.ssl_certfile,
+        ssl_keyfile=settings.ssl_keyfile,
         **OPTIONS,
     )
     # What uvicorn.run does itself, which takes only the name of an application.
-    Multiprocess(config, sockets=[config.bind_socket()]).run()
+    Multiprocess(config, sockets=[listener]).run()
 
 
 @asynccontextmanager

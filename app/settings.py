@@ -1,19 +1,28 @@
-"""Which settings there are: the only reader of the environment, as TESSERA_NAME."""
+"""Settings: the only reader of the environment, as TESSERA_NAME."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.storage import WAIT, Storage
-from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
+from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
-DEFAULT_COLLECTION = "default"
+
+def check_rate(rate: str) -> str:
+    """A rate as it is; ValueError for what is none."""
+    if not re.fullmatch(r"[1-9]\d{0,8}/(second|minute|hour|day)", rate):
+        raise ValueError(f"{rate!r} is no rate such as 100/minute; it may be second, hour or day")
+    return rate
+
+
+RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
 class Settings(BaseSettings):
@@ -39,20 +48,24 @@ class Settings(BaseSettings):
     snapshots: Path | None = Field(
         default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
     )
-    matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
+    matcher: Path = Field(default=shipped.MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
-        default=DEFAULT_CAPTIONER,
+        default=shipped.CAPTIONER,
         description="Checkpoint that writes captions; none if the file is absent.",
     )
     grounder: Path | None = Field(
-        default=DEFAULT_GROUNDER,
+        default=shipped.GROUNDER,
         description="Checkpoint that finds phrases in photos; none if the file is absent.",
     )
     parser: str | None = Field(
         default=None,
         description="spaCy pipeline, a package's name or a folder; the one that ships if not set.",
     )
-    device: str = Field(default="cpu", description="Where models run: cpu, cuda, cuda:1.")
+    device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|mps|cuda(:\d+)?)$",
+        description="Where models run: cpu, cuda, cuda:1.",
+    )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
     )
@@ -73,7 +86,7 @@ class Settings(BaseSettings):
         description="Largest image, width × height, checked before it is decoded.",
     )
     decode_seconds: PositiveInt = Field(
-        default=20, description="Longest time that the decoding of one image may take."
+        default=20, description="Most processor time that one image may take to decode, in seconds."
     )
     decode_memory: PositiveInt = Field(
         default=2**30,
@@ -81,6 +94,11 @@ class Settings(BaseSettings):
     )
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
+    )
+    fetch: bool = Field(
+        default=False,
+        description="Whether clients may name photos by image_url, for the service to fetch from "
+        "the public internet.",
     )
     running: PositiveInt = Field(
         default=2,
@@ -118,6 +136,47 @@ class Settings(BaseSettings):
         default=(),
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
     )
+
+    keys: Path | None = Field(
+        default=None, description="File of keys; keys.jsonl in the data folder if not set."
+    )
+    read_key: SecretStr | None = Field(default=None, description="A key that may read.")
+    write_key: SecretStr | None = Field(default=None, description="A key that may read and write.")
+    admin_key: SecretStr | None = Field(default=None, description="A key that may do everything.")
+    open: bool = Field(
+        default=False, description="Serve without keys at an address that others can reach."
+    )
+    open_metrics: bool = Field(default=False, description="Metrics need no key.")
+    rate_limit: RateLimit | None = Field(
+        default=None,
+        description="Requests of a key, or of an address without keys: 100/minute.",
+    )
+    concurrency_limit: PositiveInt | None = Field(
+        default=None, description="Requests of a key, or of an address without keys, at once."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Names that this service is reached by, as JSON; localhost and addresses are.",
+    )
+    ssl_certfile: Path | None = Field(
+        default=None, description="Certificate chain, as PEM, to serve HTTPS with."
+    )
+    ssl_keyfile: Path | None = Field(
+        default=None, description="Key of the certificate, as PEM; in its file if not set."
+    )
+
+    @property
+    def keys_file(self) -> Path:
+        """Where keys are, if there are any."""
+        return self.keys or self.data / "keys.jsonl"
+
+    def check_certificate(self) -> None:
+        """ValueError for a file that is set to serve HTTPS with, and is not there."""
+        if self.ssl_keyfile and not self.ssl_certfile:
+            raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
+        for file in (self.ssl_certfile, self.ssl_keyfile):
+            if file and not file.is_file():
+                raise ValueError(f"there is no file {file} to serve HTTPS with")
 
     @property
     def log_style(self) -> Literal["json", "plain"]:
