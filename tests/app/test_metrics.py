@@ -33,7 +33,7 @@ def names(engine: Engine) -> set[str]:
         for family in text_string_to_metric_families(exposition(engine).decode())
         for suffix in {
             "counter": ("_total",),
-            "histogram": ("_bucket", "_sum", "_count"),
+            "histogram": ("", "_bucket", "_sum", "_count"),
         }.get(family.type, ("",))
     }
 

@@ -28,7 +28,8 @@ from tests.conftest import Colours
 folder = Path(sys.argv[1])
 models = Models(Checkpoint("matchers", "colours", Colours(), "c0104a5000000000", {{}}))
 engine = Engine(models, Catalog.in_folder(folder), folder)
-with TestClient(create_app(Settings(data=folder), engine)) as client:
+app = create_app(Settings(data=folder), engine)
+with TestClient(app, base_url="http://localhost") as client:
     headers = {{"traceparent": "00-{TRACE}-{CALLER}-01", "x-request-id": "proxy-17"}}
     body = {{"text": "a crimson kite", "collection": "default"}}
     assert client.post("/search/image?secret", json=body, headers=headers).status_code == 200
