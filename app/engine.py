@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from app import memory
+from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
 from app.indexes import Indexes
 from app.inference import Models
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.settings import Settings
 from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
@@ -20,7 +21,6 @@ from index.failures import Busy
 from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced
 from index.requests import Answer, Request
 from index.search import Index
-from models import parsing
 from models.types import FragmentBag
 
 Part = TypeVar("Part")
@@ -43,12 +43,8 @@ class Engine:
     def load(cls, settings: Settings) -> Engine:
         """The engine that the settings describe."""
         memory.give_back()
-        if settings.parser:
-            parsing.choose(settings.parser)
-        device = settings.device
         catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
-        models = Models.load(settings.matcher, settings.captioner, settings.grounder, device)
-        return cls(models, catalog, settings.data, device)
+        return cls(Models.of(settings), catalog, settings.data, settings.device)
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.

@@ -1,4 +1,4 @@
-"""How failures are said: RFC 9457 problem documents, one for every kind of failure."""
+"""Problem documents (RFC 9457): one for every kind of failure."""
 
 from __future__ import annotations
 

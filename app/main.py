@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from socket import socket
 
 import torch
 import uvicorn
@@ -93,8 +94,8 @@ def create_app(
     return app
 
 
-def serve_by_workers(settings: Settings) -> None:
-    """Serve by several processes, each with an engine of its own, until told to stop."""
+def serve_by_workers(settings: Settings, listener: socket) -> None:
+    """Serve a bound socket by processes with an engine each, until told to stop."""
     config = uvicorn.Config(
         partial(create_app, settings),
         factory=True,
@@ -107,7 +108,7 @@ def serve_by_workers(settings: Settings) -> None:
         **OPTIONS,
     )
     # What uvicorn.run does itself, which takes only the name of an application.
-    Multiprocess(config, sockets=[config.bind_socket()]).run()
+    Multiprocess(config, sockets=[listener]).run()
 
 
 @asynccontextmanager

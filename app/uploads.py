@@ -1,4 +1,4 @@
-"""How a request's body becomes checked fields and a photo, within limits held while reading."""
+"""Uploads: checked fields and a photo from a request's body, limited while it is read."""
 
 from __future__ import annotations
 

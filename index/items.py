@@ -1,4 +1,4 @@
-"""What an item is: an id of its owner's choosing, metadata, a picture, sentences, their bags."""
+"""Items: an id of the owner's choosing, metadata, a picture, sentences, their bags."""
 
 from __future__ import annotations
 

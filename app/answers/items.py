@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from app.defaults import DEFAULT_COLLECTION
 from app.schemas.items import ItemOut, StoredItem
-from app.settings import DEFAULT_COLLECTION
 from index.items import Entry, Item
 
 

@@ -1,4 +1,4 @@
-"""What routes ask for: the engine, a turn to compute, an item's id."""
+"""Dependencies of routes: the engine, a turn to compute, an item's id."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from fastapi import Depends, Path, Query, Request
 
 from app.access import loaded_engine
 from app.decoding.pool import Decoders
+from app.defaults import DEFAULT_COLLECTION
 from app.engine import Engine
 from app.fetching import Fetch
 from app.keys import Caller
 from app.lanes import Lanes
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.settings import Settings
 from index.items import check_id
 
 

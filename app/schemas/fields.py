@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.settings import DEFAULT_COLLECTION
+from app.defaults import DEFAULT_COLLECTION
 from index.facets import MOST_KEYS, MOST_VALUES
 
 Scalar = str | int | float | bool | None

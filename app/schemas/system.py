@@ -1,4 +1,4 @@
-"""What the service holds and runs: models, the index, example queries."""
+"""Schemas of the system: models, the index, example queries."""
 
 from __future__ import annotations
 

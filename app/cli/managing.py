@@ -1,4 +1,4 @@
-"""The commands of stored data: items deleted in bulk, collections, and their aliases."""
+"""The commands of stored data: delete, and those of collections and their aliases."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.options import Data, Named, plain_errors, settings_for
-from app.settings import DEFAULT_COLLECTION
-from index import editing
-from index.catalog import Catalog
-from index.editing import Chosen
+from app.cli.options import Data, Named, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
 
-app = typer.Typer()
-collections = typer.Typer(help="List, rename and drop collections, and move their aliases.")
-app.add_typer(collections, name="collections")
+if TYPE_CHECKING:
+    from index.catalog import Catalog
+
+collections = typer.Typer(
+    no_args_is_help=True, help="List, rename and drop collections, and move their aliases."
+)
 
 Name = Annotated[str, typer.Argument(help="A collection.")]
 
 
-@app.command()
 def delete(
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of items.")] = None,
     filter: Annotated[  # noqa: A002 - the API's own name
@@ -43,6 +42,9 @@ def delete(
     `tessera delete --filter '{"album": "park"}' --dry-run`
     """
     with _catalog(data) as catalog:
+        from index import editing
+        from index.editing import Chosen
+
         chosen = Chosen(ids or None, None if filter is None else json.loads(filter))
         home = catalog.find(collection)
         work = editing.count if dry_run else editing.delete
@@ -116,5 +118,9 @@ def drop(name: Name, data: Data = None) -> None:
 @contextmanager
 def _catalog(data: Path | None) -> Iterator[Catalog]:
     """The catalog of a data folder, without a model; mistakes are told in a sentence."""
-    with plain_errors(), closing(Catalog(settings_for(data=data).storage)) as catalog:
-        yield catalog
+    settings = settings_for(data=data)
+    with plain_errors():
+        from index.catalog import Catalog
+
+        with closing(Catalog(settings.storage)) as catalog:
+            yield catalog
