@@ -13,11 +13,11 @@ from app.cli import (
     indexing,
     keys,
     listing,
-    managing,
     migrating,
     ranking,
     searching,
     serving,
+    stored,
     upkeep,
 )
 
@@ -33,7 +33,7 @@ app.command()(listing.models)
 app.command()(upkeep.snapshot)
 app.command()(upkeep.restore)
 app.command()(upkeep.check)
+app.command()(stored.delete)
 app.add_typer(indexing.app, name="index")
 app.add_typer(keys.app, name="keys")
-app.command()(managing.delete)
-app.add_typer(managing.collections, name="collections")
+app.add_typer(stored.collections, name="collections")

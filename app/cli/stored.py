@@ -1,4 +1,4 @@
-"""The commands of stored data: delete, and those of collections and their aliases."""
+"""The commands of stored data: `delete`, and `collections` with their aliases."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from app.defaults import DEFAULT_COLLECTION
 if TYPE_CHECKING:
     from index.catalog import Catalog
 
-collections = typer.Typer(
-    no_args_is_help=True, help="List, rename and drop collections, and move their aliases."
-)
+collections = typer.Typer(help="List, rename and drop collections, and move their aliases.")
 
 Name = Annotated[str, typer.Argument(help="A collection.")]
 
@@ -118,9 +116,8 @@ def drop(name: Name, data: Data = None) -> None:
 @contextmanager
 def _catalog(data: Path | None) -> Iterator[Catalog]:
     """The catalog of a data folder, without a model; mistakes are told in a sentence."""
-    settings = settings_for(data=data)
-    with plain_errors():
-        from index.catalog import Catalog
+    storage = settings_for(data=data).storage
+    from index.catalog import Catalog
 
-        with closing(Catalog(settings.storage)) as catalog:
-            yield catalog
+    with plain_errors(), closing(Catalog(storage)) as catalog:
+        yield catalog
