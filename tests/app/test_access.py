@@ -168,6 +168,7 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
         "/caption": {"id": "a"},
         "/items/{id}": {"sentences": ["red"]},
         "/index/audit": {"queries": ["red"]},
+        "/items/delete": {"ids": ["zzz"]},
     }
     reached = set()
     for method, path, operation in operations(app):
@@ -179,6 +180,8 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
             sent: dict[str, Any] = {"params": {"collection": collection}}
             if path == "/items" and method == "post":
                 sent |= {"content": b"", "headers": {"content-type": "application/x-ndjson"}}
+            elif method == "patch":
+                sent |= {"json": {"metadata": {"colour": "red"}}}
             elif "collection" not in parameters:
                 sent = {"json": body[path] | {"collection": collection}}
             sent["headers"] = sent.get("headers", {}) | bearer(keys["shop"])
