@@ -186,7 +186,7 @@ def _headers(error: Exception) -> dict[str, str]:
     """The headers that say what to do about an error."""
     if isinstance(error, Unavailable | Busy):
         return {"Retry-After": "1"}
-    return getattr(error, "headers", {})
+    return getattr(error, "headers", None) or {}
 
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:

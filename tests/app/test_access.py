@@ -181,7 +181,7 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
             if path == "/items" and method == "post":
                 sent |= {"content": b"", "headers": {"content-type": "application/x-ndjson"}}
             elif method == "patch":
-                sent |= {"json": {"metadata": {"colour": "red"}}}
+                sent |= {"content": b"{}", "headers": {"content-type": "application/json"}}
             elif "collection" not in parameters:
                 sent = {"json": body[path] | {"collection": collection}}
             sent["headers"] = sent.get("headers", {}) | bearer(keys["shop"])
