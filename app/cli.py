@@ -17,13 +17,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app import indexing, runs, sample
+from app import backup, indexing, key_commands, runs, sample
+from app.access import Door
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
 from app.engine import Engine
 from app.indexing import bring_in
 from app.main import create_app, serve_by_workers
 from app.metrics import share
 from app.options import Data, Named, plain_errors, settings_for
+from app.server import OPTIONS
 from app.settings import DEFAULT_COLLECTION, Settings
 from index import database
 from index.requests import Hit, Request
@@ -35,6 +37,8 @@ from models.types import Box, Span
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.add_typer(indexing.app, name="index")
+app.add_typer(key_commands.app, name="keys")
+app.registered_commands += backup.app.registered_commands
 app.registered_commands += runs.app.registered_commands
 
 Drawing = Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")]
@@ -52,6 +56,15 @@ def serve(
     with_sample: Annotated[
         bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
     ] = True,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Let everybody who reaches the address do everything.")
+    ] = False,
+    ssl_certfile: Annotated[
+        Path | None, typer.Option(help="Certificate chain, as PEM, to serve HTTPS with.")
+    ] = None,
+    ssl_keyfile: Annotated[
+        Path | None, typer.Option(help="Key of the certificate. [default: in its file]")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")
     ] = None,
@@ -61,9 +74,21 @@ def serve(
     Examples: `tessera serve`, then open http://127.0.0.1:8000
 
     `tessera serve --photos ~/Pictures --port 9000`
+
+    At another address than this machine's own, it needs keys (`tessera keys add`) or `--open`.
     """
-    settings = settings_for(data=data, host=host, port=port, workers=workers)
     with plain_errors():
+        settings = settings_for(
+            data=data,
+            host=host,
+            port=port,
+            workers=workers,
+            open=open_ or None,
+            ssl_certfile=ssl_certfile,
+            ssl_keyfile=ssl_keyfile,
+        )
+        Door.of(settings)  # refuses what would let everybody in before any model is loaded
+        settings.check_certificate()
         engine = Engine.load(settings)
         home = engine.open(DEFAULT_COLLECTION)
         if with_sample and photos is None and not engine.catalog.count(home):
@@ -80,7 +105,12 @@ def serve(
     with _indexing(photos, settings), closing(engine):
         engine.serve()
         uvicorn.run(
-            create_app(settings, engine), host=settings.host, port=settings.port, access_log=False
+            create_app(settings, engine),
+            host=settings.host,
+            port=settings.port,
+            ssl_certfile=settings.ssl_certfile,
+            ssl_keyfile=settings.ssl_keyfile,
+            **OPTIONS,
         )
 
 
@@ -229,9 +259,7 @@ def models() -> None:
 
 def _photo(file: Path, settings: Settings) -> Photo:
     """A photo as it would be stored."""
-    longest = images.DISPLAY_SIDE
-    photo = images.decode(file.read_bytes(), longest=longest, **settings.photo_limits)
-    return Photo(images.display_copy(photo).pixels, photo.notes)
+    return images.read(file.read_bytes(), **settings.photo_limits)
 
 
 def _kind(out: Path | None) -> str | None:

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
 
+from app.engine import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder
+from index.backup import InProgress
+from index.disk import is_full
 from index.failures import Busy, Damaged
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
-from models.images import ImageError, ImageTooLarge, NotAnImage
+from models.photo_files import ImageError, ImageTooLarge, NotAnImage
+
+LEFT = 499  # nginx's status of requests whose clients left
 
 
 class TooLarge(ValueError):
@@ -28,12 +34,40 @@ class WrongMediaType(ValueError):
     """A request body of a kind that the route does not read."""
 
 
+class TooSlow(HTTPException):
+    """A request body that does not come in time; FastAPI passes on this kind of exception only."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(HTTPStatus.REQUEST_TIMEOUT, detail)
+
+    def __str__(self) -> str:
+        return self.detail
+
+
 class NotAcceptable(ValueError):
     """The client accepts none of the kinds that the route can send."""
 
 
 class Unavailable(RuntimeError):
     """The service cannot answer now, and may in a moment."""
+
+
+class Unauthorized(Exception):
+    """The caller has no key, or one that is not known."""
+
+    headers: ClassVar = {"WWW-Authenticate": 'Bearer realm="Tessera"'}
+
+
+class Forbidden(Exception):
+    """The caller's key does not allow this."""
+
+
+class TooManyRequests(Exception):
+    """The caller has used up a limit; `wait` is after how many seconds there is room again."""
+
+    def __init__(self, message: str, wait: int = 1) -> None:
+        super().__init__(message)
+        self.headers = {"Retry-After": str(wait)}
 
 
 class Problem(BaseModel):
@@ -79,10 +113,18 @@ KINDS: dict[type[Exception], Kind] = {
     WrongMediaType: Kind(
         "wrong-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is of the wrong kind"
     ),
+    TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
+    Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
+    Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    TooManyRequests: Kind(
+        "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "The caller's limit is used up"
+    ),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
+    InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
     NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
     NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
     Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
@@ -97,6 +139,8 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(error, _answer)
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, _answer_bug)
+    app.add_exception_handler(OSError, _answer_disk)
+    app.add_exception_handler(ClientDisconnect, _answer_nobody)
     for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
         app.add_exception_handler(bug, _raise_again)
 
@@ -126,13 +170,30 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
     kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
     checked = isinstance(error, RequestValidationError | ValidationError)
     detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
-    headers = {"Retry-After": "1"} if isinstance(error, Unavailable | Busy) else {}
-    return problem(kind, detail, request.url.path, **headers)
+    return problem(kind, detail, request.url.path, **_headers(error))
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    """The headers that say what to do about an error."""
+    if isinstance(error, Unavailable | Busy):
+        return {"Retry-After": "1"}
+    return getattr(error, "headers", {})
 
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
     # The server logs the exception; what broke is not for the client.
     return problem(UNEXPECTED, "the service failed; its log says why", request.url.path)
+
+
+async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
+    """A full disk, wherever it was noticed, such as where an upload is spooled."""
+    if isinstance(error, OSError) and is_full(error):
+        return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
+    raise error
+
+
+async def _answer_nobody(_: Request, __: Exception) -> Response:
+    return Response(status_code=LEFT)
 
 
 async def _raise_again(_: Request, error: Exception) -> JSONResponse:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.storage import WAIT, Storage
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
-from models.images import MOST_BYTES, MOST_PIXELS
+from models.photo_files import MOST_BYTES, MOST_PIXELS
 
 DEFAULT_COLLECTION = "default"
+
+
+def check_rate(rate: str) -> str:
+    """A rate as it is; ValueError for what is none."""
+    if not re.fullmatch(r"[1-9]\d{0,8}/(second|minute|hour|day)", rate):
+        raise ValueError(f"{rate!r} is no rate such as 100/minute; it may be second, hour or day")
+    return rate
+
+
+RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
 class Settings(BaseSettings):
@@ -33,6 +45,9 @@ class Settings(BaseSettings):
         default="",
         description="Folder of the display copies, or s3://BUCKET/PATH; in the data folder if not "
         "set.",
+    )
+    snapshots: Path | None = Field(
+        default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
     )
     matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
@@ -67,12 +82,37 @@ class Settings(BaseSettings):
         default=MOST_PIXELS,
         description="Largest image, width × height, checked before it is decoded.",
     )
+    decode_seconds: PositiveInt = Field(
+        default=20, description="Most processor time that one image may take to decode, in seconds."
+    )
+    decode_memory: PositiveInt = Field(
+        default=2**30,
+        description="Most memory that a process that decodes images may take, in bytes.",
+    )
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
     )
-    running: PositiveInt = Field(default=2, description="Requests that compute at the same time.")
+    running: PositiveInt = Field(
+        default=2,
+        description="Text searches that compute at the same time; as many requests with photos.",
+    )
     waiting: int = Field(
-        default=32, ge=0, description="Requests that may wait for their turn; 503 beyond."
+        default=32, ge=0, description="Text searches that may wait for their turn; 503 beyond."
+    )
+    photos_waiting: int = Field(
+        default=32, ge=0, description="Requests with photos that may wait; 503 beyond."
+    )
+    imports: PositiveInt = Field(
+        default=64, description="Imports that may be under way, taking turns; 503 beyond."
+    )
+    patience: PositiveInt = Field(
+        default=30, description="Seconds that a request may wait for its turn; 503 beyond."
+    )
+    idle_seconds: PositiveInt = Field(
+        default=20, description="Seconds that a client may leave the service waiting; 408 beyond."
+    )
+    body_seconds: PositiveInt = Field(
+        default=120, description="Seconds that a body may take, except an import's; 408 beyond."
     )
     batch: PositiveInt = Field(
         default=16, description="Items embedded and stored together in an import."
@@ -81,6 +121,47 @@ class Settings(BaseSettings):
         default=(),
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
     )
+
+    keys: Path | None = Field(
+        default=None, description="File of keys; keys.jsonl in the data folder if not set."
+    )
+    read_key: SecretStr | None = Field(default=None, description="A key that may read.")
+    write_key: SecretStr | None = Field(default=None, description="A key that may read and write.")
+    admin_key: SecretStr | None = Field(default=None, description="A key that may do everything.")
+    open: bool = Field(
+        default=False, description="Serve without keys at an address that others can reach."
+    )
+    open_metrics: bool = Field(default=False, description="Metrics need no key.")
+    rate_limit: RateLimit | None = Field(
+        default=None,
+        description="Requests of a key, or of an address without keys: 100/minute.",
+    )
+    concurrency_limit: PositiveInt | None = Field(
+        default=None, description="Requests of a key, or of an address without keys, at once."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Names that this service is reached by, as JSON; localhost and addresses are.",
+    )
+    ssl_certfile: Path | None = Field(
+        default=None, description="Certificate chain, as PEM, to serve HTTPS with."
+    )
+    ssl_keyfile: Path | None = Field(
+        default=None, description="Key of the certificate, as PEM; in its file if not set."
+    )
+
+    @property
+    def keys_file(self) -> Path:
+        """Where keys are, if there are any."""
+        return self.keys or self.data / "keys.jsonl"
+
+    def check_certificate(self) -> None:
+        """ValueError for a file that is set to serve HTTPS with, and is not there."""
+        if self.ssl_keyfile and not self.ssl_certfile:
+            raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
+        for file in (self.ssl_certfile, self.ssl_keyfile):
+            if file and not file.is_file():
+                raise ValueError(f"there is no file {file} to serve HTTPS with")
 
     @property
     def storage(self) -> Storage:
@@ -94,6 +175,11 @@ class Settings(BaseSettings):
         )
 
     @property
+    def snapshot_folder(self) -> Path:
+        """Where snapshots are kept."""
+        return self.snapshots or self.data / "snapshots"
+
+    @property
     def photo_limits(self) -> dict[str, int]:
-        """What models.images.decode takes as its limits."""
+        """What models.images.read takes as its limits."""
         return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
 
 class Audit(BaseModel):
@@ -264,6 +264,23 @@ class SentenceHits(BaseModel):
     hits: list[SentenceHit]
 
 
+class Session(BaseModel):
+    """What the caller may do here."""
+
+    key_needed: Annotated[bool, Field(description="Whether this service needs a key.")]
+    name: Annotated[
+        str | None, Field(description="The name of the caller's key; null without one.")
+    ]
+    role: Annotated[
+        Literal["read", "write", "admin"] | None,
+        Field(description="What the caller may do; null where a key is missing."),
+    ]
+    collections: Annotated[
+        list[str] | None,
+        Field(description="The collections that the key is bound to; null if it is bound to none."),
+    ]
+
+
 class Side(BaseModel):
     """What is searched on one side of a collection."""
 
@@ -272,6 +289,32 @@ class Side(BaseModel):
     found_by: Annotated[
         dict[str, int], Field(description='Rows by what finds them: "scan", "flat", "lists".')
     ]
+
+
+class SnapshotCollection(BaseModel):
+    """A collection in a snapshot."""
+
+    name: str
+    items: int
+    revision: int
+    model: Annotated[str, Field(description="The fingerprint of the model that made it.")]
+
+
+class Snapshot(BaseModel):
+    """A snapshot, and where it can be downloaded."""
+
+    name: str
+    url: str
+    bytes: int
+    made: AwareDatetime
+    pictures: int
+    collections: list[SnapshotCollection]
+
+
+class Snapshots(BaseModel):
+    """The snapshots there are, the newest first."""
+
+    snapshots: list[Snapshot]
 
 
 class StoredItem(BaseModel):
@@ -347,3 +390,15 @@ class Index(BaseModel):
     ]
     images: Side
     sentences: Side
+
+
+class MadeSnapshot(BaseModel):
+    """A snapshot that was just made."""
+
+    name: str
+    url: str
+    bytes: int
+    made: AwareDatetime
+    pictures: int
+    collections: list[SnapshotCollection]
+    lost: Annotated[int, Field(description="Pictures that items name and the service has lost.")]
