@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from ipaddress import ip_address
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
@@ -17,7 +16,7 @@ from fastapi.security import (
 
 from app.engine import Engine
 from app.errors import Forbidden, Unauthorized, Unavailable
-from app.keyring import Keyring
+from app.keyring import Keyring, check_lock
 from app.keys import Caller, Role
 from app.quotas import Quotas
 from app.sessions import COOKIE, Sessions
@@ -48,7 +47,7 @@ class Door:
         ValueError where others could reach a service without keys that was not said to be open.
         """
         keyring = Keyring.of(settings)
-        _check_lock(settings, keyring)
+        check_lock(settings, keyring)
         return cls(settings, keyring)
 
     @classmethod
@@ -142,25 +141,6 @@ def loaded_engine(request: Request) -> Engine:
     return loaded
 
 
-def _check_lock(settings: Settings, keyring: Keyring) -> None:
-    if keyring.required and settings.open:
-        raise ValueError(
-            f"--open would let everybody in, and there are keys in {settings.keys_file} or in "
-            "the environment; remove them, or serve without --open"
-        )
-    if keyring.required and not len(keyring):
-        raise ValueError(
-            f"{settings.keys_file} has no keys, so nobody could get in; remove it, or add one: "
-            "tessera keys add NAME --role admin"
-        )
-    if not (keyring.required or settings.open or _is_local(settings.host)):
-        raise ValueError(
-            f"others can reach {settings.host or 'this address'}, and there are no keys; add one: "
-            "tessera keys add NAME --role admin, or let everybody do everything: tessera serve "
-            "--open"
-        )
-
-
 def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
     if not caller.role.includes(needed):
         raise Forbidden(
@@ -175,11 +155,3 @@ def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
 
 def _reads_metrics(request: Request) -> bool:
     return bool(request.url.path.removeprefix(request.scope.get("root_path", "")) == "/metrics")
-
-
-def _is_local(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -1,4 +1,4 @@
-"""How failures are said: RFC 9457 problem documents, one for every kind of failure."""
+"""Problem documents (RFC 9457): one for every kind of failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.inference import NoCaptioner, NoGrounder
 from index.backup import InProgress
 from index.disk import is_full
 from index.failures import Busy, Damaged
-from index.items import ModelMismatch, NoSpace
+from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
 from index.pictures import PictureLost
 from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
@@ -46,6 +46,10 @@ class TooSlow(HTTPException):
 
 class NotAcceptable(ValueError):
     """The client accepts none of the kinds that the route can send."""
+
+
+class NotFetched(ValueError):
+    """An address gave no photo, or is not one that is asked."""
 
 
 class Unavailable(RuntimeError):
@@ -122,6 +126,11 @@ KINDS: dict[type[Exception], Kind] = {
         "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "The caller's limit is used up"
     ),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
+    NameConflict: Kind("name-conflict", HTTPStatus.CONFLICT, "The name is taken or in use"),
+    ConditionFailed: Kind(
+        "condition-failed", HTTPStatus.PRECONDITION_FAILED, "The item is not as it was expected"
+    ),
+    NotFetched: Kind("not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
     InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
@@ -177,7 +186,7 @@ def _headers(error: Exception) -> dict[str, str]:
     """The headers that say what to do about an error."""
     if isinstance(error, Unavailable | Busy):
         return {"Retry-After": "1"}
-    return getattr(error, "headers", {})
+    return getattr(error, "headers", None) or {}
 
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:

@@ -6,6 +6,7 @@ import hmac
 import logging
 import os
 from collections.abc import Sequence
+from ipaddress import ip_address
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -154,3 +155,31 @@ def _state_of(file: Path | None) -> tuple[int, int, int] | None:
     except FileNotFoundError:
         return None
     return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def check_lock(settings: Settings, keyring: Keyring) -> None:
+    """ValueError where others could reach a service without keys that was not said to be open."""
+    if keyring.required and settings.open:
+        raise ValueError(
+            f"--open would let everybody in, and there are keys in {settings.keys_file} or in "
+            "the environment; remove them, or serve without --open"
+        )
+    if keyring.required and not len(keyring):
+        raise ValueError(
+            f"{settings.keys_file} has no keys, so nobody could get in; remove it, or add one: "
+            "tessera keys add NAME --role admin"
+        )
+    if not (keyring.required or settings.open or _is_local(settings.host)):
+        raise ValueError(
+            f"others can reach {settings.host or 'this address'}, and there are no keys; add one: "
+            "tessera keys add NAME --role admin, or let everybody do everything: tessera serve "
+            "--open"
+        )
+
+
+def _is_local(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -25,8 +25,9 @@ from app.errors import (
     WrongMediaType,
 )
 from app.origins import CROSS_SITE, UNKNOWN_HOST
+from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
-from app.schemas.items import ImportLine, ImportStatus, ItemBody
+from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
 from app.schemas.search import ImageSearch, TextSearch
 from app.schemas.session import SessionIn
 from app.schemas.system import AuditRequest
@@ -39,15 +40,19 @@ JSON, FORM = "application/json", "multipart/form-data"
 
 # The models that only `body_of`, `lines_of` and `problems` refer to.
 MODELS = (
+    AliasTarget,
     AlignRequest,
     AuditRequest,
     CaptionRequest,
+    Deletion,
     GroundRequest,
     ImageSearch,
     ImportLine,
     ImportStatus,
     ItemBody,
+    ItemPatch,
     Problem,
+    Renaming,
     SessionIn,
     TextSearch,
 )

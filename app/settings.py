@@ -1,4 +1,4 @@
-"""Which settings there are: the only reader of the environment, as TESSERA_NAME."""
+"""Settings: the only reader of the environment, as TESSERA_NAME."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretSt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.storage import WAIT, Storage
-from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
+from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
-
-DEFAULT_COLLECTION = "default"
 
 
 def check_rate(rate: str) -> str:
@@ -49,20 +47,24 @@ class Settings(BaseSettings):
     snapshots: Path | None = Field(
         default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
     )
-    matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
+    matcher: Path = Field(default=shipped.MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
-        default=DEFAULT_CAPTIONER,
+        default=shipped.CAPTIONER,
         description="Checkpoint that writes captions; none if the file is absent.",
     )
     grounder: Path | None = Field(
-        default=DEFAULT_GROUNDER,
+        default=shipped.GROUNDER,
         description="Checkpoint that finds phrases in photos; none if the file is absent.",
     )
     parser: str | None = Field(
         default=None,
         description="spaCy pipeline, a package's name or a folder; the one that ships if not set.",
     )
-    device: str = Field(default="cpu", description="Where models run: cpu, cuda, cuda:1.")
+    device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|mps|cuda(:\d+)?)$",
+        description="Where models run: cpu, cuda, cuda:1.",
+    )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
     )
@@ -91,6 +93,11 @@ class Settings(BaseSettings):
     )
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
+    )
+    fetch: bool = Field(
+        default=False,
+        description="Whether clients may name photos by image_url, for the service to fetch from "
+        "the public internet.",
     )
     running: PositiveInt = Field(
         default=2,

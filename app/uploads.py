@@ -1,4 +1,4 @@
-"""How a request's body becomes checked fields and a photo, within limits held while reading."""
+"""Uploads: checked fields and a photo from a request's body, limited while it is read."""
 
 from __future__ import annotations
 
@@ -73,13 +73,17 @@ def reads(
     return read
 
 
-def reads_json(model: type[Fields]) -> Callable[[Request], Awaitable[Fields]]:
-    """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit."""
+def reads_json(model: type[Fields], *media_types: str) -> Callable[[Request], Awaitable[Fields]]:
+    """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit.
+
+    Its media type is `JSON`, or one of those that are given.
+    """
+    accepted = media_types or (JSON,)
 
     async def read(request: Request) -> Fields:
         limits: Settings = request.app.state.settings
-        if media_type(request) != JSON:
-            raise WrongMediaType(f"send {JSON}")
+        if media_type(request) not in accepted:
+            raise WrongMediaType(f"send {' or '.join(accepted)}")
         data = b"".join([chunk async for chunk in bounded(request, limits.text_bytes)])
         return model.model_validate_json(data)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Select, select
 
+from index.items import NO_TEXT
 from index.tables import facets, items
 
 LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
+MOST_KEYS = 32  # of a filter
+MOST_VALUES = 1_000  # of a filter, those of all keys together
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
@@ -59,25 +62,43 @@ def matching(collection: int, where: Mapping[str, Any]) -> Select[tuple[int]]:
     return selected
 
 
-def conditions(where: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def conditions(where: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """The keys of a filter with the canonical values of which each may have any.
 
-    Raises ValueError for what cannot be compared.
+    Raises ValueError for what cannot be compared, or is too much of it.
     """
-    for key, values in where.items():
-        if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE:
-            raise ValueError(
-                f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
-                f"{key!r:.100}"
-            )
-        listed = values if isinstance(values, list | tuple) else [values]
-        for value in listed:
-            if not _comparable(value):
-                raise ValueError(
-                    f"filter {key!r} compares with text of up to {LONGEST_VALUE} characters, a "
-                    f"finite number, true, false or null, or a list of these, got {value!r:.100}"
-                )
-        yield key, [canonical(value) for value in listed]
+    listed = {
+        key: values if isinstance(values, list | tuple) else [values]
+        for key, values in where.items()
+    }
+    keys, values = len(listed), sum(map(len, listed.values()))
+    if keys > MOST_KEYS or values > MOST_VALUES:
+        raise ValueError(
+            f"a filter has up to {MOST_KEYS} keys and {MOST_VALUES:,} values in all, "
+            f"got {keys:,} keys and {values:,} values"
+        )
+    return [
+        (_checked(key), [canonical(_compared(key, value)) for value in listed[key]])
+        for key in listed
+    ]
+
+
+def _checked(key: object) -> str:
+    if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE or NO_TEXT.search(key):
+        raise ValueError(
+            f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
+            f"{key!r:.100}"
+        )
+    return key
+
+
+def _compared(key: str, value: Any) -> Any:
+    if not _comparable(value) or (isinstance(value, str) and NO_TEXT.search(value)):
+        raise ValueError(
+            f"filter {key!r:.100} compares with text of up to {LONGEST_VALUE} characters, a "
+            f"finite number, true, false or null, or a list of these, got {value!r:.100}"
+        )
+    return value
 
 
 def _comparable(value: object) -> bool:

@@ -73,9 +73,7 @@ def _page(
     )
     cursors = Cursors(engine.catalog.secret)
     request = placed(cursors, asked, request)
-    answer = engine.search(asked.collection, request)
-    ids = [hit.item for hit in answer.hits]
-    items = engine.catalog.get_many(engine.open(asked.collection), ids)
+    answer, items = engine.hits(asked.collection, request)
     hits = [
         hit_out(asked.collection, query, hit, items[hit.item])
         for hit in answer.hits

@@ -1,4 +1,4 @@
-// How the page talks to Tessera: one function a question, problems as errors.
+// Calls of the HTTP API: one function a request, problems as errors.
 
 import { askForKey } from "./key.js";
 

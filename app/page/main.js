@@ -1,4 +1,4 @@
-// What the page shows, and when: the start, an answer to a sentence, or an answer to a photo.
+// The page's states: the start, an answer to a sentence, or an answer to a photo.
 
 import * as api from "./api.js";
 import { matchingSentences, showPhoto } from "./asked.js";

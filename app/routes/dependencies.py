@@ -1,4 +1,4 @@
-"""What routes ask for: the engine, a turn to compute, an item's id."""
+"""Dependencies of routes: the engine, a turn to compute, an item's id."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from fastapi import Depends, Path, Query, Request
 
 from app.access import loaded_engine
 from app.decoding.pool import Decoders
+from app.defaults import DEFAULT_COLLECTION
 from app.engine import Engine
+from app.fetching import Fetch
 from app.keys import Caller
 from app.lanes import Lanes
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.settings import Settings
+from index.items import check_id
 
 
 async def engine(request: Request) -> Engine:
@@ -39,15 +42,29 @@ async def settings(request: Request) -> Settings:
     return found
 
 
+async def fetch(request: Request) -> Fetch:
+    """What gets photos by their addresses; NotFetched for each where that is switched off."""
+    found: Fetch = request.app.state.fetch
+    return found
+
+
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name
-    """The id that a path names, decoded: app.main.RawItemPaths left it encoded."""
-    return unquote(id, errors="strict")
+    """The id that a path names, decoded."""
+    return decoded(id)
+
+
+def decoded(part: str) -> str:
+    """A part of a path that app.middleware.RawPaths left encoded; ValueError if it is no text."""
+    name = unquote(part, errors="strict")
+    check_id(name)
+    return name
 
 
 EngineDep = Annotated[Engine, Depends(engine)]
 LanesDep = Annotated[Lanes, Depends(lanes)]
 DecodersDep = Annotated[Decoders, Depends(decoders)]
 SettingsDep = Annotated[Settings, Depends(settings)]
+FetchDep = Annotated[Fetch, Depends(fetch)]
 ItemIdDep = Annotated[str, Depends(item_id)]
 CollectionDep = Annotated[str, Query(description="A named set of items.")]
 DEFAULT = DEFAULT_COLLECTION

@@ -17,8 +17,6 @@ from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, LanesDep,
 from app.schemas.system import (
     AuditOut,
     AuditRequest,
-    CollectionOut,
-    CollectionsOut,
     IndexOut,
     Limits,
     MatcherOut,
@@ -60,25 +58,6 @@ def metrics(request: Request) -> Response:
     if request.app.state.settings.workers > 1:
         registry = shared_registry()
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
-
-
-@router.get("/collections", dependencies=[may("read")], responses=NOT_READY)
-def collections(engine: EngineDep) -> CollectionsOut:
-    """The named sets of items there are."""
-    fingerprint = engine.models.fingerprint
-    return CollectionsOut(
-        collections=[
-            CollectionOut(
-                name=one.name,
-                items=engine.catalog.count(one),
-                model=one.fingerprint,
-                dimension=one.dimension,
-                score=one.score,
-                usable=one.fingerprint == fingerprint,
-            )
-            for one in engine.collections()
-        ]
-    )
 
 
 @router.get("/model", dependencies=[may("read")], responses=NOT_READY)

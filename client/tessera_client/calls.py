@@ -13,10 +13,14 @@ from pydantic import BaseModel
 
 from tessera_client.items import Image, read_image
 from tessera_client.models import (
+    Alias,
+    Aliases,
     Alignment,
     Audit,
     Captions,
+    Collection,
     Collections,
+    Deletion,
     Grounding,
     ImageHits,
     ImportStatus,
@@ -47,6 +51,7 @@ class Call(Generic[Answer]):
     fields: Mapping[str, Any] | None = None  # of a JSON body or a form
     image: bytes | None = None
     query: Mapping[str, Any] = field(default_factory=dict)
+    document: Mapping[str, Any] | None = None  # a JSON body that names no collection
     lines: bytes | None = None
     accept: str = "application/json"
 
@@ -59,6 +64,8 @@ class Call(Generic[Answer]):
         if self.lines is not None:
             sent |= {"content": self.lines}
             sent["headers"]["Content-Type"] = "application/x-ndjson"
+        elif self.document is not None:
+            sent |= {"json": dict(self.document)}
         elif self.fields is not None:
             fields = {name: value for name, value in self.fields.items() if value is not None}
             fields["collection"] = collection
@@ -180,6 +187,30 @@ def delete_item(id: str) -> Call[None]:  # noqa: A002 - the service's own name
     return Call("DELETE", _item(id), lambda _: None)
 
 
+def patch_item(
+    id: str,  # noqa: A002 - the service's own name
+    metadata: Mapping[str, Any] | None,
+) -> Call[Item]:
+    """Merge a patch into an item's metadata: null deletes a key, None in place of it all keys."""
+    sent = {"metadata": metadata}
+    return Call("PATCH", _item(id), _json(Item), document=sent)
+
+
+def delete_items(
+    *,
+    ids: Sequence[str] | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    dry_run: bool = False,
+) -> Call[Deletion]:
+    """Delete items by their ids or by a filter; a dry run counts them."""
+    fields = {
+        "ids": None if ids is None else list(ids),
+        "filter": None if filter is None else dict(filter),
+        "dry_run": dry_run,
+    }
+    return Call("POST", "/items/delete", _json(Deletion), fields)
+
+
 def list_items(
     *,
     filter: Filter | None = None,  # noqa: A002 - the service's own name
@@ -194,6 +225,38 @@ def list_items(
 def collections() -> Call[Collections]:
     """The collections there are."""
     return Call("GET", "/collections", _json(Collections))
+
+
+def make_collection(name: str) -> Call[Collection]:
+    """Make a collection, empty; one that is there stays as it is."""
+    return Call("PUT", _named("collections", name), _json(Collection))
+
+
+def rename_collection(name: str, new: str, *, alias: bool = False) -> Call[Collection]:
+    """Rename a collection; `alias` leaves the old name as an alias."""
+    sent = {"name": new, "alias": alias}
+    return Call("PATCH", _named("collections", name), _json(Collection), document=sent)
+
+
+def drop_collection(name: str) -> Call[None]:
+    """Drop a collection; refused while an alias stands for it."""
+    return Call("DELETE", _named("collections", name), lambda _: None)
+
+
+def aliases() -> Call[Aliases]:
+    """The aliases there are."""
+    return Call("GET", "/aliases", _json(Aliases))
+
+
+def point_alias(name: str, collection: str) -> Call[Alias]:
+    """Have an alias stand for a collection, at once for everyone."""
+    sent = {"collection": collection}
+    return Call("PUT", _named("aliases", name), _json(Alias), document=sent)
+
+
+def forget_alias(name: str) -> Call[None]:
+    """Delete an alias; its collection stays."""
+    return Call("DELETE", _named("aliases", name), lambda _: None)
 
 
 def models() -> Call[Models]:
@@ -266,7 +329,11 @@ def _form(fields: Mapping[str, Any], image: bytes) -> dict[str, Any]:
 
 
 def _item(id: str) -> str:  # noqa: A002 - the service's own name
-    return f"/items/{quote(id, safe='')}"
+    return _named("items", id)
+
+
+def _named(kind: str, name: str) -> str:
+    return f"/{kind}/{quote(name, safe='')}"
 
 
 def _json(model: type[AnswerModel]) -> Callable[[httpx2.Response], AnswerModel]:

@@ -7,6 +7,19 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, Field
 
 
+class Alias(BaseModel):
+    """Another name of a collection."""
+
+    name: str
+    collection: str
+
+
+class Aliases(BaseModel):
+    """The aliases there are, by name."""
+
+    aliases: list[Alias]
+
+
 class Audit(BaseModel):
     """The share of exact answers' hits that the usual answers had."""
 
@@ -51,6 +64,7 @@ class Collection(BaseModel):
     """A named set of items, all embedded by one model."""
 
     name: str
+    aliases: Annotated[list[str], Field(description="Other names that stand for it.")]
     items: int
     model: str
     dimension: int
@@ -62,6 +76,14 @@ class Collections(BaseModel):
     """The collections there are, by name."""
 
     collections: list[Collection]
+
+
+class Deletion(BaseModel):
+    """How many items were meant, and how many were deleted: none in a dry run."""
+
+    collection: str
+    matched: int
+    deleted: int
 
 
 class Example(BaseModel):

@@ -43,7 +43,16 @@ ROLES = {
     "get /metrics": "read, unbound",
     "put /items/{id}": "write",
     "delete /items/{id}": "write",
+    "patch /items/{id}": "write",
     "post /items": "write",
+    "post /items/delete": "write",
+    "get /collections/{name}": "read",
+    "put /collections/{name}": "write",
+    "patch /collections/{name}": "admin, unbound",
+    "delete /collections/{name}": "admin, unbound",
+    "get /aliases": "read, unbound",
+    "put /aliases/{name}": "admin, unbound",
+    "delete /aliases/{name}": "admin, unbound",
     "post /index/audit": "admin",
     "get /snapshots": "admin, unbound",
     "post /snapshots": "admin, unbound",
@@ -170,6 +179,8 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
             sent: dict[str, Any] = {"params": {"collection": collection}}
             if path == "/items" and method == "post":
                 sent |= {"content": b"", "headers": {"content-type": "application/x-ndjson"}}
+            elif method == "patch":
+                sent |= {"content": b"{}", "headers": {"content-type": "application/json"}}
             elif "collection" not in parameters:
                 sent = {"json": body[path] | {"collection": collection}}
             sent["headers"] = sent.get("headers", {}) | bearer(keys["shop"])

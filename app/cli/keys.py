@@ -1,18 +1,16 @@
-"""The commands of keys: add one, list them, remove one."""
+"""The commands of keys: `keys add`, `keys list`, `keys remove`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.keyring import add_key, read_keys, remove_key
-from app.keys import Role, make_key
-from app.options import Data, plain_errors, settings_for
+from app.cli.options import Data, plain_errors, settings_for
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,7 +27,10 @@ File = Annotated[
 @app.command()
 def add(
     name: Name,
-    role: Annotated[Role, typer.Option(help="What it may do; each role includes those before.")],
+    role: Annotated[
+        Literal["read", "write", "admin"],
+        typer.Option(help="What it may do; each role includes those before."),
+    ],
     collection: Annotated[
         list[str] | None,
         typer.Option(help="Bind it to a collection; may be given more than once. [default: all]"),
@@ -49,11 +50,14 @@ def add(
 
     `tessera keys add shop-page --role read --collection shop --rate-limit 600/minute`
     """
+    file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        file = settings_for(keys=keys, data=data).keys_file
+        from app.keyring import add_key
+        from app.keys import Role, make_key
+
         secret, key = make_key(
             name,
-            role,
+            Role(role),
             collections=tuple(collection) if collection else None,
             rate_limit=rate_limit,
             concurrency_limit=concurrency_limit,
@@ -69,8 +73,11 @@ def list_keys(keys: File = None, data: Data = None) -> None:
 
     Example: `tessera keys list`
     """
+    file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        known = read_keys(settings_for(keys=keys, data=data).keys_file)
+        from app.keyring import read_keys
+
+        known = read_keys(file)
     table = Table("name", "role", "collections", "rate limit", "concurrency limit")
     for key in known:
         bound = "all" if key.collections is None else ", ".join(key.collections)
@@ -85,7 +92,9 @@ def remove(name: Name, keys: File = None, data: Data = None) -> None:
 
     Example: `tessera keys remove anna`
     """
+    file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        file = settings_for(keys=keys, data=data).keys_file
+        from app.keyring import remove_key
+
         remove_key(file, name)
     typer.echo(f"{name} is no key any more.", err=True)
