@@ -82,7 +82,12 @@ class Engine:
         note(collection=name)
         if self.visible is not None and name not in self.visible:
             raise OutOfBounds(f"this key is bound to other collections: {', '.join(self.visible)}")
-        return self.catalog.find(name)
+        try:
+            return self.catalog.find(name)
+        except LookupError as absent:
+            if self.visible is None:
+                raise
+            raise LookupError(f"no collection {name!r}") from absent  # without all others' names
 
     def check(self) -> None:
         """Read the database and write to the disk; OSError where the disk is full or broken."""

@@ -207,6 +207,15 @@ def test_a_bound_key_sees_no_sign_of_other_collections(
     assert "a key with the role read that is bound to no collection" in refused.json()["detail"]
 
 
+def test_a_bound_key_is_not_told_of_others_where_its_collection_is_gone(
+    locked: TestClient, keys: dict[str, str]
+) -> None:
+    assert locked.delete("/collections/shop", headers=bearer(keys["admin"])).status_code == 204
+    for path in ("/items?collection=shop", "/collections/shop"):
+        answer = locked.get(path, headers=bearer(keys["shop"]))
+        assert (answer.status_code, answer.json()["detail"]) == (404, "no collection 'shop'")
+
+
 def test_metrics_are_open_where_the_setting_says_so(
     settings: Settings, engine: Engine, keys: dict[str, str]
 ) -> None:
