@@ -29,6 +29,7 @@ SCOPE: dict[str, Any] = {
 
 
 async def answer(_: object) -> Response:
+    """Nothing."""
     return Response()
 
 
