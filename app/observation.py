@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from asgi_correlation_id import CorrelationIdMiddleware, correlation_id
 from opentelemetry import trace
+from opentelemetry.trace import Span
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -56,13 +57,16 @@ class Observation:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         status, start = HTTPStatus.INTERNAL_SERVER_ERROR.value, perf_counter()
+        span = trace.get_current_span()
+        self._name(span)
         with logs.noted() as facts:
 
             async def watch(message: Message) -> None:
                 nonlocal status
                 if message["type"] == "http.response.start":
                     status = message["status"]
-                    _describe(self._shown(facts))  # the span ends with the answer
+                    for name, fact in self._shown(facts).items():  # the span ends with the answer
+                        span.set_attribute(f"tessera.{name}", fact)
                 await send(message)
 
             try:
@@ -73,16 +77,14 @@ class Observation:
             finally:
                 _note(scope, status, perf_counter() - start, self._shown(facts))
 
+    def _name(self, span: Span) -> None:
+        """Give the span of a request its id, and take from it what people search for."""
+        span.set_attribute("tessera.request_id", correlation_id.get() or "")
+        if not self.queries:
+            span.set_attribute("url.query", "")
+
     def _shown(self, facts: Mapping[str, str]) -> dict[str, str]:
         return {name: fact for name, fact in facts.items() if self.queries or name != "query"}
-
-
-def _describe(facts: Mapping[str, str]) -> None:
-    """Add facts to the span of a request, and take away what may be a query."""
-    span = trace.get_current_span()
-    span.set_attribute("url.query", "")
-    span.set_attribute("tessera.request_id", correlation_id.get() or "")
-    span.set_attributes({f"tessera.{name}": fact for name, fact in facts.items()})
 
 
 def _note(scope: Scope, status: int, seconds: float, facts: Mapping[str, str]) -> None:
