@@ -88,7 +88,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
 
     from app import logs
     from app.main import create_app
-    from app.server import OPTIONS
+    from app.server import OPTIONS, AnnouncedServer
 
     engine.serve()
     app = create_app(settings, engine)
@@ -101,7 +101,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
         log_config=logs.configuration(settings.log_style),
         **OPTIONS,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    AnnouncedServer(config).run(sockets=[listener])
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
