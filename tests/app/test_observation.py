@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
+from pydantic import SecretStr
 from starlette.testclient import TestClient
 
 from app import logs
@@ -139,3 +140,15 @@ def test_what_clients_make_up_makes_no_series(client: TestClient):
     ask(3)
     assert series() == before
     assert not [labels for labels in before if "made" in " ".join(labels).lower()]
+
+
+def test_the_name_of_a_key_is_logged_and_never_the_key(
+    settings: Settings, engine: Engine, lines: Lines
+):
+    secret = "tessera_" + "k" * 43
+    chosen = settings.model_copy(update={"read_key": SecretStr(secret)})
+    with TestClient(create_app(chosen, engine)) as client:
+        headers = {"authorization": f"Bearer {secret}"}
+        assert client.get("/items", headers=headers).status_code == 200
+    assert lines()[-1]["key"]
+    assert secret not in json.dumps(lines())
