@@ -94,7 +94,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -> Itera
     engine.catalog.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[SimpleNamespace]:
     sync_api = pytest.importorskip("playwright.sync_api", reason="browser tests need Playwright")
     if not CHROMIUM.exists():

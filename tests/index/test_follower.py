@@ -496,7 +496,7 @@ def test_collections_that_are_being_reembedded_are_followed_too(
     following = Following(catalog, tmp_path / "data", TINY)
     while following.step():
         pass
-    (nameless,) = {one.token for one in catalog.followed()} - {collection.token}
+    (nameless,) = {one.token for one in catalog.names.followed()} - {collection.token}
     assert manifest.read(segments_folder / nameless, nameless).until == 6
     assert manifest.read(segments_folder / collection.token, collection.token).until == 10
     new = reembedding.reembed(catalog, embed=lambda entries: entries, **reembed)

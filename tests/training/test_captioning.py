@@ -40,7 +40,7 @@ def test_the_loss_of_real_words_alone_is_learnt():
 
 
 def test_a_trained_captioner_tells_photos_apart():
-    torch.manual_seed(0)
+    torch.manual_seed(1)
     model = lstm.Model(lstm.Config(words=("a", "red", "blue", "dog", "cat"), **SMALL))
     said = [[2, 3, 5], [2, 4, 5], [2, 3, 6], [2, 4, 6]]
     lessons = Lessons(list(torch.rand(4, 4, 1280)), [[torch.tensor(one)] for one in said])

@@ -252,6 +252,6 @@ def test_a_catalogue_is_learned_from_a_checkpoint_and_drawn_back_to_it(
         expected = 0.75 * learned[name] + 0.25 * begun[name]
         torch.testing.assert_close(kept[name], expected, atol=2e-3, rtol=2e-3)
     told = json.loads((best.parent / "run.json").read_text())
-    assert told["start"] == checkpoint.fingerprint(first)
+    assert told["start"] == header.fingerprint(first)
     # Each of the four texts is right with any of its five photos.
     assert told["epochs"][0]["validation"]["search"]["median_rank"] <= 6
