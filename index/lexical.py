@@ -1,0 +1,161 @@
+"""Lexical search: BM25F over the fields of items, with what each field and word gives.
+
+BM25F (Robertson & Zaragoza 2009, section 3.5) of a document d and a query of words w:
+
+    S(d) = Σ_w idf_w · x_w / (k + x_w),    x_w = Σ_f weight_f · tf_wf / (1 - b + b · length_f / average_f)
+
+A word's share of a field is its part of x_w, so the gains of words and fields add up to S. With
+idf_w = ln(1 + (N - n_w + 0.5) / (n_w + 0.5)), S is below Σ_w idf_w: `Scores.relative` is S over it.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.terms import spelled, stem
+
+SATURATION, LENGTH = 1.2, 0.5  # k and b
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A term, a stemmed word, that a query word is looked up by; 1 is the word's own weight."""
+
+    term: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of all documents for a query.
+
+    gains (W, N): what each word gives to each document, above 0 where it has the word. bound: the
+    most that all words together could give.
+    """
+
+    gains: Floats
+    bound: float
+
+    @property
+    def relative(self) -> Floats:
+        """The share (N,) of the most that the words could give."""
+        total: Floats = self.gains.sum(0) / np.float32(self.bound or 1.0)
+        return total
+
+
+class Postings:
+    """Which documents have a term in a field, and how often. Documents are numbered from 0."""
+
+    def __init__(self) -> None:
+        self._documents: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        self._counts: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
+        self.lengths = array("H")
+
+    def add(self, text: str) -> set[str]:
+        """Add the next document's text; gives its folded words."""
+        words = list(spelled(text))
+        number = len(self.lengths)
+        for term, count in Counter(map(stem, words)).items():
+            self._documents[term].append(number)
+            self._counts[term].append(min(count, 2**16 - 1))
+        self.lengths.append(min(len(words), 2**16 - 1))
+        return set(words)
+
+    def frequencies(self, term: str) -> tuple[Rows, Floats]:
+        """The documents with a term, and tf / (1 - b + b · length / average) of each."""
+        if term not in self._documents:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        documents = np.array(self._documents[term], np.int64)
+        lengths = np.array(self.lengths, np.float32)
+        average = max(float(lengths.mean()), 1.0)
+        norms = 1 - LENGTH + LENGTH * lengths[documents] / average
+        return documents, np.array(self._counts[term], np.float32) / norms
+
+
+class Lexical:
+    """Documents of fields, to be searched by words. Documents are added, and never change."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, Postings] = {}
+        self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
+        self.having: Counter[str] = Counter()  # terms, with their documents' number
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, fields: Mapping[str, str]) -> int:
+        """Add a document, its texts by field; gives its number."""
+        for name in fields.keys() - self._fields.keys():
+            postings = self._fields[name] = Postings()
+            postings.lengths.extend([0] * self._size)
+        own: set[str] = set()
+        for name, postings in self._fields.items():
+            own |= postings.add(fields.get(name, ""))
+        self.vocabulary.update(own)
+        self.having.update({stem(word) for word in own})
+        self._size += 1
+        return self._size - 1
+
+    def idf(self, term: str) -> float:
+        """How much a term says: more for one that few documents have."""
+        having = self.having.get(term, 0)
+        return math.log1p((self._size - having + 0.5) / (having + 0.5))
+
+    def scores(
+        self, words: Sequence[Sequence[Alternative]], weights: Mapping[str, float]
+    ) -> Scores:
+        """Scores of all documents for words, each with its alternatives, the best of which counts.
+
+        `weights` of fields are 1 where they are not given; a field of weight 0 is not looked at.
+        """
+        gains = np.zeros((len(words), self._size), np.float32)
+        bound = 0.0
+        for number, alternatives in enumerate(words):
+            for alternative in alternatives:
+                gain = self._gain(alternative, weights)
+                np.maximum(gains[number], gain, out=gains[number])
+            bound += max((self.idf(one.term) for one in alternatives), default=0.0)
+        return Scores(gains, bound)
+
+    def shares(
+        self, document: int, word: Sequence[Alternative], weights: Mapping[str, float]
+    ) -> dict[str, float]:
+        """What a word gives to a document, by field: the parts of its gain."""
+        best = max(word, key=lambda one: float(self._gain(one, weights)[document]), default=None)
+        if best is None:
+            return {}
+        gain = float(self._gain(best, weights)[document])
+        parts = {
+            name: float(self._weighted(postings, name, best.term, weights)[document])
+            for name, postings in self._fields.items()
+        }
+        total = sum(parts.values())
+        return {name: gain * part / total for name, part in parts.items() if part}
+
+    def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
+        """What an alternative gives to each document."""
+        frequency = np.zeros(self._size, np.float32)
+        for name, postings in self._fields.items():
+            frequency += self._weighted(postings, name, alternative.term, weights)
+        scale = np.float32(alternative.weight * self.idf(alternative.term))
+        gain: Floats = scale * frequency / (np.float32(SATURATION) + frequency)
+        return gain
+
+    def _weighted(
+        self, postings: Postings, name: str, term: str, weights: Mapping[str, float]
+    ) -> Floats:
+        frequency = np.zeros(self._size, np.float32)
+        if weight := weights.get(name, 1.0):
+            documents, frequencies = postings.frequencies(term)
+            frequency[documents] = np.float32(weight) * frequencies
+        return frequency
