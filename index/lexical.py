@@ -2,7 +2,8 @@
 
 BM25F (Robertson & Zaragoza 2009, section 3.5) of a document d and a query of words w:
 
-    S(d) = Σ_w idf_w · x_w / (k + x_w),    x_w = Σ_f weight_f · tf_wf / (1 - b + b · length_f / average_f)
+    S(d) = Σ_w idf_w · x_w / (k + x_w)
+    x_w = Σ_f weight_f · tf_wf / (1 - b + b · length_f / average_f)
 
 A word's share of a field is its part of x_w, so the gains of words and fields add up to S. With
 idf_w = ln(1 + (N - n_w + 0.5) / (n_w + 0.5)), S is below Σ_w idf_w: `Scores.relative` is S over it.

@@ -39,7 +39,9 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
     groups = [
         [fold(word) for word in line.partition("#")[0].split(",") if fold(word)] for line in lines
     ]
-    return {word: tuple(other for other in group if other != word) for group in groups for word in group}
+    return {
+        word: tuple(other for other in group if other != word) for group in groups for word in group
+    }
 
 
 class Wording:
@@ -94,8 +96,8 @@ class Wording:
         if halves := self._halves(folded):
             spelling = " ".join(halves)
             return [self._word(word, [Alternative(stem(half))], spelling) for half in halves]
-        if spelling := self._nearest(folded):
-            return [self._word(word, [Alternative(stem(spelling))], spelling)]
+        if nearest := self._nearest(folded):
+            return [self._word(word, [Alternative(stem(nearest))], nearest)]
         return [self._word(word, [Alternative(stem(folded))])]
 
     def _word(
@@ -116,7 +118,8 @@ class Wording:
         """The two known words that a compound is made of, those that most documents have."""
         known = self._lexical.vocabulary
         halves = [
-            (folded[:at], folded[at:]) for at in range(LEAST_LETTERS, len(folded) - LEAST_LETTERS + 1)
+            (folded[:at], folded[at:])
+            for at in range(LEAST_LETTERS, len(folded) - LEAST_LETTERS + 1)
         ]
         there = [pair for pair in halves if pair[0] in known and pair[1] in known]
         return max(there, key=lambda pair: min(known[pair[0]], known[pair[1]]), default=None)
