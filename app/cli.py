@@ -1,4 +1,4 @@
-"""The commands of search: serve, index, search, describe, align, ground, models."""
+"""The commands of search: serve, migrate, index, search, describe, align, ground, models."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from app import indexing, sample
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
 from app.engine import Engine
 from app.indexing import bring_in
-from app.main import create_app
+from app.main import create_app, serve_by_workers
+from app.metrics import share
 from app.options import Data, Named, plain_errors, settings_for
 from app.settings import DEFAULT_COLLECTION, Settings
+from index import database
 from index.requests import Hit, Request
 from models import alignment, checkpoint, images, registry
 from models.alignment import BETA
@@ -49,6 +51,9 @@ def serve(
     with_sample: Annotated[
         bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
     ] = True,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")
+    ] = None,
 ) -> None:
     """Serve search, its page and its API over HTTP.
 
@@ -56,7 +61,7 @@ def serve(
 
     `tessera serve --photos ~/Pictures --port 9000`
     """
-    settings = settings_for(data=data, host=host, port=port)
+    settings = settings_for(data=data, host=host, port=port, workers=workers)
     with plain_errors():
         engine = Engine.load(settings)
         home = engine.open(DEFAULT_COLLECTION)
@@ -65,11 +70,30 @@ def serve(
             bring_in(engine, DEFAULT_COLLECTION, sample.photos(), settings)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if settings.workers > 1:
+        engine.close()
+        del engine
+        with _indexing(photos, settings), share():
+            serve_by_workers(settings)
+        return
     with _indexing(photos, settings), closing(engine):
         engine.serve()
         uvicorn.run(
             create_app(settings, engine), host=settings.host, port=settings.port, access_log=False
         )
+
+
+@app.command()
+def migrate(data: Data = None) -> None:
+    """Bring the tables of the database to the version that this Tessera needs.
+
+    A new database and SQLite need no command; services on PostgreSQL are restarted afterwards.
+
+    Example: `TESSERA_DATABASE=postgresql://tessera@db/tessera tessera migrate`
+    """
+    with plain_errors():
+        before, now = database.migrate(settings_for(data=data).storage)
+    typer.echo(f"version {now} already" if before == now else f"version {before} is now {now}")
 
 
 @app.command()

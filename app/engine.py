@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from app.drafts import Draft, embed
@@ -12,11 +13,15 @@ from app.settings import DEFAULT_COLLECTION, Settings
 from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
-from index.items import Collection, Entry, Picture
+from index.failures import Busy
+from index.items import Collection, Entry, NoSpace, Picture
 from index.requests import Answer, Request
 from index.search import Index
 from models import parsing
 from models.types import FragmentBag
+
+Turn = AbstractContextManager[object]  # that may be entered again
+NO_TURN: Turn = nullcontext()
 
 
 class Engine:
@@ -32,8 +37,9 @@ class Engine:
         if settings.parser:
             parsing.choose(settings.parser)
         device = settings.device
+        catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
         models = Models.load(settings.matcher, settings.captioner, settings.grounder, device)
-        return cls(models, Catalog.in_folder(settings.data), settings.data, device)
+        return cls(models, catalog, settings.data, device)
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.
@@ -90,32 +96,43 @@ class Engine:
             raise LookupError(f"item {item!r} has sentences but no picture")
         return entry.image, entry.picture
 
-    def put(self, collection: str, drafts: Sequence[Draft]) -> None:
+    def put(self, collection: str, drafts: Sequence[Draft], turn: Turn = NO_TURN) -> None:
         """Embed and store items together, all or none: on disk when this returns.
 
-        Makes the collection if it is new. Raises ValueError for what cannot be embedded.
+        Makes the collection if it is new. Embeds within `turn`, which is over before the database
+        is waited for. Raises ValueError for what cannot be embedded.
         """
         home = self.open(collection, create=True)
-        self.catalog.put_many(home, list(embed(self.models.matcher, drafts)))
+        with turn:
+            entries = self.embed(drafts)
+        self.catalog.put_many(home, entries)
 
-    def put_each(self, collection: str, drafts: Sequence[Draft]) -> list[str | None]:
+    def embed(self, drafts: Sequence[Draft]) -> list[Entry]:
+        """Drafts with their bags, to be put into the catalog."""
+        return list(embed(self.models.matcher, drafts))
+
+    def put_each(
+        self, collection: str, drafts: Sequence[Draft], turn: Turn = NO_TURN
+    ) -> list[str | None]:
         """Store items, each on its own merits: None for one that is on disk, or what is wrong."""
         if not drafts:
             return []
         self.open(collection, create=True)  # what is wrong with the collection is no item's fault
         try:
-            self.put(collection, drafts)
+            self.put(collection, drafts, turn)
+        except (Busy, NoSpace) as failed:  # which no item is to blame for
+            return [str(failed)] * len(drafts)
         except ValueError as refused:
             if len(drafts) == 1:
                 return [str(refused)]
-            return [reason for draft in drafts for reason in self.put_each(collection, [draft])]
+            return [why for draft in drafts for why in self.put_each(collection, [draft], turn)]
         return [None] * len(drafts)
 
     def reembed(self, collection: str, progress: Callable[[int, int], None]) -> None:
         """Give a collection of another model this matcher's bags, from its display copies."""
 
         def again(entries: Sequence[Entry]) -> Sequence[Entry]:
-            return list(embed(self.models.matcher, [Draft.of(entry) for entry in entries]))
+            return self.embed([Draft.of(entry) for entry in entries])
 
         reembedding.reembed(
             self.catalog, collection, embed=again, progress=progress, **self.models.makes

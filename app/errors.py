@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from app.inference import NoCaptioner, NoGrounder
+from index.failures import Busy, Damaged
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
 from models.images import ImageError, ImageTooLarge, NotAnImage
@@ -84,6 +85,8 @@ KINDS: dict[type[Exception], Kind] = {
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
     NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
     NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
+    Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
+    Damaged: Kind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),
     Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),
 }
 
@@ -123,7 +126,7 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
     kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
     checked = isinstance(error, RequestValidationError | ValidationError)
     detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
-    headers = {"Retry-After": "1"} if isinstance(error, Unavailable) else {}
+    headers = {"Retry-After": "1"} if isinstance(error, Unavailable | Busy) else {}
     return problem(kind, detail, request.url.path, **headers)
 
 

@@ -76,8 +76,9 @@ class Indexes:
             with self._lock:
                 waiting = [index.unpublished for _, index in self._open.values()]
             needed = any(count >= follower.Sizes().least for count in waiting)
-            if needed and (process is None or process.poll() is not None):
-                process = follower.start(self._folder)
+            idle = process is None or process.poll() is not None
+            if needed and idle and follower.free(self._folder):
+                process = follower.start(self._catalog.storage)
         if process is not None:
             process.kill()
             process.wait()

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+def shared_registry() -> CollectorRegistry:
+    """What all workers have counted, of those too that have ended; see `share`."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return registry
+
+
+@contextmanager
+def share() -> Iterator[None]:
+    """Have processes that start from here on count into files, which any of them adds up."""
+    with TemporaryDirectory(prefix="tessera-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # the one way to tell prometheus_client
+        yield
 
 
 class Metrics:

@@ -23,6 +23,7 @@ from app.errors import (
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.items import ImportLine, ImportStatus, ItemBody
 from app.schemas.search import ImageSearch, TextSearch
+from index.failures import Busy
 from index.items import ModelMismatch, NoSpace
 from models.images import ImageError, ImageTooLarge, NotAnImage
 
@@ -44,7 +45,7 @@ MODELS = (
 
 # What may be raised where a collection is asked for, where a body with a photo is read, and where
 # items are written.
-OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable)
+OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable, Busy)
 OF_UPLOAD = (TooLarge, WrongMediaType, ImageError, ImageTooLarge, NotAnImage)
 OF_WRITE = (NoSpace,)
 

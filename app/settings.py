@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from index.storage import WAIT, Storage
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
 from models.images import MOST_BYTES, MOST_PIXELS
 
@@ -19,6 +20,20 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
 
     data: Path = Field(default=Path(".tessera"), description="Folder of the catalog and its index.")
+    database: str = Field(
+        default="",
+        repr=False,
+        description="sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; SQLite in the data "
+        "folder if not set.",
+    )
+    database_wait: PositiveFloat = Field(
+        default=WAIT, description="Seconds to wait for the database's locks; 503 beyond."
+    )
+    pictures: str = Field(
+        default="",
+        description="Folder of the display copies, or s3://BUCKET/PATH; in the data folder if not "
+        "set.",
+    )
     matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
         default=DEFAULT_CAPTIONER,
@@ -42,6 +57,9 @@ class Settings(BaseSettings):
     port: int = Field(
         default=8000, ge=0, le=65535, description="Port to listen at; 0 takes a free one."
     )
+    workers: PositiveInt = Field(
+        default=1, description="Processes that serve; each loads the models."
+    )
     upload_bytes: PositiveInt = Field(
         default=MOST_BYTES, description="Largest image file, in bytes."
     )
@@ -63,6 +81,17 @@ class Settings(BaseSettings):
         default=(),
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
     )
+
+    @property
+    def storage(self) -> Storage:
+        """Where items are kept; other processes may write what ours must find at once."""
+        return Storage(
+            folder=self.data,
+            database=self.database,
+            pictures=self.pictures,
+            wait=self.database_wait,
+            shared=self.workers > 1 or self.database.startswith("postgres"),
+        )
 
     @property
     def photo_limits(self) -> dict[str, int]:

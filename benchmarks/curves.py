@@ -70,11 +70,11 @@ def panel(
     for exponent in frame.x:
         x = left + WIDTH * share(10.0**exponent, frame.x)
         shapes.append(line([(x, TOP), (x, TOP + HEIGHT)], PALE, 1))
-        shapes.append(text(x, TOP + HEIGHT + LINE, f"{10.0**exponent:,g}", "middle"))
+        shapes.append(text(x, TOP + HEIGHT + LINE, label(exponent), "middle"))
     for exponent in frame.y:
         y = TOP + HEIGHT * (1 - share(10.0**exponent, frame.y))
         shapes.append(line([(left, y), (left + WIDTH, y)], PALE, 1))
-        shapes.append(text(left - 6, y + 4, f"{10.0**exponent:,g}", "end"))
+        shapes.append(text(left - 6, y + 4, label(exponent), "end"))
     for name, curve in curves.items():
         places = [frame.place(x, y) for x, y in sorted(curve)]
         moved = [(left + x, y) for x, y in places]
@@ -83,6 +83,11 @@ def panel(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{inks[name]}"/>' for x, y in moved
         ]
     return shapes
+
+
+def label(exponent: int) -> str:
+    """A power of ten in digits."""
+    return f"{10.0**exponent:,.{max(0, -exponent)}f}"
 
 
 def legend(inks: Mapping[str, str], top: float) -> list[str]:

@@ -110,10 +110,12 @@ def machine(races: Sequence[Measurement]) -> str:
     if not races:
         return ""
     seen = max(races, key=lambda one: int(one["bags"]))["machine"]
+    loads = [one["machine"]["load"] for one in races]
     return (
         f"Measured on {seen['processor']} with {seen['cores']} cores, with "
         f"{seen['threads']} threads; it reads memory at {seen['read_one']:.1f} GB/s with one "
-        f"thread and {seen['read_all']:.1f} with all."
+        f"thread and {seen['read_all']:.1f} with all. Others were at work on it: as the races "
+        f"began, its load was {min(loads):.0f} to {max(loads):.0f}."
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from index.codes import single
 from models.types import Box, FragmentBag, Span
 
 IMAGE = -1  # the position of an item's image bag; sentences count from 0
@@ -31,8 +32,8 @@ def pack_vectors(bag: FragmentBag) -> bytes:
 
 def unpack_vectors(data: bytes, dimension: int) -> NDArray[np.float32]:
     """The (F, D) array of what pack_vectors wrote."""
-    numbers: NDArray[Any] = np.frombuffer(data, f"<{data[:1].decode()}", offset=1)
-    return numbers.astype(np.float32).reshape(-1, dimension)
+    numbers: NDArray[Any] = np.frombuffer(data[1:], f"<{data[:1].decode()}")
+    return single(numbers).reshape(-1, dimension)
 
 
 def as_stored(bag: FragmentBag) -> FragmentBag:

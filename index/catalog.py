@@ -10,18 +10,19 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, func, select
-from sqlalchemy.exc import OperationalError
 
 from index import garbage
+from index.database import connect, url_of
 from index.facets import matching
+from index.failures import FULL
 from index.garbage import Collector
 from index.items import Collection, Entry, Item, ModelMismatch, NoSpace, Picture, check_id
+from index.lookup import Stored, read_bags
+from index.objects import ObjectPictures
 from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
-    Stored,
     check_dimension,
     chunks,
-    read_bags,
     read_entries,
     read_items,
     read_picture,
@@ -31,7 +32,8 @@ from index.records import (
     write,
 )
 from index.revisions import add_collection, advance, live, replaced, state_of
-from index.tables import collections, connect, items, setting
+from index.storage import Storage
+from index.tables import collections, items, setting
 from index.views import View
 
 PAUSE = 0.05  # seconds between transactions that delete garbage
@@ -44,9 +46,17 @@ class Catalog:
     What a method has returned for is on disk: a crash at any moment loses nothing of it.
     """
 
-    def __init__(self, url: str, pictures: Pictures) -> None:
-        self.reader, self.writer = connect(url)
-        self.pictures = pictures
+    def __init__(self, storage: Storage, pictures: Pictures | None = None) -> None:
+        """Open a catalog, made if it is not there, with other pictures than the storage's.
+
+        ValueError if this version of Tessera cannot use it; OSError if it cannot be opened.
+        """
+        storage.folder.mkdir(parents=True, exist_ok=True)
+        self.storage = storage
+        engines = connect(url_of(storage.database, storage.folder), storage.wait)
+        self.reader, self.writer = engines.reader, engines.writer
+        self.exclusive = engines.exclusive  # see Engines
+        self.pictures = pictures_of(storage) if pictures is None else pictures
         with self.reader.begin() as connection:
             self.secret = setting(connection, "secret").encode()
         self._acknowledged: dict[int, int] = {}
@@ -54,12 +64,8 @@ class Catalog:
 
     @classmethod
     def in_folder(cls, folder: Path) -> Catalog:
-        """The SQLite catalog of a data folder and its pictures, made if it is not there.
-
-        ValueError if another version of Tessera made it.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
-        return cls(f"sqlite:///{folder / 'catalog.sqlite'}", FolderPictures(folder / "pictures"))
+        """The SQLite catalog of a data folder with its pictures."""
+        return cls(Storage(folder))
 
     def close(self) -> None:
         """Let go of the database's connections."""
@@ -68,7 +74,7 @@ class Catalog:
     def collection(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
         """Open a collection for a model, made if new; ModelMismatch if another model's bags."""
         check_id(name)
-        with self.writer.begin() as connection:
+        with self.exclusive.begin() as connection:
             if _find(connection, name) is None:
                 new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
                 add_collection(connection, name=name, **new)
@@ -147,7 +153,12 @@ class Catalog:
         return revision
 
     def acknowledged(self, collection: Collection) -> int:
-        """The newest revision that this process has written, 0 if none; asks no database."""
+        """The newest revision that a search must include: what this process has written, or any.
+
+        Of a storage that is not shared, the database is not asked.
+        """
+        if self.storage.shared:
+            return self.revision(collection)
         return self._acknowledged.get(collection.key, 0)
 
     def _acknowledge(self, collection: Collection, revision: int) -> None:
@@ -273,6 +284,14 @@ class Catalog:
         collector.give_back()
         return floor
 
+    def keep_marks(self, collection: Collection, revisions: Iterable[int]) -> None:
+        """Keep the marks that View.mark gives for revisions, as purge does.
+
+        Several hosts may follow one catalog: each says which marks the segments on its disk need.
+        """
+        with self.writer.begin() as connection:
+            garbage.keep_marks(connection, collection.key, revisions)
+
     def sweep(self, segments: Path | None = None) -> None:
         """Delete what interruptions left behind, in small transactions; safe at any time.
 
@@ -291,20 +310,24 @@ class Catalog:
         self._collector().sweep_collections()
 
     def _collector(self) -> Collector:
-        return Collector(self.reader, self.writer, self.pictures, PAUSE)
+        return Collector(self.reader, self.exclusive, self.pictures, PAUSE)
+
+
+def pictures_of(storage: Storage) -> Pictures:
+    """The picture store of a storage."""
+    if "://" in storage.pictures:
+        return ObjectPictures.at(storage.pictures)
+    return FolderPictures(Path(storage.pictures or storage.folder / "pictures"))
 
 
 @contextmanager
 def _room() -> Iterator[None]:
-    """Tell a full disk from other failures."""
+    """Tell a full disk of pictures from other failures, as the database does for itself."""
     try:
         yield
-    except (OperationalError, OSError) as failed:
-        full = getattr(failed, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-        if full or "disk is full" in str(failed):
-            raise NoSpace(
-                "the disk is full, so nothing was stored; make room, then try again"
-            ) from failed
+    except OSError as failed:
+        if failed.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpace(FULL) from failed
         raise
 
 

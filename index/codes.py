@@ -1,4 +1,4 @@
-"""Codes: vectors in 8 bits with a step each, and in two halves that are as good as single."""
+"""Codes: vectors in 8 bits with a step each, and in halves, two of which are as good as single."""
 
 from __future__ import annotations
 
@@ -31,3 +31,8 @@ def halves(vectors: Floats) -> Any:
     high = vectors.astype(np.float16)
     low = ((vectors - high.astype(np.float32)) * LOW).astype(np.float16)
     return numkong.dots_pack(np.concatenate([high, low]))
+
+
+def single(numbers: NDArray[np.float16] | Floats) -> Floats:
+    """Numbers in half precision as single; NumPy converts them one by one, in ten times as long."""
+    return np.asarray(numkong.astype(numbers, "float32"), np.float32)

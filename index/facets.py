@@ -10,7 +10,7 @@ from sqlalchemy import Select, select
 
 from index.tables import facets, items
 
-LONGEST_VALUE = 200  # characters: a filter names categories, it does not search prose
+LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
@@ -18,6 +18,7 @@ def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
     return {
         (key, canonical(value))
         for key, values in metadata.items()
+        if len(key) <= LONGEST_VALUE
         for value in (values if isinstance(values, list | tuple) else [values])
         if _comparable(value)
     }
@@ -64,8 +65,11 @@ def conditions(where: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     Raises ValueError for what cannot be compared.
     """
     for key, values in where.items():
-        if not isinstance(key, str) or not key:
-            raise ValueError(f"a filter's keys are metadata keys, non-empty text, got {key!r}")
+        if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE:
+            raise ValueError(
+                f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
+                f"{key!r:.100}"
+            )
         listed = values if isinstance(values, list | tuple) else [values]
         for value in listed:
             if not _comparable(value):

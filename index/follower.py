@@ -8,12 +8,13 @@ lists, which the next follower deletes.
 from __future__ import annotations
 
 import fcntl
+import json
 import logging
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -24,6 +25,7 @@ from index.items import Collection, ModelMismatch
 from index.manifest import Listed, Manifest
 from index.segments import Segment, Span
 from index.snapshot import opened_chain, valid_chain
+from index.storage import Storage
 from index.views import BagRow, View
 from models.scoring import score_named
 
@@ -105,10 +107,15 @@ class Follower:
         mapped = {one.folder: one for one in self._chain or ()}
         opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
         # From now on only newer retirements need to be read. The manifest keeps what is on disk.
+        chain = valid_chain(opened, view)
+        if len(chain) < len(opened) and mapped:
+            # Another host may have forgotten the marks since the last look; those on disk are kept.
+            on_disk = opened_chain(tuple(self._listed.values()), self._directory, {})
+            chain = valid_chain(on_disk, view)
         mark = view.mark(view.revision) or ""
-        self._chain = tuple(one.seen_at(view.revision, mark) for one in valid_chain(opened, view))
+        self._chain = tuple(one.seen_at(view.revision, mark) for one in chain)
         if published != tuple(self._listed[one.folder] for one in self._chain):
-            self._publish(self._chain)
+            self._publish(self._chain, self._listed)
         return self._chain
 
     def _published(self) -> tuple[Listed, ...] | None:
@@ -167,19 +174,22 @@ class Follower:
         """Write parts as one segment between its neighbours, and publish that."""
         span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
         folder, sums = segments.write(parts, self._directory)
-        self._listed[folder] = Listed(folder.name, span, sums)
-        self._chain = (*before, segments.opened(folder, span, sums), *behind)
-        self._publish(self._chain)
+        listed = self._listed | {folder: Listed(folder.name, span, sums)}
+        self._publish((*before, segments.opened(folder, span, sums), *behind), listed)
         for part in parts:
             if part.folder is not None and part.hold is not None:
                 part.hold.close()
                 segments.discard(part.folder)  # or later, where a reader holds it
         log.info("segment %s: revisions %s to %s", folder.name, span.after + 1, span.until)
 
-    def _publish(self, chain: Sequence[Segment]) -> None:
-        listed = tuple(self._listed[one.folder] for one in chain)
-        manifest.publish(self._directory, Manifest(self._collection.token, listed))
-        self._listed = {one.folder: self._listed[one.folder] for one in chain}
+    def _publish(self, chain: tuple[Segment, ...], listed: dict[Path | None, Listed]) -> None:
+        """Publish a chain of listed segments; where that fails, all is as it was."""
+        chained = {one.folder: listed[one.folder] for one in chain}
+        marks = [one.span.seen for one in chained.values()]
+        self._catalog.keep_marks(self._collection, marks)
+        new = Manifest(self._collection.token, tuple(chained.values()))
+        manifest.publish(self._directory, new)
+        self._chain, self._listed = chain, chained
 
     def forget(self) -> None:
         """Have the catalog forget what was retired before all segments were written."""
@@ -213,24 +223,23 @@ class Following:
     def __init__(self, catalog: Catalog, folder: Path, sizes: Sizes | None = None) -> None:
         self._catalog, self._folder, self._sizes = catalog, folder, sizes
         self._followers: dict[str, Follower] = {}
+        self._resting: dict[str, float] = {}  # what failed, by token: when to try it again
         self._tidied = self._swept = float("-inf")
+        self.failure: Exception | None = None  # the last one
 
     def step(self) -> bool:
-        """A piece of work for every collection; False where none had any."""
+        """A piece of work for every collection; False where none had any.
+
+        One that fails is logged, and rests for a while.
+        """
         there = {one.token: one for one in self._catalog.followed()}
         for token in self._followers.keys() - there.keys():
             del self._followers[token]
             self._swept = float("-inf")  # its files are to go soon
         worked = False
         for token, collection in there.items():
-            directory = self._folder / SEGMENTS / token
-            follower = self._followers.setdefault(
-                token, Follower(self._catalog, collection, directory, self._sizes)
-            )
-            try:
-                worked |= follower.step()
-            except ModelMismatch:
-                del self._followers[token]
+            if monotonic() >= self._resting.get(token, 0.0):
+                worked |= self._worked(collection)
         if not worked and monotonic() - self._tidied > TIDY:
             self._tidied = monotonic()
             for follower in self._followers.values():
@@ -239,6 +248,23 @@ class Following:
                 self._swept = self._tidied
                 self._catalog.sweep(self._folder / SEGMENTS)
         return worked
+
+    def _worked(self, collection: Collection) -> bool:
+        """A piece of work for one collection."""
+        token = collection.token
+        directory = self._folder / SEGMENTS / token
+        follower = self._followers.setdefault(
+            token, Follower(self._catalog, collection, directory, self._sizes)
+        )
+        try:
+            return follower.step()
+        except ModelMismatch:
+            del self._followers[token]
+        except Exception as failure:
+            # The follower stays, so that what it has checked is not read again each time.
+            log.exception("collection %r cannot be followed; it is tried again", collection.name)
+            self._resting[token], self.failure = monotonic() + RETRY, failure
+        return False
 
     def run(self, stopped: Event) -> None:
         """Work until told to stop; what fails is logged and tried again."""
@@ -253,7 +279,10 @@ class Following:
 
 
 def catch_up(catalog: Catalog, folder: Path) -> None:
-    """Build what there is to build now, unless another process follows the data folder."""
+    """Build what there is to build now, unless another process follows the data folder.
+
+    Raises what following a collection failed with, once the others are built.
+    """
     lock = elect(folder)
     if lock is None:
         return
@@ -261,34 +290,52 @@ def catch_up(catalog: Catalog, folder: Path) -> None:
         following = Following(catalog, folder, Sizes(quiet=0.0))
         while following.step():
             pass
+        if following.failure is not None:
+            raise following.failure
     finally:
         os.close(lock)
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    """Start a process that follows a data folder, or waits until it may; it ends with this one."""
+def start(storage: Storage) -> subprocess.Popen[bytes]:
+    """Start a process that follows a catalog, or waits until it may; it ends with this one."""
     root = str(Path(__file__).parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "index.follower", str(folder)],
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "index.follower", str(storage.folder)],
         stdin=subprocess.PIPE,  # it reads the end of it when this process ends, however it ends
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
     )
+    assert process.stdin is not None
+    # Not by arguments, which everyone on the machine may read: it may hold a password.
+    process.stdin.write(json.dumps(asdict(storage), default=str).encode() + b"\n")
+    process.stdin.flush()
+    return process
 
 
-def main(folder: Path) -> None:
-    """Follow a data folder until standard input ends."""
+def free(folder: Path) -> bool:
+    """Whether no process follows a data folder at this moment."""
+    lock = elect(folder)
+    if lock is None:
+        return False
+    os.close(lock)
+    return True
+
+
+def main() -> None:
+    """Follow the storage that the first line of standard input describes, until that ends."""
     logging.basicConfig(level=logging.WARNING)
     os.nice(5)  # searches come first
+    told = json.loads(sys.stdin.buffer.readline())
+    storage = Storage(**told | {"folder": Path(told["folder"])})
     stopped = Event()
     Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
-    while (lock := elect(folder)) is None:
+    while (lock := elect(storage.folder)) is None:
         stopped.wait(1.0)
     try:
-        Following(Catalog.in_folder(folder), folder).run(stopped)
+        Following(Catalog(storage), storage.folder).run(stopped)
     finally:
         os.close(lock)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

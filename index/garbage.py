@@ -24,11 +24,14 @@ BATCH = 200  # items, or names of pictures, a transaction
 ROWS = 1_000  # rows of retired and changes a transaction
 PAGES = 500  # pages of SQLite a transaction
 SPARE = 4_096  # free pages that SQLite keeps for the next puts: 16 MB
+KEPT = 30 * 86_400  # seconds that a mark is kept for a follower that may never come back
 TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
 class Collector:
     """Deletes garbage of a database and its picture store, and rests `pause` seconds in between.
+
+    `writer` is exclusive: no put can come to name a picture while it is being deleted.
 
     SQLite lets one writer in at a time, and those who wait ask again every 1 to 100 milliseconds:
     without a pause they would wait for all of the work.
@@ -46,12 +49,13 @@ class Collector:
             floor = _raise_floor(connection, collection, until)
             if floor is None:
                 return None
-            kept = [_marked(connection, collection, revision) for revision in marks]
+            keep_marks(connection, collection, marks)
         gone = retired.c.revision <= floor
         while self._delete(retired, collection, gone, ROWS):
             self._rest()
         # The mark at the floor itself, or the next one, proves the history of who is that far.
-        unneeded = (changes.c.revision < floor) & changes.c.revision.not_in(kept)
+        kept = changes.c.kept > time.time() - KEPT
+        unneeded = (changes.c.revision < floor) & func.coalesce(~kept, True)
         while self._delete(changes, collection, unneeded, ROWS):
             self._rest()
         return floor
@@ -121,8 +125,6 @@ class Collector:
         """Delete those that no row names now, while no put can come to name one."""
         if not names:
             return
-        if connection.dialect.name != "sqlite":  # there, a writer is alone anyway
-            connection.exec_driver_sql("LOCK TABLE pictures, retired IN EXCLUSIVE MODE")
         self._store.delete(names - _named(connection, list(names)))
 
     def _rest(self) -> None:
@@ -158,11 +160,13 @@ def _raise_floor(connection: Connection, collection: int, until: int) -> int | N
     return floor
 
 
-def _marked(connection: Connection, collection: int, revision: int) -> int:
-    """The change that View.mark finds for a revision."""
-    later = (changes.c.collection == collection) & (changes.c.revision >= revision)
-    found = connection.execute(select(func.min(changes.c.revision)).where(later)).scalar()
-    return revision if found is None else int(found)
+def keep_marks(connection: Connection, collection: int, revisions: Iterable[int]) -> None:
+    """Keep the marks that View.mark finds for revisions, for KEPT seconds from now."""
+    for revision in revisions:
+        later = (changes.c.collection == collection) & (changes.c.revision >= revision)
+        marked = select(func.min(changes.c.revision)).where(later).scalar_subquery()
+        this = (changes.c.collection == collection) & (changes.c.revision == marked)
+        connection.execute(update(changes).where(this).values(kept=int(time.time())))
 
 
 def _named(connection: Connection, names: list[str]) -> set[str]:

@@ -15,6 +15,7 @@ from uuid import uuid4
 from index.disk import sync
 
 NAME = re.compile(r"[0-9a-f]{64}")
+REPAIR = "put its item again, or restore the file from a backup"
 THREADS = 16  # that wait for the disk at once: it answers several fsyncs with one flush
 
 
@@ -86,9 +87,9 @@ class FolderPictures:
         try:
             jpeg = self._path(name).read_bytes()
         except OSError as unreadable:
-            raise PictureLost(f"picture {name} is missing; {_REPAIR}") from unreadable
+            raise PictureLost(f"picture {name} is missing; {REPAIR}") from unreadable
         if name_of(jpeg) != name:
-            raise PictureLost(f"picture {name} is damaged; {_REPAIR}")
+            raise PictureLost(f"picture {name} is damaged; {REPAIR}")
         return jpeg
 
     def missing(self, names: Iterable[str]) -> set[str]:
@@ -149,9 +150,6 @@ class FolderPictures:
         except BaseException:
             written.unlink(missing_ok=True)
             raise
-
-
-_REPAIR = "put its item again, or restore the file from a backup"
 
 
 def _at_once(work: Callable[[Any], None], parts: Iterable[Any]) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, Select, delete, insert, select
 
 from index.bags import IMAGE, pack_details, pack_vectors, unpack_bag, unpack_vectors
@@ -207,49 +205,6 @@ def read_entries(
         )
         for row, item in zip(rows, read_items(connection, collection.key, rows), strict=True)
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A bag as it is stored: vectors (F, D), and the rest in bytes."""
-
-    item: str
-    position: int
-    vectors: NDArray[np.float32]
-    details: bytes
-
-    @property
-    def bag(self) -> FragmentBag:
-        """The bag itself."""
-        return unpack_bag(self.vectors, self.details, self.position)
-
-
-def read_bags(
-    connection: Connection, collection: Collection, keys: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], Stored]:
-    """The stored bags with these revisions and positions.
-
-    Those that were replaced or deleted are missing.
-    """
-    found = {}
-    by_position: dict[int, list[int]] = {}
-    for revision, position in keys:  # SQLite finds pairs that are listed by their first half alone
-        by_position.setdefault(position, []).append(revision)
-    for position, revisions in by_position.items():
-        for part in chunks(revisions):
-            chosen = (
-                select(bags.c.revision, bags.c.vectors, bags.c.details, items.c.id)
-                .join_from(bags, items)
-                .where(
-                    bags.c.collection == collection.key,
-                    bags.c.position == position,
-                    bags.c.revision.in_(part),
-                )
-            )
-            for revision, vectors, details, item in connection.execute(chosen).all():
-                unpacked = unpack_vectors(vectors, collection.dimension)
-                found[revision, position] = Stored(item, position, unpacked, details)
-    return found
 
 
 def read_picture(row: Row[Any], store: Pictures) -> Picture | None:

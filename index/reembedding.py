@@ -82,7 +82,7 @@ def _begin(
     """The nameless collection of an interrupted call for the same model, or a new one."""
     wanted = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
     begun = collections.c.replaces == old.key
-    with catalog.writer.begin() as connection:
+    with catalog.exclusive.begin() as connection:
         if state_of(connection, old).name is None:
             raise replaced(old)
         others = update(collections).where(begun, collections.c.fingerprint != fingerprint)
@@ -122,7 +122,7 @@ def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequenc
     """Take the changes over, unless another process was first."""
     check_dimension(new, entries)
     records = [record(entry, changes.pictures.get(entry.id)) for entry in entries]
-    with catalog.writer.begin() as connection:
+    with catalog.exclusive.begin() as connection:
         row = _row(connection, new)
         if row is None or row.replaces is None or row.copied != changes.after:
             return
@@ -143,7 +143,7 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
     no change of the old collection can come in between. True as well if another process has done
     it, or has begun to embed for a third model.
     """
-    with catalog.writer.begin() as connection:
+    with catalog.exclusive.begin() as connection:
         source, target = _row(connection, old), _row(connection, new)
         if source is None or target is None or target.replaces is None:
             return True

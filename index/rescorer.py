@@ -162,7 +162,7 @@ class Block:
     def of(cls, rows: Rows, numbers: Numbers) -> Block:
         """Chosen rows, copied."""
         return cls(
-            rows.codes[fragments_of(rows.offsets, numbers)],
+            rows.codes.take(fragments_of(rows.offsets, numbers), axis=0),
             offsets_of(rows.offsets[numbers + 1] - rows.offsets[numbers]),
             rows.scales[numbers],
             rows.reach[numbers],
@@ -211,15 +211,21 @@ def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Fl
 
     Each is to the bit what it is among others, as a product of two vectors is.
     """
-    scores = np.empty(len(vectors), np.float32)
+    offsets = offsets_of([len(bag) for bag in vectors])
+    return exact_rows(score, np.concatenate(vectors), offsets, term, role)
+
+
+def exact_rows(score: Score, vectors: Floats, offsets: Numbers, term: Term, role: Role) -> Floats:
+    """As `exact`, of bags with the fragments offsets[b : b + 2] of vectors (N, D)."""
+    scores = np.empty(len(offsets) - 1, np.float32)
     packed = numkong.dots_pack(np.ascontiguousarray(term.vectors))
-    products = np.asarray(numkong.dots_packed(np.concatenate(vectors), packed))  # (N, T)
+    products = np.asarray(numkong.dots_packed(vectors, packed))  # (N, T)
     score.kernel(
         products.astype(np.float32),
-        offsets_of([len(bag) for bag in vectors]),
-        np.ones(len(vectors), np.float32),
+        offsets,
+        np.ones(len(scores), np.float32),
         np.ones(len(term.vectors), np.float32),
-        np.zeros((len(vectors), len(term.vectors)), np.float32),
+        np.zeros((len(scores), len(term.vectors)), np.float32),
         np.zeros(len(products), np.float32),
         role is Role.QUERY_IS_SENTENCE,
         term.least,

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, ScalarSelect, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    ScalarSelect,
+    and_,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from index.items import Collection, ModelMismatch
 from index.tables import changes, collections
@@ -13,14 +23,12 @@ from index.tables import changes, collections
 
 def live(collection: int) -> ScalarSelect[int]:
     """The key of a collection, or nothing where it is garbage: then it reads as empty."""
-    return (
-        select(collections.c.key)
-        .where(
-            collections.c.key == collection,
-            or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None)),
-        )
-        .scalar_subquery()
-    )
+    return select(collections.c.key).where(_lives(collection)).scalar_subquery()
+
+
+def _lives(collection: int) -> ColumnElement[bool]:
+    named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
+    return and_(collections.c.key == collection, named)
 
 
 def add_collection(connection: Connection, **values: Any) -> int:
@@ -40,7 +48,7 @@ def advance(connection: Connection, collection: Collection, count: int) -> int:
     assert count > 0, "a change has a revision"
     taken = (
         update(collections)
-        .where(collections.c.key == live(collection.key))
+        .where(_lives(collection.key))  # no subquery: who has waited for the row looks at it again
         .values(revision=collections.c.revision + count)
         .returning(collections.c.revision)
     )

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from index.codes import single
 from models.scoring import Floats, Score
 
 Side = Literal["images", "sentences"]
@@ -121,7 +122,7 @@ def of_vectors(
     if side == "images":
         summaries = halved(score.image_summary(vectors, starts))
         bases = np.abs(summaries).sum(axis=1, dtype=np.float32)
-        vectors = vectors - np.repeat(summaries.astype(np.float32), sizes, axis=0)
+        vectors = vectors - np.repeat(single(summaries), sizes, axis=0)
     else:
         summaries = halved(score.sentence_summary(vectors, starts))
     largest = np.maximum.reduceat(np.abs(vectors).max(axis=1), starts)

@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from index import candidates, ranking, rescorer
+from index import ranking, rescorer
 from index.bags import IMAGE
 from index.catalog import Catalog
-from index.filters import Filters, passing
+from index.choice import choose
+from index.filters import Filters
 from index.items import Collection
+from index.lookup import Stored
 from index.ranking import Key
-from index.records import Stored
 from index.requests import Answer, Hit, Request
 from index.rescorer import Coded, Rescorer, Role, Term
 from index.rows import Numbers, Rows
@@ -28,22 +30,26 @@ from models.scoring import Floats, score_named
 from models.types import FragmentBag
 
 SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
-LIKELY = 0.25  # of the bound of an error: over twice the largest of 5,000 real ones
+# Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
+# errors of all fragments add up, and seldom have one sign.
+LIKELY = {Role.QUERY_IS_SENTENCE: 0.25, Role.ROWS_ARE_SENTENCES: 0.08}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
-SLACK = 0.05  # by how much a probability from codes may be too small
+SLACK = 0.01  # by how much a probability may be too small as sums are kept in half precision
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Rows of a segment with their scores (P, N) for the query's parts, from their codes.
 
-    `total` (N,) is the weighted sum, and `error` (N,) how far it can be from the exact one.
+    `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
+    the exact one.
     """
 
     rows: Rows
     numbers: Numbers
     parts: Floats
+    errors: Floats
     total: Floats
     error: Floats
 
@@ -53,6 +59,7 @@ class Scored:
             self.rows,
             self.numbers[kept],
             self.parts[:, kept],
+            self.errors[:, kept],
             self.total[kept],
             self.error[kept],
         )
@@ -138,15 +145,21 @@ class Index:
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
-        chosen, exact = self._chosen(snapshot, request, terms, revisions)
+        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
+        chosen, exact = choose(
+            snapshot.segments, request, terms, revisions, None if every else self._score
+        )
         based = request.side == "images"
         coded = [Coded(one, self._score, request.role, rows_have_base=based) for one in terms]
         scored = [self._scored(rows, numbers, coded) for rows, numbers in chosen]
+        # Where rows were left out before, so can be what only the bound of the error would let in.
+        share = np.float32(1 if exact else LIKELY[request.role])
         if request.least is not None:
-            scored = [self._probable(one, request) for one in scored]
-        found, vanished = self._exact(scored, request, terms, complete=exact)
+            scored = [self._probable(one, request, share) for one in scored]
+        found, vanished = self._exact(scored, request, terms, share)
+        asked = request.query.bag
         answer = Answer(
-            tuple(self._hit(one, request) for one in found[: request.limit]),
+            tuple(self._hit(one, request, asked) for one in found[: request.limit]),
             exact=exact,
             candidates=sum(len(numbers) for _, numbers in chosen),
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
@@ -154,58 +167,6 @@ class Index:
             more=len(found) > request.limit,
         )
         return answer, vanished
-
-    def _chosen(
-        self,
-        snapshot: Snapshot,
-        request: Request,
-        terms: Sequence[Term],
-        revisions: Numbers | None,
-    ) -> tuple[list[tuple[Rows, Numbers]], bool]:
-        """The rows that might be among the best, and whether no others could."""
-        sides = [segment.side(request.side) for segment in snapshot.segments]
-        passed = [passing(rows, revisions) for rows in sides]
-        counts = [int(mask.sum()) for mask in passed]
-        wanted = candidates.wanted(sum(counts), request.reach)
-        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
-        query = None if every else self._summary(request, terms)
-        if query is None or sum(counts) <= max(candidates.SCANNED, wanted):
-            return [
-                (rows, np.flatnonzero(mask))
-                for rows, mask, count in zip(sides, passed, counts, strict=True)
-                if count
-            ], True
-        found = []
-        for segment, rows, mask, count in zip(
-            snapshot.segments, sides, passed, counts, strict=True
-        ):
-            structure = segment.structures.get(request.side)
-            if structure is None or count <= candidates.SCANNED:
-                found.append(candidates.scan(rows, np.flatnonzero(mask), query))
-            else:
-                allowed = None if count == len(rows) else mask
-                found.append(structure.best(query, wanted, allowed))
-        best = candidates.best(found, wanted)
-        return [
-            (rows, one.rows) for rows, one in zip(sides, best, strict=True) if len(one.rows)
-        ], False
-
-    def _summary(self, request: Request, terms: Sequence[Term]) -> Floats | None:
-        """The vector whose products with stored summaries rank like scores; None without one.
-
-        Negated parts are left out: they count only where a photo has them. Sentences have the
-        summaries of the sentence's role alone.
-        """
-        asked = [term for term in terms if not term.negated]
-        start = np.zeros(1, np.int64)
-        if request.role is Role.ROWS_ARE_SENTENCES:
-            photo: Floats = self._score.image_summary(asked[0].vectors, start)[0]
-            return photo
-        if request.side == "sentences" or not asked:
-            return None
-        parts = [t.weight * self._score.sentence_summary(t.vectors, start)[0] for t in asked]
-        summed: Floats = np.sum(parts, axis=0, dtype=np.float32)
-        return summed
 
     def _scored(self, rows: Rows, numbers: Numbers, query: Sequence[Coded]) -> Scored:
         """The scores of rows from their codes."""
@@ -218,19 +179,24 @@ class Index:
             rows,
             numbers,
             parts,
+            errors,
             ranking.totals(parts, weights),
             ranking.totals(errors, np.abs(weights).tolist()),
         )
 
-    def _probable(self, scored: Scored, request: Request) -> Scored:
-        """Those of the rows whose probability may be as high as is asked for."""
+    def _probable(self, scored: Scored, request: Request, share: np.float32) -> Scored:
+        """Those of the rows whose probability may be as high as is asked for.
+
+        Their scores may be off by a share of their errors.
+        """
         assert self._calibration is not None
         assert request.least is not None
+        higher = share * np.sign(request.query.weights, dtype=np.float32)[:, None] * scored.errors
         told = ranking.probabilities(
             self._calibration,
             request.query,
             request.role,
-            scored.parts,
+            scored.parts + higher,
             scored.rows.summaries[scored.numbers].astype(np.float32),
             scored.rows.sizes[scored.numbers],
             in_photos=request.side == "images",
@@ -238,16 +204,19 @@ class Index:
         return scored.only(np.array(told, np.float32) >= request.least - SLACK)
 
     def _exact(
-        self, scored: Sequence[Scored], request: Request, terms: Sequence[Term], *, complete: bool
-    ) -> tuple[list[Found], bool]:
+        self,
+        scored: Sequence[Scored],
+        request: Request,
+        terms: Sequence[Term],
+        share: np.float32,
+    ) -> tuple[list[Ranked], bool]:
         """The best rows, one more than is asked for if there are so many, by the catalog's bags.
 
         Also whether rows were looked for that the catalog has no more.
 
-        Rows come by their scores from codes, until none that is left can be among the best. Where
-        rows were left out before, so can be what only the bound of the error would let in.
+        Rows come by their scores from codes, until none that is left can be among the best if the
+        scores are off by a share of their errors.
         """
-        share = np.float32(1 if complete else LIKELY)
         total = np.concatenate([*(one.total for one in scored), np.empty(0, np.float32)])
         error = share * np.concatenate([*(one.error for one in scored), total[:0]])
         owner = np.repeat(np.arange(len(scored)), [len(one.total) for one in scored])
@@ -257,10 +226,12 @@ class Index:
             total, error, owner, place = total[kept], error[kept], owner[kept], place[kept]
         highest = total + error
         needed = request.limit + 1
-        found: list[Found] = []
+        found: list[Ranked] = []
         vanished = False
         for batch in _batches(highest, needed + SPARE):
-            if len(found) >= needed and highest[batch[0]] < found[needed - 1].key.score:
+            if len(found) >= needed:
+                batch = batch[highest[batch] >= found[needed - 1].key.score]
+            if not len(batch):
                 break
             rows = [(scored[owner[at]], int(place[at])) for at in batch]
             fetched = list(self._fetched(rows, request, terms))
@@ -271,7 +242,7 @@ class Index:
 
     def _fetched(
         self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]
-    ) -> Iterator[Found]:
+    ) -> Iterator[Ranked]:
         """Rows with their bags and exact scores; those deleted meanwhile are missing."""
         keys = [
             (
@@ -293,7 +264,7 @@ class Index:
             one, at = chosen[place]
             if abs(score - one.total[at]) > one.error[at]:
                 self._reader.report(keys[place][0])
-            yield Found(Key(-score, bag.item, bag.position), bag, probability)
+            yield Ranked(Key(-score, bag.item, bag.position), bag, probability)
 
     def _probabilities(
         self, bags: Sequence[Floats], parts: Floats, request: Request
@@ -310,12 +281,12 @@ class Index:
             in_photos=request.side == "images",
         )
 
-    def _hit(self, found: Found, request: Request) -> Hit:
+    def _hit(self, found: Ranked, request: Request, asked: FragmentBag) -> Hit:
         query, bag, score = request.query, found.stored.bag, self._collection.score
         if request.role is Role.QUERY_IS_SENTENCE:
             links = alignment.query_links(bag, query, score)
         else:
-            links = alignment.links(query.bag, bag, score)
+            links = alignment.links(asked, bag, score)
         position = None if found.key.position == IMAGE else found.key.position
         return Hit(found.key.item, position, found.key.score, links, bag, found.probability)
 
@@ -326,7 +297,7 @@ class Index:
         return replace(query, parts=parts)
 
     def _checked_part(self, part: FragmentBag) -> FragmentBag:
-        vectors = part.vectors.detach().cpu().float().contiguous()
+        vectors = np.ascontiguousarray(part.vectors.detach().cpu().numpy(), np.float32)
         if not len(vectors):
             raise ValueError("the query has no fragments; give one with at least a word or region")
         if vectors.shape[1] != self._collection.dimension:
@@ -334,13 +305,13 @@ class Index:
                 f"the query's vectors have {vectors.shape[1]} numbers, collection "
                 f"{self._collection.name!r} holds vectors of {self._collection.dimension}"
             )
-        if not bool(vectors.isfinite().all()):
+        if not np.isfinite(vectors).all():
             raise ValueError("the query has a fragment vector that is not finite")
-        return replace(part, vectors=vectors)
+        return replace(part, vectors=torch.from_numpy(vectors))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Ranked:
     """A row's bag as the catalog has it, and its exact place among the hits."""
 
     key: Key
@@ -355,7 +326,7 @@ def _terms(query: Query) -> list[Term]:
     ]
 
 
-def _asked_for(found: Found, request: Request) -> bool:
+def _asked_for(found: Ranked, request: Request) -> bool:
     """Whether a row is behind the page before, and probable enough."""
     if request.least is not None and (found.probability or 0.0) < request.least:
         return False

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
+from weakref import finalize
 
 import numpy as np
 import xxhash
@@ -111,22 +112,17 @@ class Hold:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._handle = -1
-        self._handle = os.open(folder / LOCK, os.O_RDONLY)
+        handle = os.open(folder / LOCK, os.O_RDONLY)
+        self._let_go = finalize(self, os.close, handle)
         try:
-            fcntl.flock(self._handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             self.close()
             raise
 
     def close(self) -> None:
         """Let go."""
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
-
-    def __del__(self) -> None:
-        self.close()
+        self._let_go()
 
 
 def discard(folder: Path) -> bool:

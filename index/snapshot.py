@@ -32,13 +32,15 @@ log = logging.getLogger(__name__)
 class Snapshot:
     """A collection's rows as of a revision, safe to read while newer ones are made.
 
-    `newest` is the revision that the catalog had reached when the snapshot was made.
+    `newest` is the revision that the catalog had reached when the snapshot was made, and `mark`
+    tells the history that it belongs to from others (see View.mark).
     """
 
     published: tuple[Segment, ...] = ()
     tail: tuple[Segment, ...] = ()
     revision: int = 0
     newest: int = 0
+    mark: str | None = None
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -107,7 +109,8 @@ class Reader:
     def advance(self) -> bool:
         """Take in some of what is newer in the catalog; False where there is no more or no room."""
         with self._lock, self._catalog.reading(self._collection) as view:
-            before, self._snapshot = self._snapshot, self._followed(self._snapshot, view)
+            before = self._of_history(self._snapshot, view)
+            self._snapshot = self._followed(before, view)
             return self._snapshot.revision > before.revision
 
     def publish(self) -> None:
@@ -125,7 +128,8 @@ class Reader:
             there = opened_chain(listed.segments if listed else (), self._directory, mapped)
             with self._lock, self._catalog.reading(self._collection) as view:
                 published = valid_chain(there, view)
-                self._snapshot = self._followed(replace(self._snapshot, published=published), view)
+                before = replace(self._of_history(self._snapshot, view), published=published)
+                self._snapshot = self._followed(before, view)
             self._version = version
 
     def report(self, revision: int) -> None:
@@ -148,6 +152,15 @@ class Reader:
                 wait = 1.0
             self._stopped.wait(wait)
 
+    def _of_history(self, snapshot: Snapshot, view: View) -> Snapshot:
+        """The snapshot, or an empty one where the database went back to another history."""
+        forgotten = snapshot.newest < view.floor  # marks may be, too
+        if not snapshot.newest or forgotten or view.mark(snapshot.newest) == snapshot.mark:
+            return snapshot
+        log.warning("the database is another than before; all is read again")
+        self._version = (-1, -1)
+        return Snapshot()
+
     def _followed(self, snapshot: Snapshot, view: View) -> Snapshot:
         """A snapshot that is newer by a step, and whose tail begins where its segments end."""
         until = snapshot.published[-1].span.until if snapshot.published else 0
@@ -169,7 +182,8 @@ class Reader:
             span = Span(reached, end, view.revision, "")
             tail.append(segments.of_bags(bags, span, self._score, self._collection.dimension))
             reached = end
-        return Snapshot(published, tuple(_tidied(tail)), reached, view.revision)
+        mark = view.mark(view.revision)
+        return Snapshot(published, tuple(_tidied(tail)), reached, view.revision, mark)
 
 
 def opened_chain(

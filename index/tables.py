@@ -1,16 +1,10 @@
-"""The tables of the catalog, and how a database is opened so that nothing is lost."""
+"""The tables of the catalog, as the newest of index.migrations leaves them."""
 
 from __future__ import annotations
-
-import secrets
-import sqlite3
-import time
-from typing import Any
 
 from sqlalchemy import (
     Column,
     Connection,
-    Engine,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -21,21 +15,16 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    create_engine,
-    event,
-    insert,
-    inspect,
     select,
 )
 
 # Ids sort by code point everywhere, as Python sorts them (SQLite's own order already does).
 IDENTIFIER = String().with_variant(String(collation="C"), "postgresql")
 
-LAYOUT = 2  # a database whose tables have another layout is refused
-
 schema = MetaData()
 
-# The layout, and the secret that signs cursors in every process of a data folder.
+# The secret that signs cursors in every process, and a layout that versions from before migrations
+# read: they refuse this one.
 settings = Table(
     "settings",
     schema,
@@ -50,7 +39,7 @@ collections = Table(
     schema,
     Column("key", Integer, primary_key=True),
     Column("token", String, nullable=False),
-    Column("name", String, unique=True),
+    Column("name", IDENTIFIER, unique=True),
     Column("fingerprint", String, nullable=False),
     Column("dimension", Integer, nullable=False),
     Column("score", String, nullable=False),
@@ -69,6 +58,7 @@ changes = Table(
     Column("collection", ForeignKey("collections.key", ondelete="CASCADE"), primary_key=True),
     Column("revision", Integer, primary_key=True),
     Column("mark", String, nullable=False),
+    Column("kept", Integer),  # seconds since 1970: when a segment was last known to need the mark
 )
 
 # Every put makes a new row with a new revision; a row never changes.
@@ -83,7 +73,9 @@ items = Table(
     Column("source", Text),
     Column("stamp", Text),
     UniqueConstraint("collection", "id"),
-    Index("items_by_source", "collection", "source"),
+    Index("items_by_source", "collection", "source").ddl_if(dialect="sqlite"),
+    # Paths may be longer than an entry of a B-tree.
+    Index("items_by_hash", "source", postgresql_using="hash").ddl_if(dialect="postgresql"),
 )
 
 
@@ -145,87 +137,9 @@ retired = Table(
 )
 
 
-def connect(url: str) -> tuple[Engine, Engine]:
-    """Open a database, made if new, for reading and for writing: both see one snapshot each.
-
-    ValueError for a database that another version of Tessera made, with another layout.
-    """
-    engine = create_engine(url)
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        reading = engine
-    else:
-        reading = engine.execution_options(isolation_level="REPEATABLE READ")
-    writing = engine.execution_options(writes=True)
-    try:
-        with reading.begin() as connection:
-            layout = _layout(connection)
-        if layout is None:
-            with writing.begin() as connection:
-                layout = _layout(connection) or _create_tables(connection)
-        if layout != LAYOUT:
-            raise ValueError(
-                f"the catalog {engine.url.database} was made by another version of Tessera: its "
-                f"tables have layout {layout}, and this version reads layout {LAYOUT}. Index into "
-                "a new data folder, or use the version that made this one"
-            )
-    except BaseException:
-        engine.dispose()
-        raise
-    return reading, writing
-
-
 def setting(connection: Connection, name: str) -> str:
     """What was written into the settings when the database was made."""
     value: str = connection.execute(
         select(settings.c.value).where(settings.c.name == name)
     ).scalar_one()
     return value
-
-
-def _layout(connection: Connection) -> int | None:
-    """The layout of the tables, None for a database without tables."""
-    names = inspect(connection).get_table_names()
-    if settings.name in names:
-        return int(setting(connection, "layout"))
-    return 1 if collections.name in names else None  # the first layout did not say which it was
-
-
-def _create_tables(connection: Connection) -> int:
-    schema.create_all(connection)
-    written = {"layout": str(LAYOUT), "secret": secrets.token_hex(32)}
-    rows = [{"name": name, "value": value} for name, value in written.items()]
-    connection.execute(insert(settings), rows)
-    return LAYOUT
-
-
-def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # transactions begin where SQLAlchemy says, see below
-    connection.execute("PRAGMA busy_timeout = 30000")  # milliseconds; before anything that waits
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file; before its first page
-    _enable_wal(connection)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    # Bags are read in a quarter of the time where the file is mapped; SQLite maps 2 GB at most.
-    connection.execute("PRAGMA mmap_size = 2147418112")
-
-
-def _enable_wal(connection: Any) -> None:
-    """Switch to write-ahead logging; where others switch too, SQLite does not wait, so we do."""
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    # A writer takes its turn at once: a reader that turns writer half-way could only fail.
-    writes = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -94,23 +94,24 @@ class View:
         They end with revision `until`, or sooner once there are `size` bytes of them. The second
         value is the revision up to which they are complete.
         """
-        stream = self.connection.execute(
+        chosen = (
             select(bags.c.revision, bags.c.position, bags.c.vectors)
             .where(
                 bags.c.collection == self.collection,
                 bags.c.revision > after,
                 bags.c.revision <= until,
             )
-            .order_by(bags.c.revision, bags.c.position),
-            execution_options={"yield_per": 256},  # rows of some 10 KB
+            .order_by(bags.c.revision, bags.c.position)
         )
         found: list[BagRow] = []
         filled = 0
-        for row in stream:
-            if filled >= size and row.revision != found[-1].revision:
-                return found, found[-1].revision
-            found.append(BagRow(*row))
-            filled += len(row.vectors)
+        # Rows are of some 10 KB.
+        with self.connection.execute(chosen, execution_options={"yield_per": 256}) as stream:
+            for row in stream:
+                if filled >= size and row.revision != found[-1].revision:
+                    return found, found[-1].revision
+                found.append(BagRow(*row))
+                filled += len(row.vectors)
         return found, until
 
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:

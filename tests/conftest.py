@@ -27,6 +27,7 @@ from models.matcher import Config, Matcher
 from models.parsing import parse
 from models.registry import Caption
 from models.types import Box, FragmentBag, Span
+from tests.servers import Server, server
 
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
@@ -163,3 +164,22 @@ def small_matcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("checkpoints") / "matcher.safetensors"
     checkpoint.save(path, "matchers", "dvsa", Matcher(Config(image, text)), {})
     return path
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A running PostgreSQL server."""
+    with server() as running:
+        if running is None:
+            pytest.skip("no PostgreSQL here: install Debian's package postgresql")
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a new, empty database: of SQLite, and of PostgreSQL."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'catalog.sqlite'}"
+        return
+    with request.getfixturevalue("postgresql").database() as url:
+        yield url

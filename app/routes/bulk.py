@@ -82,8 +82,7 @@ class Importer:
         """Embed and store lines together; each that is refused says why."""
         read = [(number, *self._read(data)) for number, data in lines]
         drafts = [draft for _, draft, _ in read if draft is not None]
-        with self.gate.turns:
-            stored = iter(self.engine.put_each(self.collection, drafts))
+        stored = iter(self.engine.put_each(self.collection, drafts, self.gate.turns))
         statuses = []
         for number, draft, reason in read:
             reason = next(stored) if draft is not None else reason

@@ -43,12 +43,15 @@ def put_item(
     """Store an item in place of what its id had before; a search from now on finds it."""
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
+    with gate.writes:
+        home = engine.open(sent.collection, create=True)
     with gate:
         if upload.image is not None:
             draft = draft.with_photo(upload.image, **upload.limits.photo_limits)
-        home = engine.open(sent.collection, create=True)
+        entries = engine.embed([draft])
+    with gate.writes:  # no longer a turn: the database may keep it waiting
         known = engine.catalog.get_many(home, [id])
-        engine.put(sent.collection, [draft])
+        engine.catalog.put_many(home, entries)
     response.status_code = 200 if known else 201
     stored = item_out(sent.collection, engine.catalog.get(home, id))
     return StoredItem(**stored.model_dump(), notes=list(draft.notes))
@@ -68,10 +71,12 @@ def get_item(
 def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     engine: EngineDep,
+    gate: GateDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
     """Delete an item; no search from now on finds it."""
-    engine.catalog.delete(engine.open(collection), id)
+    with gate.writes:
+        engine.catalog.delete(engine.open(collection), id)
 
 
 @router.get(

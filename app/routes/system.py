@@ -7,6 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 from app.answers import index as index_answers
 from app.errors import Unavailable
+from app.metrics import shared_registry
 from app.openapi import OF_COLLECTION, Responses, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
 from app.schemas.system import (
@@ -44,6 +45,8 @@ def readyz(engine: EngineDep) -> dict[str, str]:
 def metrics(request: Request) -> Response:
     """Counters and latencies as Prometheus text."""
     registry: CollectorRegistry = request.app.state.registry
+    if request.app.state.settings.workers > 1:
+        registry = shared_registry()
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

@@ -5,6 +5,7 @@ This is the only file of the benchmarks that knows how the index is called.
 
 from __future__ import annotations
 
+import gc
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ class Opened:
         self.follower = follower.start(folder) if live else None
         if live:
             self.index.start()
+            gc.collect()  # as the service does
+            gc.freeze()
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Store items."""
@@ -61,6 +64,7 @@ class Opened:
 
     def close(self) -> None:
         """Let go of the database."""
+        gc.unfreeze()
         self.index.close()
         if self.follower is not None:
             self.follower.kill()

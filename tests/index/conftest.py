@@ -16,12 +16,17 @@ from index.items import Collection, Entry, Picture
 from index.requests import Answer, Request
 from index.rescorer import Role
 from index.search import Index
+from index.storage import Storage
 from models.alignment import part_score
 from models.types import Box, FragmentBag, Span
 
 MakeBag = Callable[..., FragmentBag]
 MakeEntry = Callable[..., Entry]
 DIMENSION = 8
+SPEAK_SQL = {
+    *("test_catalog", "test_facets", "test_filters", "test_garbage"),
+    *("test_reembedding", "test_shards", "test_snapshot"),
+}
 TINY = Sizes(chunk=8, least=1, quiet=0.0, largest=64)  # segments of a few items each
 Row = tuple[str, int | None, float]  # item, position and score
 
@@ -69,11 +74,28 @@ def entry(image_bag: MakeBag, sentence_bag: MakeBag, random: torch.Generator) ->
     return make
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests of what speaks SQL on both databases, but for those marked as SQLite's own."""
+    both = metafunc.module.__name__.rpartition(".")[2] in SPEAK_SQL
+    if both and "catalog" in metafunc.fixturenames and not _only_sqlite(metafunc):
+        metafunc.parametrize("catalog", ["sqlite", "postgresql"], indirect=True)
+
+
+def _only_sqlite(metafunc: pytest.Metafunc) -> bool:
+    return metafunc.definition.get_closest_marker("sqlite") is not None
+
+
 @pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    catalog = Catalog.in_folder(tmp_path / "data")
-    yield catalog
-    catalog.close()
+def catalog(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Catalog]:
+    if getattr(request, "param", "sqlite") == "sqlite":
+        catalog = Catalog.in_folder(tmp_path / "data")
+        yield catalog
+        catalog.close()
+        return
+    with request.getfixturevalue("postgresql").database() as url:
+        catalog = Catalog(Storage(tmp_path / "data", database=url))
+        yield catalog
+        catalog.close()
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def small(monkeypatch):
 @pytest.fixture(params=KINDS)
 def kind(request, monkeypatch):
     monkeypatch.setattr(candidates, "LISTED", 10**9 if request.param == "flat" else 41)
-    monkeypatch.setattr(candidates, "PROBED", 0.3)  # of lists that are this small
+    monkeypatch.setattr(candidates, "PROBED", 3.1)  # of lists that are this small
     return request.param
 
 

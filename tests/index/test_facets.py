@@ -64,3 +64,18 @@ def test_equal_numbers_have_one_text():
 
 def test_prose_is_no_facet():
     assert facets_of({"about": "x" * 201, "colour": "é"}) == {("colour", '"é"')}
+
+
+def test_long_keys_are_stored_but_not_compared(catalog, collection, entry):
+    key, value = "k" * 3000, "\x01\U0001f600" * 100
+    catalog.put(collection, entry("a", metadata={key: 1, "😀" * 200: value}))
+    assert catalog.get(collection, "a").metadata[key] == 1
+    assert [one.id for one in catalog.list_items(collection, where={"😀" * 200: value})] == ["a"]
+    with pytest.raises(ValueError, match="1 to 200 characters"):
+        catalog.list_items(collection, where={key: 1})
+
+
+def test_long_sources_are_found(catalog, collection, entry):
+    source = "".join(chr(33 + (7919 * i) % 90) for i in range(6000))
+    catalog.put(collection, entry("a", source=source, stamp="1"))
+    assert catalog.stamps(collection, [source]) == {source: "1"}

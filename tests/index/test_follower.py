@@ -10,7 +10,7 @@ import torch
 
 from index import candidates, follower, manifest, reembedding, rows, segments
 from index.catalog import Catalog
-from index.follower import Follower, Following, Sizes, elect
+from index.follower import Follower, Following, Sizes, catch_up, elect
 from index.requests import Request
 from index.rows import SIDES
 from index.search import Index
@@ -466,10 +466,12 @@ def test_following_goes_on_after_a_failure(
     monkeypatch.setattr(segments, "write", sometimes)
     monkeypatch.setattr(follower, "RETRY", 0.0)
     monkeypatch.setattr(follower, "POLL", 0.0)
-    step = following.step
-    monkeypatch.setattr(following, "step", lambda: step() or stopped.set())
+    step, rests = following.step, iter([True, True])
+    monkeypatch.setattr(
+        following, "step", lambda: step() or (None if next(rests, False) else stopped.set())
+    )
     following.run(stopped)
-    assert caplog.text.count("tries again") == 2
+    assert caplog.text.count("tried again") == 2
     assert complete()
 
 
@@ -512,3 +514,44 @@ def test_one_is_elected_and_another_only_after_it_let_go(tmp_path):
     second = elect(tmp_path)
     assert second is not None
     os.close(second)
+
+
+def test_collection_that_fails_does_not_stop_the_others(
+    catalog, collection, entry, tmp_path, monkeypatch, caplog
+):
+    other = catalog.collection("other", fingerprint="m", dimension=8, score="sum_of_max")
+    for one in (collection, other):
+        catalog.put_many(one, [entry(f"{i}") for i in range(9)])
+    now, write = [100.0], segments.write
+    monkeypatch.setattr("index.follower.monotonic", lambda: now[0])
+    folder = blocked = tmp_path / "data" / "segments"
+
+    def refuse(parts, directory):
+        if directory == blocked / collection.token:
+            raise OSError("no room")
+        return write(parts, directory)
+
+    monkeypatch.setattr(segments, "write", refuse)
+    following = Following(catalog, tmp_path / "data", TINY)
+    while following.step():
+        pass
+    assert "'default' cannot be followed" in caplog.text
+    assert str(following.failure) == "no room"
+    assert manifest.read(folder / other.token, other.token).until == 9
+    blocked = tmp_path
+    assert not following.step()  # it rests
+    now[0] += 10
+    while following.step():
+        pass
+    assert manifest.read(folder / collection.token, collection.token).until == 9
+
+
+def test_what_fails_in_one_go_is_told(catalog, collection, entry, tmp_path, monkeypatch):
+    def refuse(parts, directory):
+        raise OSError("no room")
+
+    enough = [entry(f"{i}", sentences=0) for i in range(Sizes().least)]
+    catalog.put_many(collection, enough)
+    monkeypatch.setattr(segments, "write", refuse)
+    with pytest.raises(OSError, match="no room"):
+        catch_up(catalog, tmp_path / "data")

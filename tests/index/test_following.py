@@ -16,6 +16,7 @@ from index import follower, manifest
 from index.items import Entry
 from index.requests import Request
 from index.search import Index
+from index.storage import Storage
 from models.queries import Query
 from models.types import FragmentBag, Span
 
@@ -238,10 +239,10 @@ def test_one_process_follows_and_the_next_takes_over_when_it_is_killed(
         os.close(lock)
         return False
 
-    processes = [follower.start(folder)]
+    processes = [follower.start(Storage(folder))]
     try:
         assert until(elected)
-        processes.append(follower.start(folder))
+        processes.append(follower.start(Storage(folder)))
         catalog.put_many(collection, texts(300))
         assert until(lambda: reached() == 300)
         processes[0].kill()

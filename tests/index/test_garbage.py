@@ -90,6 +90,7 @@ def test_marks_that_segments_prove_themselves_by_are_kept(changed, collection):
     assert rows(changed, changes) == 5
 
 
+@pytest.mark.sqlite
 def test_deleted_space_goes_back_to_the_disk(catalog, collection, entry, monkeypatch):
     monkeypatch.setattr(garbage, "PAGES", 3)
     monkeypatch.setattr(garbage, "SPARE", 5)
@@ -149,7 +150,7 @@ def test_replaced_collection_reads_as_empty_and_goes_in_small_transactions(
     monkeypatch.setattr(garbage, "BATCH", 3)
     monkeypatch.setattr(catalogs, "PAUSE", 0.0)
     commits = []
-    event.listen(changed.reader, "commit", lambda connection: commits.append(connection))
+    event.listen(changed.exclusive, "commit", lambda connection: commits.append(connection))
     changed.sweep(segments)
     assert len(commits) > 3
     assert (rows(changed, collections), rows(changed, items)) == (1, 5)

@@ -12,6 +12,7 @@ import pytest
 from index.catalog import Catalog
 from index.items import Picture
 from index.pictures import FolderPictures, PictureLost, name_of
+from index.storage import Storage
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ class Memory(dict):
 
 
 def test_another_store_may_hold_the_pictures(tmp_path, entry):
-    catalog = Catalog(f"sqlite:///{tmp_path / 'a.sqlite'}", Memory(orphan=b""))
+    catalog = Catalog(Storage(tmp_path), Memory(orphan=b""))
     collection = catalog.collection("a", fingerprint="m", dimension=8, score="sum_of_max")
     catalog.put(collection, entry("a"))
     catalog.sweep()

@@ -118,3 +118,25 @@ def test_pages_of_probable_hits_follow_on_in_the_order_of_scores(
 def test_nothing_is_as_probable_as_that(index, image_bag):
     answer = index.best(Request("images", Query.of(image_bag(4)), least=1.0))
     assert (answer.hits, answer.more) == ((), False)
+
+
+@pytest.mark.parametrize("side", ["images", "sentences"])
+def test_exact_search_misses_no_probable_hit_where_probabilities_are_steep(
+    catalog, collection, index, calibration, segments_folder, image_bag, side
+):
+    """The scores from codes are off by more than all probabilities that lie between 0 and 1."""
+    steep = replace(
+        calibration, coefficients=calibration.coefficients * torch.tensor([99, 0, 0, 0])
+    )
+    level = Index(catalog, collection, segments_folder, calibration=calibration)
+    query = Query.of(image_bag(4))
+    middle = level.best(Request(side, query, limit=1_000, exact=True)).hits[7].score
+    shifted = steep.coefficients.clone()
+    shifted[:, 3] = -shifted[:, 0] * middle  # the probability of this one is a half
+    sharp = Index(
+        catalog, collection, segments_folder, calibration=replace(steep, coefficients=shifted)
+    )
+    request = Request(side, query, limit=1_000, exact=True)
+    probable = [one.key for one in sharp.best(request).hits if one.probability >= 0.5]
+    assert len(probable) in (7, 8)
+    assert [one.key for one in sharp.best(replace(request, least=0.5)).hits] == probable

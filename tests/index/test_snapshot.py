@@ -1,12 +1,15 @@
 """Snapshots: what is published and what is newer, without a gap between them."""
 
 import os
+import sqlite3
 import time
+from contextlib import closing
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
-from index import reembedding, snapshot
+from index import garbage, reembedding, snapshot
 from index.items import ModelMismatch
 from index.snapshot import Reader
 from models.scoring import SCORES
@@ -173,10 +176,14 @@ def test_published_segments_behind_the_floor_lose_what_is_gone(
     assert revisions(now) == [1, 2, 4, 5, 6]
 
 
-def test_segments_without_their_mark_are_not_used(catalog, collection, reader, follow, entry):
+def test_segments_without_their_mark_are_not_used(
+    catalog, collection, reader, follow, entry, monkeypatch
+):
     catalog.put_many(collection, [entry(f"{i}") for i in range(6)])
     follow()
     catalog.put(collection, entry("6"))
+    later = time.time() + garbage.KEPT + 1
+    monkeypatch.setattr(garbage, "time", SimpleNamespace(time=lambda: later, sleep=time.sleep))
     catalog.purge(collection, catalog.revision(collection))  # forgets the mark
     now = reader.current()
     assert (len(now.published), revisions(now)) == (0, list(range(1, 8)))
@@ -191,3 +198,35 @@ def test_times_of_files_play_no_role(catalog, collection, segments_folder, reade
             os.utime(path, (when, when))
         now = reader.current()
         assert (now.unpublished, len(revisions(now))) == (0, 5 * (round_ + 1))
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("later", [0, 4, 9])  # fewer, as many and more changes than vanished
+def test_database_that_went_back_is_read_anew(
+    catalog, collection, reader, entry, follow, tmp_path, caplog, later
+):
+    catalog.put_many(collection, [entry(f"{i}") for i in range(6)])
+    follow()
+    backup = tmp_path / "backup.sqlite"
+    with sqlite3.connect(tmp_path / "data" / "catalog.sqlite") as connection:
+        connection.execute("VACUUM INTO ?", [str(backup)])
+    connection.close()
+    catalog.put_many(collection, [entry(f"vanishing {i}") for i in range(4)])
+    follow()
+    assert revisions(reader.current()) == list(range(1, 11))
+    with (
+        sqlite3.connect(backup) as old,
+        closing(sqlite3.connect(catalog.reader.url.database)) as new,
+    ):
+        old.backup(new)  # under the reader's feet
+    old.close()
+    catalog.put_many(collection, [entry(f"later {i}") for i in range(later)])
+    reader.publish()
+    while reader.advance():
+        pass
+    now = reader.current()
+    assert (revisions(now), now.revision) == (list(range(1, 7 + later)), 6 + later)
+    assert unbroken(now)
+    with catalog.reading(collection) as view:
+        assert now.mark == view.mark(view.revision)
+    assert "another" in caplog.text

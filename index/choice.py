@@ -1,0 +1,94 @@
+"""Choice of the rows that are scored: all that pass a filter, or the candidates among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index import candidates, ranking, rescorer
+from index.candidates import Found
+from index.codes import single
+from index.filters import passing
+from index.requests import Request
+from index.rescorer import Role, Term
+from index.rows import Numbers, Rows
+from index.segments import Segment
+from models.scoring import Floats, Score
+
+Chosen = list[tuple[Rows, Numbers]]
+
+
+def choose(
+    segments: Sequence[Segment],
+    request: Request,
+    terms: Sequence[Term],
+    revisions: Numbers | None,
+    score: Score | None,
+) -> tuple[Chosen, bool]:
+    """The rows that might be among the best, and whether no others could.
+
+    Where `revisions` are given, no others pass; without a score every row that passes is chosen.
+    """
+    sides = [segment.side(request.side) for segment in segments]
+    passed = [passing(rows, revisions) for rows in sides]
+    rows = sum(int(mask.sum()) for mask in passed)
+    wanted = candidates.wanted(rows, request.reach)
+    query = None if score is None else summary(request, terms, score)
+    if score is None or query is None or rows <= max(candidates.SCANNED, wanted):
+        return _there(sides, [np.flatnonzero(mask) for mask in passed]), True
+    negated = [term for term in terms if term.negated]
+    wider = candidates.WIDER * wanted if negated else wanted
+    found = []
+    for segment, mask in zip(segments, passed, strict=True):
+        promising = _promising(segment, request, query, wider, mask)
+        found.append(_without(negated, segment.side(request.side), promising, score))
+    return _there(sides, [one.rows for one in candidates.best(found, wanted)]), False
+
+
+def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | None:
+    """The vector whose products with stored summaries rank like scores; None without one.
+
+    Negated parts are left out: they count only where a photo has them (see `_without`). Sentences
+    have the summaries of the sentence's role alone.
+    """
+    asked = [term for term in terms if not term.negated]
+    start = np.zeros(1, np.int64)
+    if request.role is Role.ROWS_ARE_SENTENCES:
+        photo: Floats = score.image_summary(asked[0].vectors, start)[0]
+        return photo
+    if request.side == "sentences" or not asked:
+        return None
+    parts = [t.weight * score.sentence_summary(t.vectors, start)[0] for t in asked]
+    summed: Floats = np.sum(parts, axis=0, dtype=np.float32)
+    return summed
+
+
+def _promising(
+    segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
+) -> Found:
+    """The rows of a segment whose summaries promise most: as many as asked, or all of few."""
+    rows, structure = segment.side(request.side), segment.structures.get(request.side)
+    passing = int(mask.sum())
+    if structure is None or passing <= candidates.SCANNED:
+        return candidates.scan(rows, np.flatnonzero(mask), query)
+    return structure.best(query, count, None if passing == len(rows) else mask)
+
+
+def _without(negated: Sequence[Term], rows: Rows, found: Found, score: Score) -> Found:
+    """What rows promise, less what negated parts take off a photo of its summary alone."""
+    if not negated or not len(found.rows):
+        return found
+    vectors = single(rows.summaries[found.rows])
+    alone = np.arange(len(vectors) + 1)  # the offsets of bags of one fragment each
+    parts = [
+        rescorer.exact_rows(score, vectors, alone, term, Role.QUERY_IS_SENTENCE) for term in negated
+    ]
+    off = ranking.totals(np.stack(parts), [term.weight for term in negated])
+    return replace(found, products=found.products + off)
+
+
+def _there(sides: Sequence[Rows], numbers: Sequence[Numbers]) -> Chosen:
+    return [(rows, some) for rows, some in zip(sides, numbers, strict=True) if len(some)]

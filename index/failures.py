@@ -1,0 +1,75 @@
+"""Failures of databases in our own words, whichever driver reports them."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import psycopg
+from sqlalchemy import ExceptionContext
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
+
+from index.items import NoSpace
+
+FULL = "the disk is full, so nothing was stored; make room, then try again"
+# PostgreSQL's SQLSTATEs: a transaction that lost against another one, or waited for too long.
+CONTENDED = {"40001", "40P01", "55P03", "57014"}
+# Connections, too many of them, memory, shutdown, and a standby that takes no writes.
+AWAY = ("08", "53200", "53300", "57P", "25006")
+DISK_FULL = "53100"
+
+
+class Busy(OSError):
+    """The database did not answer in time, or cannot be reached: the same request may succeed."""
+
+
+class Damaged(OSError):
+    """The catalog's file is no SQLite database, or its contents contradict each other."""
+
+
+class Pool(QueuePool):
+    """Connections of which a limited number is open; who gets none in time is told Busy."""
+
+    def connect(self) -> PoolProxiedConnection:
+        """A connection, waited for no longer than the pool's timeout."""
+        try:
+            return super().connect()
+        except PoolTimeout as full:
+            raise Busy(
+                "all connections to the database are in use; try again in a moment"
+            ) from full
+
+
+def translated(context: ExceptionContext) -> Exception | None:
+    """What to raise in place of a driver's error; None leaves it as it is."""
+    error = context.original_exception
+    if isinstance(error, sqlite3.Error):
+        return _of_sqlite(error)
+    if isinstance(error, psycopg.Error):
+        return _of_postgresql(error, context.is_disconnect)
+    return None
+
+
+def _of_sqlite(error: sqlite3.Error) -> Exception | None:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what an extended code adds
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Busy("another process is writing to the catalog; try again in a moment")
+    if code == sqlite3.SQLITE_FULL:
+        return NoSpace(FULL)
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return Damaged(f"the catalog is damaged, or no SQLite database ({error}); restore a backup")
+    return None
+
+
+def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None:
+    state = error.sqlstate or ""
+    unreached = isinstance(error, psycopg.OperationalError) and not state
+    if disconnected or unreached or state.startswith(AWAY):
+        return Busy("the database cannot be reached; try again in a moment")
+    if state in CONTENDED:
+        return Busy("other changes kept the database for too long; try again in a moment")
+    if state == DISK_FULL:
+        return NoSpace(FULL)
+    if isinstance(error, psycopg.DataError) and "NUL" in str(error):
+        return ValueError("text holds a NUL character (\\u0000), which PostgreSQL cannot store")
+    return None

@@ -1,0 +1,95 @@
+"""Migrations: which version a catalog's tables have, and how they come to the newest.
+
+A version is a file of `versions/`. It says what changes in its own words, not by `index.tables`,
+which only knows the newest state. In SQLite a migration adds and drops; a table that others refer
+to cannot be copied (`batch_alter_table`), because dropping it would delete their rows.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
+
+FIRST = "0001"  # tables before there were migrations: layout 2
+FIRST_LAYOUT = 2
+
+
+def version_of(connection: Connection) -> str | None:
+    """The version of a catalog's tables, None for a database without them.
+
+    ValueError for tables from before the first version.
+    """
+    names = inspect(connection).get_table_names()
+    if "alembic_version" in names:
+        return MigrationContext.configure(connection).get_current_revision()
+    if not {"settings", "collections"} & set(names):
+        return None
+    layout = _layout(connection) if "settings" in names else 1
+    if layout != FIRST_LAYOUT:
+        raise ValueError(
+            f"the catalog was made by another version of Tessera: its tables have layout {layout}, "
+            f"which cannot be migrated. Index into a new data folder"
+        )
+    return FIRST
+
+
+@cache
+def newest() -> str:
+    """The version that this code reads and writes."""
+    head = _scripts().get_current_head()
+    assert head is not None, "the versions are in a row"
+    return head
+
+
+def upgrade(connection: Connection, found: str | None) -> None:
+    """Bring tables of a version to the newest, inside the connection's transaction.
+
+    ValueError for a version that only a newer Tessera knows.
+    """
+    if found is not None and found not in _known():
+        raise ValueError(refusal(found))
+    config = _config()
+    config.attributes["connection"] = connection
+    if found == FIRST and not inspect(connection).has_table("alembic_version"):
+        command.stamp(config, FIRST)
+    command.upgrade(config, newest())
+
+
+def refusal(found: str) -> str:
+    """Why a catalog of another version is not opened, and what to do."""
+    if found in _known():
+        return (
+            f"the tables of the catalog have version {found}, and this version of Tessera needs "
+            f"{newest()}: run `tessera migrate` once, then restart every service that uses them"
+        )
+    return (
+        f"the tables of the catalog have version {found}, which a newer version of Tessera made; "
+        f"this one knows {newest()} at most: use the newer one, or a backup from before"
+    )
+
+
+def _layout(connection: Connection) -> int:
+    found = connection.execute(text("SELECT value FROM settings WHERE name = 'layout'"))
+    return int(found.scalar_one())
+
+
+def _known() -> set[str]:
+    return {script.revision for script in _scripts().walk_revisions()}
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config

@@ -1,0 +1,15 @@
+"""Marks that segments need are kept until a time, whichever host's follower forgets the others."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Add the column; a Tessera from before migrations reads the layout, and refuses this one."""
+    op.add_column("changes", sa.Column("kept", sa.Integer))
+    op.execute("UPDATE settings SET value = '3' WHERE name = 'layout'")

@@ -1,0 +1,51 @@
+"""Choice of rows: what passes a filter, and what negated parts take off what a row promises."""
+
+import numpy as np
+import pytest
+import torch
+
+from index import candidates, choice
+from index.requests import Request
+from index.rescorer import Term
+from models.queries import Query
+from models.scoring import SCORES
+
+SCORE = SCORES["sum_of_max"]
+
+
+@pytest.fixture
+def snapshot(catalog, collection, index, entry):
+    catalog.put_many(collection, [entry(f"{i:02}") for i in range(60)])
+    return index.snapshot()
+
+
+def terms_of(query):
+    pairs = zip(query.parts, query.weights, strict=True)
+    return [Term(part.vectors.numpy(), weight) for part, weight in pairs]
+
+
+def test_without_a_score_every_row_that_passes_is_chosen(snapshot, sentence_bag):
+    request = Request("images", Query.of(sentence_bag()))
+    passing = np.array([3, 5, 59])
+    ((rows, numbers),), whole = choice.choose(
+        snapshot.segments, request, terms_of(request.query), passing, None
+    )
+    assert (rows.revisions[numbers].tolist(), whole) == ([3, 5, 59], True)
+
+
+def test_candidates_are_those_that_promise_most_less_what_is_negated(
+    snapshot, sentence_bag, monkeypatch
+):
+    """S = fᵀ Σ_t s_t − w Σ_t max(0, fᵀ n_t) of each photo's first fragment f, the ten highest."""
+    monkeypatch.setattr(candidates, "SCANNED", 10)
+    monkeypatch.setattr(candidates, "wanted", lambda rows, reach: 10)
+    asked, negated = sentence_bag(3), sentence_bag(2)
+    request = Request("images", Query((asked, negated), (1.0, -0.7)))
+    ((rows, numbers),), whole = choice.choose(
+        snapshot.segments, request, terms_of(request.query), None, SCORE
+    )
+    first = torch.from_numpy(rows.summaries.astype(np.float32))
+    promised = (first @ asked.vectors.T).sum(1) - 0.7 * (first @ negated.vectors.T).relu().sum(1)
+    assert set(numbers.tolist()) == set(promised.topk(10).indices.tolist())
+    assert set(numbers.tolist()) != set((first @ asked.vectors.T).sum(1).topk(10).indices.tolist())
+    assert not whole

@@ -1,0 +1,260 @@
+import sqlite3
+import threading
+import time
+
+import psycopg
+import pytest
+from sqlalchemy import make_url, text
+
+from index import database as databases
+from index.database import connect, migrate, url_of
+from index.failures import Busy, Damaged
+from index.storage import Storage
+from index.tables import settings
+
+
+def test_address_is_of_sqlite_or_postgresql(tmp_path):
+    assert str(url_of("", tmp_path)) == f"sqlite:///{tmp_path}/catalog.sqlite"
+    assert url_of("sqlite:////a/b", tmp_path).database == "/a/b"
+    for scheme in ("postgres", "postgresql", "postgresql+psycopg"):
+        url = url_of(f"{scheme}://me:word@there:5433/photos", tmp_path)
+        assert (url.drivername, url.port, url.database) == ("postgresql+psycopg", 5433, "photos")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["mysql://me:word@there/x", "sqlite://", "photos", "postgres://a"]
+)
+def test_wrong_address_is_refused_without_its_password(wrong, tmp_path):
+    with pytest.raises(ValueError, match=r"use sqlite:///FILE or postgresql://") as refused:
+        url_of(wrong, tmp_path)
+    assert "word@" not in str(refused.value)
+
+
+def test_unreachable_database_is_told_at_once_without_its_password(tmp_path):
+    with pytest.raises(Busy, match=r"127.0.0.1:9/x cannot be opened: .*refused") as told:
+        connect(url_of("postgres://me:secret@127.0.0.1:9/x", tmp_path))
+    assert "secret" not in str(told.value)
+
+
+def test_missing_database_is_named(postgresql, tmp_path):
+    with pytest.raises(Busy, match='database "nowhere" does not exist'):
+        connect(url_of(postgresql.address("nowhere"), tmp_path))
+
+
+def test_file_that_cannot_be_made_is_named(tmp_path):
+    with pytest.raises(OSError, match=r"missing/a.sqlite cannot be opened: .*unable to open"):
+        connect(f"sqlite:///{tmp_path}/missing/a.sqlite")
+
+
+def test_file_that_is_no_database_is_refused(tmp_path):
+    (tmp_path / "a.sqlite").write_bytes(b"these are photos, not a database" * 300)
+    with pytest.raises(Damaged, match=r"a.sqlite cannot be opened: .*not a database"):
+        connect(f"sqlite:///{tmp_path / 'a.sqlite'}")
+
+
+def test_damaged_file_is_told_from_a_bug(tmp_path):
+    path = tmp_path / "a.sqlite"
+    connect(f"sqlite:///{path}").dispose()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with pytest.raises(Damaged, match=r"a.sqlite cannot be opened: .*malformed"):
+        connect(f"sqlite:///{path}")
+
+
+def test_sqlite_keeps_what_it_has_acknowledged(tmp_path):
+    engines = connect(f"sqlite:///{tmp_path / 'a.sqlite'}")
+    with engines.reader.begin() as connection:
+        pragmas = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "auto_vacuum")
+        ]
+    engines.dispose()
+    assert pragmas == ["wal", 2, 1, 2]  # FULL is 2, and INCREMENTAL is 2
+
+
+@pytest.fixture
+def engines(database, tmp_path):
+    opened = connect(url_of(database, tmp_path), wait=0.2)
+    yield opened
+    opened.dispose()
+
+
+def test_reader_sees_one_state_and_writes_nothing(engines):
+    value = settings.select().where(settings.c.name == "x")
+    with engines.reader.begin() as reading:
+        assert reading.execute(value).all() == []
+        with engines.writer.begin() as writing:
+            writing.execute(settings.insert().values(name="x", value="1"))
+        assert reading.execute(value).all() == []
+    with engines.reader.begin() as reading:
+        assert len(reading.execute(value).all()) == 1
+
+
+def test_writer_that_waits_too_long_is_told_busy_and_readers_are_not(engines):
+    with engines.exclusive.begin():
+        started = time.monotonic()
+        with pytest.raises(Busy, match="try again"), engines.writer.begin():
+            pass
+        assert time.monotonic() - started > 0.15
+        with engines.reader.begin() as connection:
+            assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 2
+    with engines.writer.begin():
+        pass
+
+
+def test_exclusive_transaction_waits_for_writers(engines):
+    with engines.writer.begin(), pytest.raises(Busy), engines.exclusive.begin():
+        pass
+
+
+def test_writers_of_postgresql_share_their_lock(postgresql, tmp_path):
+    with postgresql.database() as url:
+        engines = connect(url_of(url, tmp_path), wait=0.2)
+        with engines.writer.begin(), engines.writer.begin():
+            pass
+        engines.dispose()
+
+
+def test_connections_that_are_all_in_use_are_busy(engines):
+    pool = engines.reader.pool
+    held = [engines.reader.connect() for _ in range(pool.size() + pool._max_overflow)]
+    with pytest.raises(Busy, match="all connections"):
+        engines.reader.connect()
+    for connection in held:
+        connection.close()
+
+
+def test_postgresql_that_comes_back_is_used_again(postgresql, tmp_path):
+    with postgresql.database() as url:
+        engines = connect(url_of(url, tmp_path), wait=1)
+        with engines.reader.begin() as connection:
+            process = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+        postgresql.stop()
+        with pytest.raises(Busy, match="cannot be reached"), engines.writer.begin():
+            pass
+        postgresql.start()
+        with engines.writer.begin() as connection:
+            assert connection.exec_driver_sql("SELECT pg_backend_pid()").scalar() != process
+        engines.dispose()
+
+
+def test_session_that_the_server_ends_is_busy_and_nothing_is_half_done(postgresql, tmp_path):
+    with postgresql.database() as url:
+        engines = connect(url_of(url, tmp_path))
+
+        def write_twice():
+            with engines.writer.begin() as connection:
+                connection.execute(settings.insert().values(name="x", value="1"))
+                own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+                with psycopg.connect(url, autocommit=True) as other:
+                    other.execute("SELECT pg_terminate_backend(%s)", [own])
+                connection.execute(settings.insert().values(name="y", value="1"))
+
+        with pytest.raises(Busy):
+            write_twice()
+        with engines.reader.begin() as connection:
+            assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 2
+        engines.dispose()
+
+
+def test_deadlock_is_busy(postgresql, tmp_path):
+    with postgresql.database() as url:
+        engines = connect(url_of(url, tmp_path))
+        names = ("layout", "secret")
+        both = threading.Barrier(2)
+        failed = []
+
+        def change(first, second):
+            update = settings.update().values(value="x")
+            try:
+                with engines.writer.begin() as connection:
+                    connection.execute(update.where(settings.c.name == first))
+                    both.wait()
+                    connection.execute(update.where(settings.c.name == second))
+            except Busy as busy:
+                failed.append(busy)
+
+        threads = [threading.Thread(target=change, args=order) for order in (names, names[::-1])]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(failed) == 1
+        engines.dispose()
+
+
+def test_text_with_nul_is_the_callers_mistake(postgresql, tmp_path):
+    with postgresql.database() as url:
+        engines = connect(url_of(url, tmp_path))
+        with engines.reader.begin() as connection, pytest.raises(ValueError, match="NUL character"):
+            connection.execute(settings.select().where(settings.c.name == "a\0b"))
+        engines.dispose()
+
+
+def test_processes_that_make_a_database_at_once_share_one_secret(database, tmp_path):
+    url = url_of(database, tmp_path)
+    secrets, ready = [], threading.Barrier(4)
+
+    def make():
+        ready.wait()
+        engines = connect(url)
+        with engines.reader.begin() as connection:
+            found = connection.execute(text("SELECT value FROM settings WHERE name = 'secret'"))
+            secrets.append(found.scalar_one())
+        engines.dispose()
+
+    threads = [threading.Thread(target=make) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(secrets) == 4
+    assert len(set(secrets)) == 1
+
+
+def test_database_in_another_encoding_is_refused(postgresql, tmp_path):
+    with postgresql.database() as url:
+        name = make_url(url).database + "_ascii"
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(
+                f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' LOCALE_PROVIDER libc "
+                "TEMPLATE template0"
+            )
+        with pytest.raises(ValueError, match="does not store text as UTF-8"):
+            connect(url_of(postgresql.address(name), tmp_path))
+
+
+def test_old_postgresql_is_refused(postgresql, tmp_path, monkeypatch):
+    monkeypatch.setattr(databases, "OLDEST", 99)
+    with postgresql.database() as url, pytest.raises(ValueError, match="PostgreSQL 99 or newer"):
+        connect(url_of(url, tmp_path))
+
+
+def test_running_service_writes_nothing_into_a_newer_database(engines, monkeypatch):
+    with engines.writer.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with (
+        pytest.raises(Busy, match=r"migrated to version 9999 .* restart it"),
+        engines.writer.begin(),
+    ):
+        pass
+
+
+def test_migrating_waits_for_other_writers(engines, database, tmp_path):
+    with engines.writer.begin(), pytest.raises(Busy):
+        migrate(Storage(tmp_path, database, wait=0.1))
+    before, now = migrate(Storage(tmp_path, database))
+    assert before == now
+
+
+def test_sqlite_is_locked_for_no_longer_than_asked(tmp_path):
+    path = tmp_path / "a.sqlite"
+    engines = connect(f"sqlite:///{path}", wait=0.3)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    started = time.monotonic()
+    with pytest.raises(Busy, match="another process is writing"), engines.writer.begin():
+        pass
+    assert 0.2 < time.monotonic() - started < 3
+    other.close()
+    engines.dispose()

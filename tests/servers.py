@@ -1,0 +1,112 @@
+"""A real PostgreSQL server for tests, started by an ordinary user in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+import psycopg
+
+PACKAGES = Path("/usr/lib/postgresql")  # where Debian keeps every version's commands
+QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60")
+
+
+def commands() -> Path | None:
+    """The folder of the newest server's commands, None where no server is installed."""
+    found = [one.parent for one in PACKAGES.glob("*/bin/postgres") if one.parts[-3].isdigit()]
+    return max(found, key=lambda one: int(one.parts[-2]), default=None)
+
+
+class Server:
+    """A server in a folder of its own, reached through a socket there."""
+
+    def __init__(self, folder: Path, commands: Path) -> None:
+        self.folder, self._commands = folder, commands
+        # The server refuses root, who may become the user of Debian's package.
+        root = os.geteuid() == 0
+        self._user = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
+        if root:
+            shutil.chown(folder, "postgres", pwd.getpwnam("postgres").pw_gid)
+        self._process: subprocess.Popen[bytes] | None = None
+        # Any locale but C, so that tests see which columns must not sort by it.
+        locale = ("--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8")
+        self._run(
+            "initdb", "-D", "data", "-U", "tessera", "-A", "trust", "-N", "-E", "UTF8", *locale
+        )
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        settings = [part for one in QUICK for part in ("-c", one)]
+        place = ["-k", str(self.folder), "-c", "listen_addresses="]
+        self._process = subprocess.Popen(  # noqa: S603 - our own command
+            [str(self._commands / "postgres"), "-D", "data", *place, *settings],
+            cwd=self.folder,
+            stderr=subprocess.DEVNULL,
+            **self._user,
+        )
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                psycopg.connect(self.address("postgres")).close()
+            except psycopg.OperationalError:
+                assert time.monotonic() < deadline, "PostgreSQL does not start"
+                time.sleep(0.05)
+            else:
+                return
+
+    def stop(self) -> None:
+        """End all sessions, and the server."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(30)
+            self._process = None
+
+    def address(self, database: str) -> str:
+        """The URL of a database."""
+        return f"postgresql://tessera@/{database}?host={self.folder}"
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """A new, empty database: its URL."""
+        name = f"t{uuid4().hex}"
+        self._tell(f"CREATE DATABASE {name}")
+        yield self.address(name)
+        self._tell(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _tell(self, statement: str) -> None:
+        with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
+            connection.execute(statement)
+
+    def _run(self, command: str, *arguments: str) -> None:
+        subprocess.run(  # noqa: S603 - our own command
+            [str(self._commands / command), *arguments],
+            cwd=self.folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            **self._user,
+        )
+
+
+@contextmanager
+def server() -> Iterator[Server | None]:
+    """A running server; None where none is installed."""
+    found = commands()
+    if found is None:
+        yield None
+        return
+    with TemporaryDirectory(prefix="tessera-") as folder:
+        made = Server(Path(folder), found)
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
