@@ -17,14 +17,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, ge, gt, le, lt
 from typing import Any, Literal
 
-LONGEST_VALUE = 200  # characters: a filter names categories, it does not search prose
+LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
+LONGEST_NUMBER = 300  # digits of a number that lies in a range: more are no double's
 MOST_CONDITIONS = 64  # of a filter, with those inside
 MOST_VALUES = 1_000  # of a filter, those of all keys together
 DEEPEST = 8  # filters inside of filters
 
 Number = int | float
+Scalar = str | int | float | bool | None
 Bound = Literal["gt", "gte", "lt", "lte"]
 BOUNDS: tuple[Bound, ...] = ("gt", "gte", "lt", "lte")
 OPERATORS = (*BOUNDS, "prefix", "exists")
@@ -51,9 +55,10 @@ class Within:
         """Whether numbers are compared, not texts."""
         return not isinstance(self.bounds[0][1], str)
 
-    def holds(self, value: Number | str) -> bool:
-        """Whether a value of the kind lies inside."""
-        return all(COMPARISONS[name](value, bound) for name, bound in self.bounds)
+    def holds(self, value: Any) -> Any:
+        """Whether a value of the kind, or each of an array's, lies inside."""
+        held = [COMPARISONS[name](value, bound) for name, bound in self.bounds]
+        return reduce(and_, held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +100,7 @@ class Not:
 Simple = Equals | Within | Prefix | Exists
 Condition = Simple | Every | Either | Not
 
-COMPARISONS: dict[Bound, Any] = {
-    "gt": lambda value, bound: value > bound,
-    "gte": lambda value, bound: value >= bound,
-    "lt": lambda value, bound: value < bound,
-    "lte": lambda value, bound: value <= bound,
-}
+COMPARISONS: dict[Bound, Any] = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
 
 
 def parse(where: Mapping[str, Any] | None) -> Condition:
@@ -156,6 +156,29 @@ def described(condition: Condition) -> str:
         case Every(parts) | Either(parts):
             kind = type(condition).__name__
             return json.dumps([kind, *sorted({described(part) for part in parts})])
+
+
+def number_of(value: object) -> float | None:
+    """A metadata value as the number that ranges compare; None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if len(canonical(value)) <= LONGEST_NUMBER else None
+
+
+def fits(condition: Simple, value: Scalar) -> bool:
+    """Whether a condition holds for one value of its key."""
+    match condition:
+        case Equals(_, values):
+            return canonical(value) in values
+        case Within() if condition.numeric:
+            number = number_of(value)
+            return number is not None and bool(condition.holds(number))
+        case Within():
+            return isinstance(value, str) and bool(condition.holds(value))
+        case Prefix(_, text):
+            return isinstance(value, str) and value.startswith(text)
+        case Exists():
+            return True
 
 
 def comparable(value: object) -> bool:
@@ -225,7 +248,16 @@ def _of_one_kind(
     if not (all(numbers) or all(texts)) or not all(comparable(at) for _, at in bounds):
         shown = ", ".join(f"{at!r:.50}" for _, at in bounds)
         raise ValueError(f"filter {key!r:.100}: a range has numbers or texts, got {shown}")
-    return bounds
+    if all(texts):
+        return bounds
+    return tuple((name, _number(key, at)) for name, at in bounds)
+
+
+def _number(key: str, value: Any) -> float:
+    number = number_of(value)
+    if number is None:
+        raise ValueError(f"filter {key!r:.100}: a range's numbers have up to {LONGEST_NUMBER} digits")
+    return number
 
 
 def _compared(key: str, value: Any) -> Any:

@@ -60,6 +60,7 @@ class Postings:
         self._documents: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         self._counts: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
         self.lengths = array("H")
+        self._norms = np.empty(0, np.float32)
 
     def add(self, text: str) -> set[str]:
         """Add the next document's text; gives its folded words."""
@@ -71,15 +72,26 @@ class Postings:
         self.lengths.append(min(len(words), 2**16 - 1))
         return set(words)
 
+    def documents(self, term: str) -> Rows:
+        """The documents with a term, in order."""
+        found = self._documents.get(term)
+        return np.empty(0, np.int64) if found is None else np.array(found, np.int64)
+
     def frequencies(self, term: str) -> tuple[Rows, Floats]:
         """The documents with a term, and tf / (1 - b + b · length / average) of each."""
-        if term not in self._documents:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        documents = np.array(self._documents[term], np.int64)
-        lengths = np.array(self.lengths, np.float32)
-        average = max(float(lengths.mean()), 1.0)
-        norms = 1 - LENGTH + LENGTH * lengths[documents] / average
-        return documents, np.array(self._counts[term], np.float32) / norms
+        documents = self.documents(term)
+        if not len(documents):
+            return documents, np.empty(0, np.float32)
+        return documents, np.array(self._counts[term], np.float32) / self.norms[documents]
+
+    @property
+    def norms(self) -> Floats:
+        """1 - b + b · length / average of each document."""
+        if len(self._norms) != len(self.lengths):
+            lengths = np.array(self.lengths, np.float32)
+            average = max(float(lengths.mean()), 1.0)
+            self._norms = 1 - LENGTH + np.float32(LENGTH / average) * lengths
+        return self._norms
 
 
 class Lexical:
@@ -129,34 +141,65 @@ class Lexical:
         return Scores(gains, bound)
 
     def shares(
-        self, document: int, word: Sequence[Alternative], weights: Mapping[str, float]
-    ) -> dict[str, float]:
-        """What a word gives to a document, by field: the parts of its gain."""
-        best = max(word, key=lambda one: float(self._gain(one, weights)[document]), default=None)
-        if best is None:
-            return {}
-        gain = float(self._gain(best, weights)[document])
-        parts = {
-            name: float(self._weighted(postings, name, best.term, weights)[document])
-            for name, postings in self._fields.items()
-        }
-        total = sum(parts.values())
-        return {name: gain * part / total for name, part in parts.items() if part}
+        self, documents: Rows, word: Sequence[Alternative], weights: Mapping[str, float]
+    ) -> dict[str, Floats]:
+        """What a word gives to some documents (M,), by field: the parts of its gain."""
+        parts = [self._parts(documents, alternative, weights) for alternative in word]
+        gains = [sum(part.values(), np.zeros(len(documents), np.float32)) for part in parts]
+        best = np.argmax(np.stack(gains), axis=0)
+        shared = {}
+        for name in self._fields:
+            stacked = np.stack([part.get(name, np.zeros_like(gains[0])) for part in parts])
+            own = stacked[best, np.arange(len(documents))]
+            if own.any():
+                shared[name] = own
+        return shared
+
+    def whole(
+        self, words: Sequence[Sequence[Alternative]], length: int, weights: Mapping[str, float]
+    ) -> dict[str, NDArray[np.bool_]]:
+        """By field, the documents (N,) whose text there has all words and is no longer."""
+        found = {}
+        for name, postings in self._fields.items():
+            if not words or not weights.get(name, 1.0):
+                continue
+            fitting = np.array(postings.lengths) == length
+            for alternatives in words:
+                having = np.zeros(self._size, np.bool_)
+                for alternative in alternatives:
+                    having[postings.documents(alternative.term)] = True
+                fitting &= having
+            if fitting.any():
+                found[name] = fitting
+        return found
 
     def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
         """What an alternative gives to each document."""
         frequency = np.zeros(self._size, np.float32)
         for name, postings in self._fields.items():
-            frequency += self._weighted(postings, name, alternative.term, weights)
-        scale = np.float32(alternative.weight * self.idf(alternative.term))
-        gain: Floats = scale * frequency / (np.float32(SATURATION) + frequency)
-        return gain
+            if weight := weights.get(name, 1.0):
+                documents, frequencies = postings.frequencies(alternative.term)
+                frequency[documents] += np.float32(weight) * frequencies
+        return self._saturated(alternative) * frequency / (np.float32(SATURATION) + frequency)
 
-    def _weighted(
-        self, postings: Postings, name: str, term: str, weights: Mapping[str, float]
-    ) -> Floats:
-        frequency = np.zeros(self._size, np.float32)
-        if weight := weights.get(name, 1.0):
-            documents, frequencies = postings.frequencies(term)
-            frequency[documents] = np.float32(weight) * frequencies
-        return frequency
+    def _parts(
+        self, documents: Rows, alternative: Alternative, weights: Mapping[str, float]
+    ) -> dict[str, Floats]:
+        """What an alternative gives to some documents by field."""
+        parts: dict[str, Floats] = {}
+        for name, postings in self._fields.items():
+            if weight := weights.get(name, 1.0):
+                having, frequencies = postings.frequencies(alternative.term)
+                places = np.searchsorted(having, documents)
+                there = np.flatnonzero(places < len(having))
+                there = there[having[places[there]] == documents[there]]
+                if len(there):
+                    parts[name] = np.zeros(len(documents), np.float32)
+                    parts[name][there] = np.float32(weight) * frequencies[places[there]]
+        total = sum(parts.values(), np.full(len(documents), SATURATION, np.float32))
+        scale = self._saturated(alternative) / total
+        return {name: scale * part for name, part in parts.items()}
+
+    def _saturated(self, alternative: Alternative) -> np.float32:
+        """The most that an alternative can give."""
+        return np.float32(alternative.weight * self.idf(alternative.term))

@@ -37,11 +37,19 @@ def test_value_is_that_of_the_formula(shop: Lexical) -> None:
 def test_parts_of_fields_and_words_add_up(shop: Lexical) -> None:
     words, weights = [RED, SHIRT], {"title": 3.0}
     scores = shop.scores(words, weights)
-    for document in range(3):
-        parts = [shop.shares(document, word, weights) for word in words]
-        total = sum(sum(part.values()) for part in parts)
-        assert total == pytest.approx(float(scores.gains[:, document].sum()))
-    assert shop.shares(0, SHIRT, weights).keys() == {"title", "text"}
+    everything = np.arange(3)
+    parts = [shop.shares(everything, word, weights) for word in words]
+    total = sum(share for part in parts for share in part.values())
+    assert total.tolist() == pytest.approx(scores.gains.sum(0).tolist())
+    assert shop.shares(np.array([0]), SHIRT, weights).keys() == {"title", "text"}
+
+
+def test_whole_field_is_one_of_the_words_and_no_more(shop: Lexical) -> None:
+    assert {name: mask.tolist() for name, mask in shop.whole([RED, SHIRT], 2, {}).items()} == {
+        "title": [True, False, False]
+    }
+    assert shop.whole([RED], 1, {}) == {}
+    assert shop.whole([RED, SHIRT], 2, {"title": 0.0}) == {}
 
 
 def test_relative_score_is_between_0_and_1_and_best_for_all_words(shop: Lexical) -> None:
