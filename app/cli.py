@@ -1,4 +1,4 @@
-"""The commands of search: serve, migrate, index, search, describe, align, ground, models."""
+"""The commands of search: serve, migrate, index, search, rank, describe, align, ground, models."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app import indexing, sample
+from app import backup, indexing, runs, sample
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
 from app.engine import Engine
 from app.indexing import bring_in
 from app.main import create_app, serve_by_workers
 from app.metrics import share
 from app.options import Data, Named, plain_errors, settings_for
+from app.server import OPTIONS
 from app.settings import DEFAULT_COLLECTION, Settings
 from index import database
 from index.requests import Hit, Request
@@ -35,6 +36,8 @@ from models.types import Box, Span
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.add_typer(indexing.app, name="index")
+app.registered_commands += backup.app.registered_commands
+app.registered_commands += runs.app.registered_commands
 
 Drawing = Annotated[Path | None, typer.Option(help="Draw it into this .png or .svg file.")]
 PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A photo.")]
@@ -78,9 +81,7 @@ def serve(
         return
     with _indexing(photos, settings), closing(engine):
         engine.serve()
-        uvicorn.run(
-            create_app(settings, engine), host=settings.host, port=settings.port, access_log=False
-        )
+        uvicorn.run(create_app(settings, engine), host=settings.host, port=settings.port, **OPTIONS)
 
 
 @app.command()
@@ -228,9 +229,7 @@ def models() -> None:
 
 def _photo(file: Path, settings: Settings) -> Photo:
     """A photo as it would be stored."""
-    longest = images.DISPLAY_SIDE
-    photo = images.decode(file.read_bytes(), longest=longest, **settings.photo_limits)
-    return Photo(images.display_copy(photo).pixels, photo.notes)
+    return images.read(file.read_bytes(), **settings.photo_limits)
 
 
 def _kind(out: Path | None) -> str | None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
 from torch import Tensor
 
 from index.items import Entry, Picture
 from models import images
+from models.images import DisplayCopy
 from models.registry import Matcher
+
+TOGETHER = 4  # photos in one batch: each takes some 50 MB while it is embedded
+Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes that do it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +45,23 @@ class Draft:
             entry.stamp,
         )
 
-    def with_photo(self, data: bytes, **limits: int) -> Draft:
+    def with_photo(self, data: bytes, decode: Decode = images.read) -> Draft:
         """Decode a photo's bytes and keep their display copy; ImageError if there is none."""
-        photo = images.decode(data, longest=images.DISPLAY_SIDE, **limits)
-        copy = images.display_copy(photo)
+        copy = decode(data)
         picture = Picture(copy.jpeg, copy.width, copy.height, sha256(data).hexdigest())
-        return replace(self, picture=picture, pixels=copy.pixels, notes=photo.notes)
+        return replace(self, picture=picture, pixels=copy.pixels, notes=copy.notes)
 
 
 def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
-    """Entries of drafts: all photos in one batch, all sentences in another.
+    """Entries of drafts: photos in small batches, all sentences in one.
 
     ValueError for what cannot be embedded.
     """
     photos = [draft.pixels for draft in drafts if draft.pixels is not None]
     texts = [text for draft in drafts for text in draft.sentences]
-    photo_bags = iter(matcher.embed_images(photos) if photos else [])
+    photo_bags = chain.from_iterable(
+        matcher.embed_images(photos[at : at + TOGETHER]) for at in range(0, len(photos), TOGETHER)
+    )
     text_bags = iter(matcher.embed_sentences(texts) if texts else [])
     for draft in drafts:
         yield Entry(

@@ -11,13 +11,18 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
 
 from app.inference import NoCaptioner, NoGrounder
+from index.backup import InProgress
+from index.disk import is_full
 from index.failures import Busy, Damaged
 from index.items import ModelMismatch, NoSpace
 from index.pictures import PictureLost
-from models.images import ImageError, ImageTooLarge, NotAnImage
+from models.photo_files import ImageError, ImageTooLarge, NotAnImage
+
+LEFT = 499  # nginx's status of requests whose clients left
 
 
 class TooLarge(ValueError):
@@ -26,6 +31,16 @@ class TooLarge(ValueError):
 
 class WrongMediaType(ValueError):
     """A request body of a kind that the route does not read."""
+
+
+class TooSlow(HTTPException):
+    """A request body that does not come in time; FastAPI passes on this kind of exception only."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(HTTPStatus.REQUEST_TIMEOUT, detail)
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 class NotAcceptable(ValueError):
@@ -79,10 +94,12 @@ KINDS: dict[type[Exception], Kind] = {
     WrongMediaType: Kind(
         "wrong-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is of the wrong kind"
     ),
+    TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
+    InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
     NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
     NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
     Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
@@ -97,6 +114,8 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(error, _answer)
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, _answer_bug)
+    app.add_exception_handler(OSError, _answer_disk)
+    app.add_exception_handler(ClientDisconnect, _answer_nobody)
     for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
         app.add_exception_handler(bug, _raise_again)
 
@@ -133,6 +152,17 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
     # The server logs the exception; what broke is not for the client.
     return problem(UNEXPECTED, "the service failed; its log says why", request.url.path)
+
+
+async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
+    """A full disk, wherever it was noticed, such as where an upload is spooled."""
+    if isinstance(error, OSError) and is_full(error):
+        return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
+    raise error
+
+
+async def _answer_nobody(_: Request, __: Exception) -> Response:
+    return Response(status_code=LEFT)
 
 
 async def _raise_again(_: Request, error: Exception) -> JSONResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,9 +14,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from app.drafts import Draft
+from app.drafts import Decode, Draft
 from app.engine import Engine
-from index.items import Collection
+from index.items import Collection, check_id
+from models import images
+from models.photo_files import too_many_bytes
 
 PHOTO_ENDINGS = {
     *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".mpo"),
@@ -58,7 +61,8 @@ def bring_in(
     found: Iterable[Source | Outcome],
     *,
     batch: int,
-    limits: dict[str, int],
+    most_bytes: int,
+    decode: Decode = images.read,
 ) -> Iterator[Outcome]:
     """Store sources in small batches and say what became of each; whole when interrupted.
 
@@ -70,7 +74,7 @@ def bring_in(
     pool = ThreadPoolExecutor(DECODERS)
     try:
         unread = _without_known(engine, home, found)
-        for ready in _ahead(pool, lambda source: _read(source, limits), unread, batch):
+        for ready in _ahead(pool, lambda source: _read(source, most_bytes, decode), unread, batch):
             drafts, outcomes = _claim(engine, home, ready)
             yield from outcomes
             for draft, reason in zip(drafts, engine.put_each(collection, drafts), strict=True):
@@ -98,7 +102,7 @@ def _find(path: Path) -> Iterator[Source | Outcome]:
         yield from _in_folder(path.resolve())
     elif path.suffix == ".jsonl" and path.is_file():
         yield from _in_lines(path.resolve())
-    elif path.is_file():
+    elif path.exists():
         yield _photo(path.resolve(), path.name)
     else:
         yield Outcome(str(path), "refused", "there is no such file or folder")
@@ -116,9 +120,10 @@ def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
 
 def _photo(file: Path, name: str) -> Source | Outcome:
     try:
+        check_id(name)
         return Source(name, str(file), _stamp(file), file, metadata={"file": name})
-    except OSError as unreadable:
-        return Outcome(str(file), "refused", str(unreadable))
+    except (ValueError, OSError) as unreadable:
+        return Outcome(ascii(str(file))[1:-1], "refused", str(unreadable))
 
 
 def _in_lines(file: Path) -> Iterator[Source | Outcome]:
@@ -145,16 +150,20 @@ def _line(file: Path, number: int, line: bytes) -> Source:
     name = row.get("id", image if image is not None else f"{file.stem}-{number}")
     if not isinstance(name, str):
         raise ValueError("id: a text")
+    check_id(name)
     stamp = sha256(line).hexdigest()[:16] + (f"-{_stamp(photo)}" if photo else "")
     return Source(name, f"{file}#{name}", stamp, photo, tuple(sentences), row.get("metadata", {}))
 
 
 def _stamp(file: Path) -> str:
+    """How a regular file looks; others, such as a pipe or a device, may have no end."""
     status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("this is no regular file")
     return f"{status.st_size}-{status.st_mtime_ns}"
 
 
-def _read(source: Source, limits: dict[str, int]) -> Draft | Outcome:
+def _read(source: Source, most_bytes: int, decode: Decode) -> Draft | Outcome:
     """Decode a source's photo, on a thread of the pool."""
     draft = Draft(
         source.id,
@@ -164,9 +173,20 @@ def _read(source: Source, limits: dict[str, int]) -> Draft | Outcome:
         stamp=source.stamp,
     )
     try:
-        return draft.with_photo(source.photo.read_bytes(), **limits) if source.photo else draft
+        if source.photo is None:
+            return draft
+        return draft.with_photo(_bytes(source.photo, most_bytes), decode)
     except (ValueError, OSError) as unreadable:
         return Outcome(source.place, "refused", str(unreadable))
+
+
+def _bytes(photo: Path, most: int) -> bytes:
+    """A regular file's bytes; ImageTooLarge, before it is read, if it has more than allowed."""
+    with photo.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise too_many_bytes(size, most)
+        return file.read(most + 1)
 
 
 def _ahead(

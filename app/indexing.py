@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from app import folder
 from app.answers import index as index_answers
+from app.decoding.pool import Allowance, Decoders
 from app.engine import Engine
 from app.folder import Outcome, Source
 from app.options import Data, Named, plain_errors, settings_for
@@ -116,14 +117,20 @@ def bring_in(
     engine: Engine, collection: str, found: Iterable[Source | Outcome], settings: Settings
 ) -> Counter[str]:
     """Import with a bar on the terminal, and a line for each that is refused."""
-    outcomes: Iterable[Outcome] = folder.bring_in(
-        engine, collection, found, batch=settings.batch, limits=settings.photo_limits
-    )
-    console = Console(stderr=True)
-    if console.is_terminal:
-        total = len(found) if isinstance(found, Sequence) else None  # a stream's end is not known
-        outcomes = track(outcomes, "Indexing", total=total, console=console)
-    return Counter(_tell(outcome) for outcome in outcomes)
+    with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
+        outcomes: Iterable[Outcome] = folder.bring_in(
+            engine,
+            collection,
+            found,
+            batch=settings.batch,
+            most_bytes=settings.upload_bytes,
+            decode=decode,
+        )
+        console = Console(stderr=True)
+        if console.is_terminal:
+            total = len(found) if isinstance(found, Sequence) else None  # a stream's is not known
+            outcomes = track(outcomes, "Indexing", total=total, console=console)
+        return Counter(_tell(outcome) for outcome in outcomes)
 
 
 def _tell(outcome: Outcome) -> str:

@@ -9,24 +9,27 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-import anyio.to_thread
 import torch
 import uvicorn
+from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from prometheus_client import CollectorRegistry
 from uvicorn.supervisors import Multiprocess
 
 from app import __version__, errors
+from app.decoding.pool import Decoders
 from app.engine import Engine
-from app.gate import WRITES, Gate
+from app.lanes import Lanes
 from app.metrics import Metrics
 from app.middleware import RawItemPaths, SecurityHeaders
 from app.openapi import describe
-from app.routes import bulk, explain, items, page, search, system
+from app.patience import Patience
+from app.routes import bulk, explain, items, page, search, snapshots, system
+from app.server import OPTIONS
 from app.settings import Settings
 
-SPARE_THREADS = 8  # for requests that do not compute
+STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
 STARTING = 120  # seconds that a worker may take to import everything, before it is replaced
 
 logger = logging.getLogger("tessera")
@@ -44,9 +47,10 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         redoc_url=None,
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
-    app.state.gate = Gate(settings.running, settings.waiting)
+    app.state.health = CapacityLimiter(1)  # its own thread: readiness never waits for others
+    app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     app.state.registry = CollectorRegistry()
-    for module in (search, explain, items, bulk, system, page):
+    for module in (search, explain, items, bulk, snapshots, system, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
@@ -57,8 +61,11 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
     app.add_middleware(RawItemPaths)
+    app.add_middleware(
+        Patience, idle=settings.idle_seconds, body=settings.body_seconds, streams=STREAMS
+    )
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(Metrics, registry=app.state.registry)
+    app.add_middleware(Metrics, registry=app.state.registry, lanes=app.state.lanes)
     return app
 
 
@@ -69,9 +76,9 @@ def serve_by_workers(settings: Settings) -> None:
         factory=True,
         host=settings.host,
         port=settings.port,
-        access_log=False,
         workers=settings.workers,
         timeout_worker_healthcheck=STARTING,
+        **OPTIONS,
     )
     # What uvicorn.run does itself, which takes only the name of an application.
     Multiprocess(config, sockets=[config.bind_socket()]).run()
@@ -82,12 +89,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    # Waiting for a turn takes a thread each; /readyz and photos need some beside these.
-    anyio.to_thread.current_default_thread_limiter().total_tokens = (
-        settings.running + settings.waiting + WRITES + SPARE_THREADS
-    )
     loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
     yield
+    app.state.lanes.close()
+    app.state.decoders.close()
     if loading is not None:
         await loading
         if app.state.engine is not None:

@@ -17,6 +17,7 @@ from app.errors import (
     UNEXPECTED,
     Problem,
     TooLarge,
+    TooSlow,
     Unavailable,
     WrongMediaType,
 )
@@ -25,7 +26,7 @@ from app.schemas.items import ImportLine, ImportStatus, ItemBody
 from app.schemas.search import ImageSearch, TextSearch
 from index.failures import Busy
 from index.items import ModelMismatch, NoSpace
-from models.images import ImageError, ImageTooLarge, NotAnImage
+from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
 REFERENCE = "#/components/schemas/{model}"
 JSON, FORM = "application/json", "multipart/form-data"
@@ -46,7 +47,7 @@ MODELS = (
 # What may be raised where a collection is asked for, where a body with a photo is read, and where
 # items are written.
 OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable, Busy)
-OF_UPLOAD = (TooLarge, WrongMediaType, ImageError, ImageTooLarge, NotAnImage)
+OF_UPLOAD = (TooLarge, TooSlow, WrongMediaType, ImageError, ImageTooLarge, NotAnImage, NoSpace)
 OF_WRITE = (NoSpace,)
 
 Responses = dict[int | str, dict[str, Any]]

@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.storage import WAIT, Storage
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
-from models.images import MOST_BYTES, MOST_PIXELS
+from models.photo_files import MOST_BYTES, MOST_PIXELS
 
 DEFAULT_COLLECTION = "default"
 
@@ -33,6 +33,9 @@ class Settings(BaseSettings):
         default="",
         description="Folder of the display copies, or s3://BUCKET/PATH; in the data folder if not "
         "set.",
+    )
+    snapshots: Path | None = Field(
+        default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
     )
     matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
@@ -67,12 +70,37 @@ class Settings(BaseSettings):
         default=MOST_PIXELS,
         description="Largest image, width × height, checked before it is decoded.",
     )
+    decode_seconds: PositiveInt = Field(
+        default=20, description="Longest time that the decoding of one image may take."
+    )
+    decode_memory: PositiveInt = Field(
+        default=2**30,
+        description="Most memory that a process that decodes images may take, in bytes.",
+    )
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
     )
-    running: PositiveInt = Field(default=2, description="Requests that compute at the same time.")
+    running: PositiveInt = Field(
+        default=2,
+        description="Text searches that compute at the same time; as many requests with photos.",
+    )
     waiting: int = Field(
-        default=32, ge=0, description="Requests that may wait for their turn; 503 beyond."
+        default=32, ge=0, description="Text searches that may wait for their turn; 503 beyond."
+    )
+    photos_waiting: int = Field(
+        default=32, ge=0, description="Requests with photos that may wait; 503 beyond."
+    )
+    imports: PositiveInt = Field(
+        default=64, description="Imports that may be under way, taking turns; 503 beyond."
+    )
+    patience: PositiveInt = Field(
+        default=30, description="Seconds that a request may wait for its turn; 503 beyond."
+    )
+    idle_seconds: PositiveInt = Field(
+        default=20, description="Seconds that a client may leave the service waiting; 408 beyond."
+    )
+    body_seconds: PositiveInt = Field(
+        default=120, description="Seconds that a body may take, except an import's; 408 beyond."
     )
     batch: PositiveInt = Field(
         default=16, description="Items embedded and stored together in an import."
@@ -94,6 +122,11 @@ class Settings(BaseSettings):
         )
 
     @property
+    def snapshot_folder(self) -> Path:
+        """Where snapshots are kept."""
+        return self.snapshots or self.data / "snapshots"
+
+    @property
     def photo_limits(self) -> dict[str, int]:
-        """What models.images.decode takes as its limits."""
+        """What models.images.read takes as its limits."""
         return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}

@@ -3,60 +3,86 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
-from fastapi import Request
+from fastapi import Request, Response
 from pydantic import BaseModel
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
+from app.drafts import Decode
 from app.errors import TooLarge, WrongMediaType
+from app.lanes import Lane
 from app.openapi import FORM, JSON
+from app.routes.dependencies import DecodersDep, LanesDep, SettingsDep
 from app.settings import Settings
-from models import images
-from models.images import Photo
+from models.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=BaseModel)
+LightLane = Literal["searches", "photos"]
 
 JSON_IN_FORMS = ("filter", "metadata", "phrases")  # form fields that hold JSON
 
 
 @dataclass(frozen=True, slots=True)
 class Upload(Generic[Fields]):
-    """A request's fields, and the bytes of its `image` if it brought one."""
+    """A request's fields, its `image` if it brought one, on disk, and the lane it computes in."""
 
     fields: Fields
-    image: bytes | None
-    limits: Settings
+    image: BinaryIO | None
+    decode: Decode
+    lane: Lane
 
-    def photo(self) -> Photo | None:
-        """Decode the image as it would be stored, on the calling thread."""
-        if self.image is None:
-            return None
-        limits = self.limits.photo_limits
-        photo = images.decode(self.image, longest=images.DISPLAY_SIDE, **limits)
-        return Photo(images.display_copy(photo).pixels, photo.notes)
+    def photo(self) -> DisplayCopy | None:
+        """The image as it would be stored."""
+        return None if self.image is None else self.decode(self.image.read())
 
 
-def reads(model: type[Fields]) -> Callable[[Request], Awaitable[Upload[Fields]]]:
-    """A dependency that reads a JSON body, or a form with the same fields and an image."""
+def reads(
+    model: type[Fields], light: LightLane = "photos"
+) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
+    """A dependency that reads a JSON body, or a form with the same fields and an image.
 
-    async def read(request: Request) -> Upload[Fields]:
-        limits: Settings = request.app.state.settings
+    The request has a place in a lane from now on: in that of photos, or where it brings JSON in
+    the one that is named `light`.
+    """
+
+    async def read(
+        request: Request, settings: SettingsDep, lanes: LanesDep, decode: DecodersDep
+    ) -> AsyncGenerator[Upload[Fields], None]:
         kind = media_type(request)
-        if kind == JSON:
-            data = b"".join([chunk async for chunk in bounded(request, limits.text_bytes)])
-            return Upload(model.model_validate_json(data), None, limits)
-        if kind != FORM:
+        if kind not in (JSON, FORM):
             raise WrongMediaType(
                 f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
             )
-        fields, image = await _read_form(request, limits)
-        return Upload(model.model_validate(fields), image, limits)
+        lane = lanes.named()[light] if kind == JSON else lanes.photos
+        with lane.place():
+            if kind == JSON:
+                data = b"".join([chunk async for chunk in bounded(request, settings.text_bytes)])
+                yield Upload(model.model_validate_json(data), None, decode, lane)
+                return
+            form = await _read_form(request, settings)
+            try:
+                image = _image(form)
+                yield Upload(model.model_validate(_fields(form)), image, decode, lane)
+            finally:
+                await form.close()
 
     return read
+
+
+async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:
+    """What work gives, done in the lane of a request and written as JSON there."""
+
+    def respond() -> Response:
+        result = work()
+        if isinstance(result, Response):
+            return result
+        return Response(result.model_dump_json(by_alias=True), media_type=JSON)
+
+    return await upload.lane.run(respond)
 
 
 def media_type(request: Request) -> str:
@@ -79,20 +105,20 @@ async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         raise TooLarge(f"the request body has more than the {most:,} bytes that are read")
 
 
-async def _read_form(request: Request, limits: Settings) -> tuple[dict[str, Any], bytes | None]:
+async def _read_form(request: Request, limits: Settings) -> FormData:
     stream = bounded(request, limits.upload_bytes + limits.text_bytes)
     parser = MultiPartParser(request.headers, stream, max_files=1, max_part_size=limits.text_bytes)
     try:
-        form = await parser.parse()
+        return await parser.parse()
     except MultiPartException as broken:
         raise ValueError(f"the form cannot be read: {broken.message}") from broken
-    try:
-        image = form.get("image")
-        if image is not None and not isinstance(image, UploadFile):
-            raise ValueError("image: send it as a file, with a filename")
-        return _fields(form), await image.read() if image else None
-    finally:
-        await form.close()
+
+
+def _image(form: FormData) -> BinaryIO | None:
+    image = form.get("image")
+    if image is not None and not isinstance(image, UploadFile):
+        raise ValueError("image: send it as a file, with a filename")
+    return image.file if image else None
 
 
 def _fields(form: FormData) -> dict[str, Any]:

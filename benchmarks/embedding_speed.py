@@ -16,7 +16,8 @@ from statistics import median
 import torch
 
 from models import checkpoint
-from models.images import DISPLAY_SIDE, decode
+from models.images import decode
+from models.photo_files import DISPLAY_SIDE
 from models.registry import Matcher
 
 PHOTOS = (".jpg", ".jpeg", ".png", ".webp")

@@ -124,7 +124,7 @@ class Catalog:
             for one, entry in zip(records, entries, strict=True)
             if one.picture is not None and entry.picture is not None
         }
-        with _room():
+        with room():
             if shown:
                 self.pictures.put(shown)  # first, so that every picture that a row names is there
             with self.writer.begin() as connection:
@@ -321,7 +321,7 @@ def pictures_of(storage: Storage) -> Pictures:
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def room() -> Iterator[None]:
     """Tell a full disk of pictures from other failures, as the database does for itself."""
     try:
         yield

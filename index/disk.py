@@ -1,9 +1,16 @@
-"""The disk: what must survive a power cut."""
+"""The disk: what must survive a power cut, locks that do not, and whether there is room."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
+
+PROBE = b"\0" * 2**16
 
 
 def sync(path: Path) -> None:
@@ -11,5 +18,37 @@ def sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def try_writing(folder: Path) -> None:
+    """Write a little into a folder and leave nothing there; OSError where that fails."""
+    with TemporaryFile(dir=folder) as file:
+        file.write(PROBE)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def is_full(error: OSError) -> bool:
+    """Whether a disk without room, or a quota, is what is wrong."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock of a file, which is made if need be; gives False where others hold it.
+
+    The operating system lets go of it when the process ends, however it ends.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        try:
+            fcntl.flock(handle, how if wait else how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
     finally:
         os.close(handle)

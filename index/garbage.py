@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
+from index.keeping import deleting
 from index.pictures import Pictures
 from index.records import chunks
 from index.tables import changes, collections, items, pictures, retired
@@ -125,7 +126,9 @@ class Collector:
         """Delete those that no row names now, while no put can come to name one."""
         if not names:
             return
-        self._store.delete(names - _named(connection, list(names)))
+        with deleting(connection) as may:
+            if may:  # else they are garbage, for the next sweep
+                self._store.delete(names - _named(connection, list(names)))
 
     def _rest(self) -> None:
         time.sleep(self._pause)

@@ -73,5 +73,6 @@ def replaced(collection: Collection) -> ModelMismatch:
     """The error of using a collection that another one has replaced."""
     return ModelMismatch(
         f"collection {collection.name!r} no longer holds the bags of model "
-        f"{collection.fingerprint}: another model has re-embedded it; open it again with that one"
+        f"{collection.fingerprint} that it held: another model has re-embedded it, or a snapshot "
+        "was restored; open it again"
     )

@@ -80,6 +80,25 @@ class Computed(Sequence[Tensor]):
         return self.at([position])[0]
 
 
+class Repeated(Sequence[Tensor]):
+    """Inputs at positions, some of them more than once."""
+
+    def __init__(self, inputs: Sequence[Tensor], positions: Sequence[int]) -> None:
+        self.inputs, self.positions = inputs, positions
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
+        if isinstance(position, slice):
+            return [self.inputs[one] for one in self.positions[position]]
+        return self.inputs[self.positions[position]]
+
+
 def taken(inputs: Sequence[Tensor], positions: Sequence[int]) -> list[Tensor]:
     """Some of the inputs, in a batch where they have to be computed."""
     if isinstance(inputs, Computed):

@@ -82,7 +82,7 @@ def train(
     trainer = Trainer(model, recipe, lessons, device)
     for epoch in range(1, recipe.schedule.epochs + 1):
         report(f"epoch {epoch:3}  loss {trainer.epoch(progress):.3f}")
-    trainer.descent.average.swap()
+    trainer.descent.average.settle()
     model.eval()
     seen = frozen_inputs(model, validated, cache, progress)
     score = measured(lambda part: model.captions(seen[part], BEAM, 1), validated, progress)

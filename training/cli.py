@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from training import (
     analysis,
     averaging,
     class_names,
+    judging,
     lexicon,
     parts,
     progress,
@@ -21,10 +23,12 @@ from training import (
     run,
 )
 from training import preset as presets
-from training.data import folders, synthetic
+from training.data import catalogue, folders, synthetic
+from training.data.corpus import Corpus
 from training.folder import Place
 from training.loop import EpochRecord
 from training.options import FEATURES, Cache, Data, Device, Images, Parser, Runs, plain_errors
+from training.preset import Preset
 from training.reproduce import Training
 from training.systems import SYSTEMS
 
@@ -32,7 +36,7 @@ RUNS = Path("runs")
 RESULTS, PAGE = Path("docs/measurements"), Path("docs/results.md")
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
-for commands in (averaging, parts, analysis, class_names, lexicon):
+for commands in (averaging, parts, analysis, class_names, lexicon, judging):
     app.registered_commands += commands.app.registered_commands
 
 
@@ -52,19 +56,30 @@ def train(
     start: Annotated[
         Path | None, typer.Option(help="A checkpoint of the same model to begin with.")
     ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(help="A catalogue's field to make texts of. [default: all that fit]"),
+    ] = None,
+    clicks: Annotated[
+        Path | None,
+        typer.Option(help="A catalogue's queries: .csv or .jsonl of query, id, weight."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a broken-off run, by the same options.")
     ] = False,
 ) -> None:
     """Train a matcher, anew or from another's weights; first the teachers that its preset wants.
 
-    Example: tessera train scenes --data scenes/ --epochs 5
+    Examples: tessera train scenes --data scenes/ --epochs 5
+
+    tessera train products --data my-catalogue.jsonl
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
+        chosen = presets.read(preset, start=start).with_epochs(epochs)
         best = run.train(
-            presets.read(preset).with_epochs(epochs),
-            folders.read(data, images),
+            chosen,
+            corpus_for(chosen, data, images, Catalogue(tuple(field or ()), clicks), console),
             Place(out, cache, device, seed, start),
             resume=resume,
             teller=run.Teller(
@@ -72,6 +87,29 @@ def train(
             ),
         )
         typer.echo(best)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """How a catalogue is read: which fields make texts, and a file of its customers' queries."""
+
+    fields: tuple[str, ...] = ()
+    clicks: Path | None = None
+
+
+def corpus_for(
+    preset: Preset, data: Path, images: Path | None, options: Catalogue, console: Console
+) -> Corpus:
+    """The corpus that a preset learns from; says what a catalogue's fields were taken for."""
+    if not preset.sampling:
+        if options != Catalogue():
+            raise ValueError(
+                f"--field and --clicks need a catalogue, as `products` does: {preset.name}"
+            )
+        return folders.read(data, images)
+    lesson = catalogue.lesson(data, images, options.fields, options.clicks)
+    console.print(lesson.described(), markup=False, soft_wrap=True)
+    return lesson.corpus
 
 
 @app.command(name="reproduce")

@@ -9,8 +9,9 @@ from pathlib import Path
 from torch import Tensor
 
 from models.matcher import Matcher
-from training.cache import Computed, cached, digest, file_digest
+from training.cache import Computed, Repeated, cached, digest, file_digest
 from training.data.corpus import Example
+from training.data.truth import Truth
 from training.evaluation.embedding import pixels
 from training.folder import Place
 from training.loop import Pairs, half_precision
@@ -28,7 +29,8 @@ class Frozen:
 
     def pairs(self, examples: Sequence[Example], split: str) -> Pairs:
         """A split's frozen inputs, from the cache or computed into it."""
-        texts = [sentence for example in examples for sentence in example.sentences]
+        sentences = [sentence for example in examples for sentence in example.sentences]
+        texts = list(dict.fromkeys(sentences))
         paths = [example.image for example in examples]
         images: Sequence[Tensor] = (
             Computed(paths, self.image_inputs)
@@ -43,7 +45,7 @@ class Frozen:
                 f"photos of {split}",
             )
         )
-        sentences = cached(
+        inputs = cached(
             self.place.cache / "sentences",
             f"{self.precision} {self.matcher.sentence_key()}",
             texts,
@@ -52,7 +54,12 @@ class Frozen:
             self.progress,
             f"sentences of {split}",
         )
-        return Pairs(images, sentences, tuple(len(example.sentences) for example in examples))
+        numbers = {text: number for number, text in enumerate(texts)}
+        repeated = Repeated(inputs, [numbers[sentence] for sentence in sentences])
+        counts = tuple(len(example.sentences) for example in examples)
+        kinds = tuple(example.kind for example in examples)
+        truth = Truth(examples) if any(example.weights for example in examples) else None
+        return Pairs(images, repeated, counts, truth, kinds)
 
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos."""

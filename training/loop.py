@@ -15,8 +15,9 @@ from models.matcher import Matcher
 from models.scoring import SCORES
 from models.types import PaddedBags
 from training.cache import taken
-from training.data.batches import Batch, batches, steps
-from training.evaluation.retrieval import Retrieval, retrieval
+from training.data.batches import ALL, Batch, Sampling, batches, steps
+from training.data.truth import Truth
+from training.evaluation.retrieval import Retrieval, ranked, retrieval
 from training.evaluation.scores import score_matrix
 from training.objectives.match import Match
 from training.optimization import Descent, Optimizer, Schedule, forget
@@ -29,11 +30,17 @@ ENCODED = 128  # bags that the trained part sees at once in validation
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts."""
+    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
+
+    `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
+    is the kind of image k, where a sampling mixes batches by kinds.
+    """
 
     images: Sequence[Tensor]
     sentences: Sequence[Tensor]
     counts: tuple[int, ...]
+    truth: Truth | None = None
+    kinds: tuple[str, ...] = ()
 
     @property
     def owners(self) -> list[int]:
@@ -65,14 +72,17 @@ class Trainer:
         seed: int = 0,
         device: str = "cpu",
         taught: Taught | None = None,
+        sampling: Sampling = ALL,
+        start: float = 0.0,
     ) -> None:
-        self.taught = taught
+        """`start` is the share of the first weights in what is validated and kept."""
+        self.taught, self.sampling = taught, sampling
         self.model = model.to(device)
         self.pairs, self.objective, self.schedule = pairs, objective, schedule
         self.seed, self.device = seed, device
         self.reset = optimizer.reset
-        count = steps(pairs.counts, schedule.batch, schedule.sentences)
-        self.descent = Descent(self.model, optimizer, schedule, count)
+        count = steps(pairs.counts, schedule.batch, schedule.sentences, sampling)
+        self.descent = Descent(self.model, optimizer, schedule, count, start)
         self.history: list[EpochRecord] = []
         torch.manual_seed(seed)  # dropout's
 
@@ -92,7 +102,8 @@ class Trainer:
         began = time.perf_counter()
         loss = self.learn(progress)
         with self.descent.average.worn():
-            refer(self.model, self.pairs.images, self.device)
+            if not self.descent.average.start:  # what is drawn back keeps its general references
+                refer(self.model, self.pairs.images, self.device)
             measured = validate(self.model, validation, self.device)
         seconds = time.perf_counter() - began
         number = len(self.history) + 1
@@ -108,8 +119,9 @@ class Trainer:
         number, size, sentences = len(self.history), self.schedule.batch, self.schedule.sentences
         if self.reset and number and number % self.reset == 0:
             forget(self.descent.optimizer)
-        count = steps(self.pairs.counts, size, sentences)
-        order = batches(self.pairs.counts, size, self.seed, number, sentences)
+        counts, sampling = self.pairs.counts, self.sampling
+        count = steps(counts, size, sentences, sampling)
+        order = batches(counts, size, self.seed, number, sentences, sampling, self.pairs.kinds)
         losses = [self.step(batch) for batch in progress(order, count, f"epoch {number + 1}")]
         return sum(losses) / len(losses)
 
@@ -135,7 +147,9 @@ class Trainer:
         scores = SCORES[self.model.score](regions, words)  # (K, L)
         owners = torch.tensor(batch.owners, device=scores.device)
         taught = self.taught(batch) if self.taught else None
-        match = Match(regions, words, owners, scores, taught)
+        truth = self.pairs.truth
+        weights = truth.weights(batch.images, batch.sentences).to(scores) if truth else None
+        match = Match(regions, words, owners, scores, taught, weights)
         return self.objective(match, len(self.history) + 1)
 
     def state(self) -> dict[str, Any]:
@@ -176,11 +190,18 @@ def refer(model: Matcher, images: Sequence[Tensor], device: str = "cpu") -> None
 
 
 def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
-    """Retrieval over a split's frozen inputs; the model is left in evaluation mode."""
+    """Retrieval over a split's frozen inputs; the model is left in evaluation mode.
+
+    Where several images answer a sentence, sentences that come again are left out.
+    """
     model.eval()
+    asked = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
     images = encoded(model.encode_images, pairs.images, device)
-    sentences = encoded(model.encode_sentences, pairs.sentences, device)
-    return retrieval(score_matrix(images, sentences, model.score, device), pairs.owners)
+    sentences = encoded(model.encode_sentences, taken(pairs.sentences, asked), device)
+    scores = score_matrix(images, sentences, model.score, device)
+    if pairs.truth:
+        return ranked(scores, pairs.truth.weights(range(len(images)), asked).numpy() > 0)
+    return retrieval(scores, pairs.owners)
 
 
 @torch.inference_mode()

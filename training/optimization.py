@@ -117,13 +117,18 @@ def scheduler(optimizer: TorchOptimizer, total: int, warmup: float) -> LambdaLR:
 
 
 class Average:
-    """An exponential moving average of a model's trainable parameters."""
+    """An exponential moving average of a model's trainable parameters.
 
-    def __init__(self, model: nn.Module, decay: float) -> None:
-        self.decay = decay
+    With `start`, that share of it is what they were at first: the line from fine-tuned weights
+    back to general ones (WiSE-FT, Wortsman et al. 2022), which forgets less.
+    """
+
+    def __init__(self, model: nn.Module, decay: float, start: float = 0.0) -> None:
+        self.decay, self.start = decay, start
         self.steps = 0
         self.parameters = dict(one for one in model.named_parameters() if one[1].requires_grad)
         self.mean = {name: one.detach().clone() for name, one in self.parameters.items()}
+        self.first = {name: one.clone() for name, one in self.mean.items()} if start else {}
 
     @torch.no_grad()
     def update(self) -> None:
@@ -135,33 +140,47 @@ class Average:
 
     @contextmanager
     def worn(self) -> Iterator[None]:
-        """The model wears the averages inside, and its own weights again after."""
-        self.swap()
+        """Within the context, the model uses the averaged weights."""
+        own = {name: one.detach().clone() for name, one in self.parameters.items()}
+        self.settle()
         try:
             yield
         finally:
-            self.swap()
+            self.put(own)
+
+    def settle(self) -> None:
+        """Give the model the averaged weights for good."""
+        self.put(self.drawn_back())
+
+    def drawn_back(self) -> dict[str, Tensor]:
+        """θ = (1 − α) mean + α θ_0, with α = `start`."""
+        if not self.start:
+            return self.mean
+        return {name: mean.lerp(self.first[name], self.start) for name, mean in self.mean.items()}
 
     @torch.no_grad()
-    def swap(self) -> None:
-        """Exchange the parameters and their averages."""
+    def put(self, weights: Mapping[str, Tensor]) -> None:
+        """Give the parameters other values."""
         for name, one in self.parameters.items():
-            own = one.clone()
-            one.copy_(self.mean[name])
-            self.mean[name] = own
+            one.copy_(weights[name])
 
 
 class Descent:
     """What moves a model: its optimizer, the rates of all steps to come, and averages."""
 
     def __init__(
-        self, model: nn.Module, options: Optimizer, schedule: Schedule, steps: int
+        self,
+        model: nn.Module,
+        options: Optimizer,
+        schedule: Schedule,
+        steps: int,
+        start: float = 0.0,
     ) -> None:
-        """`steps` are those of an epoch."""
+        """`steps` are those of an epoch, `start` is the share of first weights in averages."""
         self.model, self.clip = model, schedule.clip
         self.optimizer = optimizer_of(model, options)
         self.rates = scheduler(self.optimizer, schedule.epochs * steps, schedule.warmup)
-        self.average = Average(model, schedule.average)
+        self.average = Average(model, schedule.average, start)
 
     def step(self, loss: Tensor) -> float:
         """Go one step down a loss; what it was."""

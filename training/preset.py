@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from models import registry
+from models import checkpoint, registry
 from models.correlation import Correlation
 from models.matcher import Config, Part
+from training.data.batches import Sampling
 from training.objectives import OBJECTIVES, Term
 from training.optimization import Optimizer, Schedule
 
@@ -31,8 +32,26 @@ class Teachers:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """The checkpoint that ships whose model and weights a preset begins with, by its name.
+
+    share: how much of these weights is in what is validated and kept.
+    """
+
+    checkpoint: str
+    share: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share < 1:
+            raise ValueError(f"[start] share is {self.share}; use at least 0 and less than 1")
+
+
+@dataclass(frozen=True, slots=True)
 class Preset:
-    """One training, checked as far as it can be without data."""
+    """One training, checked as far as it can be without data.
+
+    With `sampling` it learns from the fields of a catalogue.
+    """
 
     name: str
     model: Config  # without what its text tower learns from sentences
@@ -41,10 +60,17 @@ class Preset:
     schedule: Schedule
     splits: tuple[str, ...]
     teachers: Teachers | None = None
+    start: Start | None = None
+    sampling: Sampling | None = None
 
     def described(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @property
+    def share(self) -> float:
+        """How much of the weights that it begins with is in what is validated and kept."""
+        return self.start.share if self.start else 0.0
 
     def with_epochs(self, epochs: int | None) -> Preset:
         """The same with another number of epochs, if one is given; teachers keep theirs."""
@@ -57,10 +83,11 @@ def names() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.toml"))
 
 
-def read(preset: str, learner: Path | None = None) -> Preset:
+def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
     """The preset of a name, or of a path that ends in .toml.
 
-    `learner` is the file of the preset that it teaches: paths start there. Raises LookupError
+    `learner` is the file of the preset that it teaches: paths start there. `start` is the
+    checkpoint to begin with instead of the preset's own. Raises LookupError
     where there is none, ValueError for an option that nothing knows.
     """
     beside = learner.parent if learner else Path()
@@ -73,15 +100,18 @@ def read(preset: str, learner: Path | None = None) -> Preset:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         if learner and "teachers" in tables:
             raise ValueError("a teacher cannot have [teachers]")
-        return parsed(path.stem, tables, path)
+        return parsed(path.stem, tables, path, start)
     except (ValueError, LookupError) as wrong:
         raise ValueError(f"{path}: {wrong}") from wrong
 
 
-def parsed(name: str, tables: dict[str, Any], file: Path = Path()) -> Preset:
+def parsed(
+    name: str, tables: dict[str, Any], file: Path = Path(), start: Path | None = None
+) -> Preset:
     """A preset's tables, each option known to the part it is for; `file` is where they stand."""
     known = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
-    refuse_unknown(tables, known, "the preset")
+    refuse_unknown(tables, known | {"start", "catalogue"}, "the preset")
+    begun = made(Start, tables["start"], "[start]") if "start" in tables else None
     aims = tables.get("objective", [])
     objectives = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
@@ -89,13 +119,30 @@ def parsed(name: str, tables: dict[str, Any], file: Path = Path()) -> Preset:
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
         name=name,
-        model=model(tables.get("model", {})),
+        model=model(tables.get("model", {})) if begun is None else begun_with(begun, start),
         objectives=objectives,
         optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
         teachers=taught,
+        start=begun,
+        sampling=made(Sampling, tables["catalogue"], "[catalogue]")
+        if "catalogue" in tables
+        else None,
     )
+
+
+def begun_with(start: Start, other: Path | None = None) -> Config:
+    """The model of the checkpoint that a preset begins with, or of another that is given."""
+    described = checkpoint.read(other or started(start))[1]
+    if described["kind"] != registry.MATCHERS:
+        raise ValueError(f"[start] needs a matcher, and {other} is one of the {described['kind']}")
+    return Config(**described["config"])
+
+
+def started(start: Start) -> Path:
+    """The file of the checkpoint that ships and that a preset begins with."""
+    return checkpoint.PRETRAINED / f"{start.checkpoint}.safetensors"
 
 
 def model(table: Mapping[str, Any]) -> Config:

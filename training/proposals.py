@@ -84,7 +84,7 @@ def train(
     trainer = Trainer(model, maps, recipe, lessons, device)
     for epoch in range(1, recipe.schedule.epochs + 1):
         report(f"epoch {epoch:3}  loss {trainer.epoch(progress):.3f}")
-    trainer.descent.average.swap()
+    trainer.descent.average.settle()
     model.eval()
     found = recalled(model, maps, validated, truth, cache, progress)
     facts = {"seed": seed, "data": {"name": corpus.name, "digest": corpus.digest()}}

@@ -11,13 +11,14 @@ import torch
 
 from models import checkpoint
 from training.building import built
+from training.data.batches import ALL
 from training.data.corpus import Corpus
 from training.folder import Place, RunFolder
 from training.frozen import Frozen
 from training.loop import EpochRecord, Trainer
 from training.objectives import total
 from training.optimization import optimizer_of
-from training.preset import Preset
+from training.preset import Preset, started
 from training.progress import Progress, silent
 from training.teaching import lessons
 
@@ -49,6 +50,8 @@ def train(
     holds one and is not to be resumed, or was made by other options, data or teachers.
     """
     examples = [example for split in preset.splits for example in corpus.split(split)]
+    if preset.start and not place.start:
+        place = replace(place, start=started(preset.start))
     start = checkpoint.load(place.start) if place.start else None
     folder = RunFolder.of(preset, corpus, place)
     torch.manual_seed(place.seed)
@@ -69,7 +72,8 @@ def train(
     if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
     trainer = Trainer(model, pairs, partial(total, preset.objectives), preset.optimizer,
-                      preset.schedule, place.seed, place.device, taught)  # fmt: skip
+                      preset.schedule, place.seed, place.device, taught,
+                      preset.sampling or ALL, preset.share)  # fmt: skip
     if resume:
         trainer.resume(folder.last())
         folder.write(trainer.history)  # last.pt may know an epoch more than run.json

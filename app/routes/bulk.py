@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
-from collections.abc import AsyncGenerator, AsyncIterable, Sequence
-from contextlib import suppress
-from typing import Literal
+from collections.abc import AsyncGenerator, Sequence
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.drafts import Draft
+from app.drafts import Decode, Draft
 from app.engine import Engine
 from app.errors import WrongMediaType, explain
-from app.gate import Gate
+from app.lanes import Lanes
 from app.openapi import OF_COLLECTION, Responses, lines_of, problems, reference
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
+from app.routes.dependencies import (
+    DEFAULT,
+    CollectionDep,
+    DecodersDep,
+    EngineDep,
+    LanesDep,
+    SettingsDep,
+)
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
+from app.spool import Backlog, Line, patiently, split_lines
 from app.uploads import media_type
+from index.items import Entry
 
 router = APIRouter(tags=["items"])
 
 NDJSON, JSONL = "application/x-ndjson", "application/jsonl"
 STATUSES: Responses = {200: {"content": {NDJSON: {"schema": reference(ImportStatus)}}}}
-Line = tuple[int, bytes | None]  # its number from 1; None for one that is too long
+Outcome = Entry | str  # what is to be stored, or why it is refused
 
 
 class Duplex(StreamingResponse):
@@ -40,17 +46,25 @@ class Duplex(StreamingResponse):
         await self.stream_response(send)
 
 
+async def import_place(lanes: LanesDep) -> AsyncGenerator[None, None]:
+    """One of the places that imports may have."""
+    with lanes.batches.place():
+        yield
+
+
 @router.post(
     "/items",
     response_class=Duplex,
     responses=STATUSES | problems(*OF_COLLECTION, WrongMediaType),
     openapi_extra=lines_of(ImportLine, NDJSON, JSONL),
+    dependencies=[Depends(import_place)],
 )
 async def import_items(
     request: Request,
     engine: EngineDep,
-    gate: GateDep,
-    limits: SettingsDep,
+    lanes: LanesDep,
+    decode: DecodersDep,
+    settings: SettingsDep,
     collection: CollectionDep = DEFAULT,
 ) -> Duplex:
     """Store items, one JSON object a line; each line is answered in order, once it is on disk.
@@ -59,94 +73,102 @@ async def import_items(
     """
     if media_type(request) not in (NDJSON, JSONL):
         raise WrongMediaType(f"send lines of JSON as {NDJSON}")
-    await run_in_threadpool(engine.open, collection, create=True)
-    statuses = _import(request, Importer(engine, gate, limits, collection))
+    await lanes.writes.run(engine.open, collection, create=True)
+    statuses = Import(engine, lanes, decode, settings, collection).statuses(request)
     return Duplex(statuses, media_type=NDJSON)
 
 
-class Importer:
-    """Stores lines of one request."""
+class Import:
+    """The import of one request's lines into a collection."""
 
-    def __init__(self, engine: Engine, gate: Gate, limits: Settings, collection: str) -> None:
-        self.engine = engine
-        self.gate = gate
-        self.limits = limits
-        self.collection = collection
+    def __init__(
+        self, engine: Engine, lanes: Lanes, decode: Decode, settings: Settings, collection: str
+    ) -> None:
+        self.engine, self.lanes, self.decode = engine, lanes, decode
+        self.settings, self.collection = settings, collection
+        self.backlog = Backlog(settings.batch, self.longest)
+        self.storing = False
+        self.cut: Line | None = None  # where and why the body was not read to its end
 
     @property
     def longest(self) -> int:
         """Bytes of the longest line: an image in base64, and text."""
-        return self.limits.upload_bytes * 4 // 3 + self.limits.text_bytes
+        return self.settings.upload_bytes * 4 // 3 + self.settings.text_bytes
 
-    def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
-        """Embed and store lines together; each that is refused says why."""
-        read = [(number, *self._read(data)) for number, data in lines]
-        drafts = [draft for _, draft, _ in read if draft is not None]
-        stored = iter(self.engine.put_each(self.collection, drafts, self.gate.turns))
-        statuses = []
-        for number, draft, reason in read:
-            reason = next(stored) if draft is not None else reason
-            name = draft.id if draft else None
-            status: Literal["stored", "refused"] = "stored" if reason is None else "refused"
-            statuses.append(ImportStatus(line=number, id=name, status=status, reason=reason))
-        return statuses
-
-    def _read(self, data: bytes | None) -> tuple[Draft | None, str | None]:
-        """The draft in a line, or what is wrong with it."""
-        if data is None:
-            return None, f"the line is longer than {self.longest:,} bytes"
+    async def statuses(self, request: Request) -> AsyncGenerator[bytes, None]:
+        """Status lines; what arrives while a batch is being embedded makes up the next one."""
+        reading = asyncio.create_task(self._read(request))
         try:
-            line = ImportLine.model_validate_json(data)
-            draft = Draft(line.id, line.metadata, sentences=tuple(line.sentences))
-            if line.image is None:
-                return draft, None
-            image = b64decode(line.image, validate=True)
-            return draft.with_photo(image, **self.limits.photo_limits), None
+            while lines := await self.backlog.take():
+                self.storing = True
+                for status in await self.store(lines):
+                    yield _written(status)
+                self.storing = False
+            if self.cut:
+                yield _written(_status(self.cut, None, self.cut.refused or ""))
+        finally:
+            reading.cancel()
+            self.backlog.close()
+
+    async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
+        """Embed and store lines together; each that is refused says why."""
+        read = await self.lanes.batches.run(self._embed, lines)
+        entries = [outcome for _, outcome in read if isinstance(outcome, Entry)]
+        stored = await self.lanes.writes.run(self.engine.store_each, self.collection, entries)
+        revisions = iter(stored)
+        return [
+            _status(line, name, next(revisions) if isinstance(outcome, Entry) else outcome)
+            for line, (name, outcome) in zip(lines, read, strict=True)
+        ]
+
+    async def _read(self, request: Request) -> None:
+        """Put lines into the backlog as they come, until the body ends or the client pauses."""
+        seconds, number = self.settings.idle_seconds, 0
+        try:
+            async for line in split_lines(
+                patiently(request.stream(), seconds, self._owes), self.longest
+            ):
+                await self.backlog.put(line)
+                number = line.number
+        except TimeoutError:
+            self.cut = Line(number + 1, f"nothing came for {seconds} seconds; send the rest again")
+        except ClientDisconnect:
+            pass
+        finally:
+            await self.backlog.end()
+
+    def _owes(self) -> bool:
+        """Whether the client may be waiting for a status."""
+        return self.storing or bool(self.backlog)
+
+    def _embed(self, lines: Sequence[Line]) -> list[tuple[str | None, Outcome]]:
+        """The id in each line, and what is to be stored or what is wrong."""
+        read = [self._draft(line) for line in lines]
+        embedded = iter(self.engine.embed_each([one for one in read if isinstance(one, Draft)]))
+        return [(one.id, next(embedded)) if isinstance(one, Draft) else (None, one) for one in read]
+
+    def _draft(self, line: Line) -> Draft | str:
+        """The draft in a line, or what is wrong with it."""
+        if line.refused:
+            return line.refused
+        try:
+            sent = ImportLine.model_validate_json(line.read())
+            draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences))
+            if sent.image is None:
+                return draft
+            return draft.with_photo(b64decode(sent.image, validate=True), self.decode)
         except ValidationError as wrong:
-            return None, explain(wrong.errors())
+            return explain(wrong.errors())
         except ValueError as wrong:
-            return None, str(wrong)
+            return str(wrong)
 
 
-async def _import(request: Request, importer: Importer) -> AsyncGenerator[bytes, None]:
-    """Status lines; what arrives while a batch is being embedded makes up the next one."""
-    most = importer.limits.batch
-    waiting: asyncio.Queue[Line | None] = asyncio.Queue(most)
-
-    async def read() -> None:
-        with suppress(ClientDisconnect):
-            async for line in split_lines(request.stream(), importer.longest):
-                await waiting.put(line)
-        await waiting.put(None)
-
-    reading = asyncio.create_task(read())
-    try:
-        ended = False
-        while not ended:
-            batch = [await waiting.get()]
-            while len(batch) < most and not waiting.empty():
-                batch.append(waiting.get_nowait())
-            ended = batch[-1] is None
-            lines = [line for line in batch if line is not None]
-            for status in await run_in_threadpool(importer.store, lines):
-                yield status.model_dump_json(exclude_none=True).encode() + b"\n"
-    finally:
-        reading.cancel()
+def _status(line: Line, name: str | None, outcome: int | str | Entry) -> ImportStatus:
+    """What became of a line: a revision is that of what is stored."""
+    if isinstance(outcome, str):
+        return ImportStatus(line=line.number, id=name, status="refused", reason=outcome)
+    return ImportStatus(line=line.number, id=name, status="stored")
 
 
-async def split_lines(chunks: AsyncIterable[bytes], longest: int) -> AsyncGenerator[Line, None]:
-    """The numbered lines of a stream that are not blank; None for one of more than `longest`."""
-    number, size, parts = 1, 0, list[bytes]()
-    async for chunk in chunks:
-        for position, piece in enumerate(chunk.split(b"\n")):
-            if position:  # a newline came before this piece
-                if size:
-                    yield number, b"".join(parts) if size <= longest else None
-                number, size, parts = number + 1, 0, []
-            size += len(piece.strip()) if not size else len(piece)
-            if size <= longest:
-                parts.append(piece)
-            else:
-                parts = []
-    if size:
-        yield number, b"".join(parts) if size <= longest else None
+def _written(status: ImportStatus) -> bytes:
+    return status.model_dump_json(exclude_none=True).encode() + b"\n"

@@ -7,9 +7,10 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
+from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.errors import Unavailable
-from app.gate import Gate
+from app.lanes import Lanes
 from app.settings import DEFAULT_COLLECTION, Settings
 
 
@@ -26,9 +27,15 @@ async def engine(request: Request) -> Engine:
     return loaded
 
 
-async def gate(request: Request) -> Gate:
+async def lanes(request: Request) -> Lanes:
     """Where computing requests wait for their turn."""
-    found: Gate = request.app.state.gate
+    found: Lanes = request.app.state.lanes
+    return found
+
+
+async def decoders(request: Request) -> Decoders:
+    """What decodes photos."""
+    found: Decoders = request.app.state.decoders
     return found
 
 
@@ -44,7 +51,8 @@ async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes 
 
 
 EngineDep = Annotated[Engine, Depends(engine)]
-GateDep = Annotated[Gate, Depends(gate)]
+LanesDep = Annotated[Lanes, Depends(lanes)]
+DecodersDep = Annotated[Decoders, Depends(decoders)]
 SettingsDep = Annotated[Settings, Depends(settings)]
 ItemIdDep = Annotated[str, Depends(item_id)]
 CollectionDep = Annotated[str, Query(description="A named set of items.")]

@@ -16,7 +16,7 @@ from app.engine import Engine
 from app.errors import NotAcceptable
 from app.inference import NoCaptioner
 from app.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
-from app.routes.dependencies import EngineDep, GateDep
+from app.routes.dependencies import EngineDep
 from app.schemas.explain import (
     AlignmentOut,
     AlignRequest,
@@ -25,7 +25,7 @@ from app.schemas.explain import (
     GroundingOut,
     GroundRequest,
 )
-from app.uploads import Upload, reads
+from app.uploads import Upload, answer, reads
 from index.pictures import PictureLost
 from models import images
 from models.images import Photo
@@ -42,62 +42,69 @@ PICTURES: Responses = {200: {"content": {PNG: {}, SVG: {}}}, **problems(NotAccep
 @router.post(
     "/align", response_model=AlignmentOut, responses=PICTURES, openapi_extra=body_of(AlignRequest)
 )
-def align(
+async def align(
     upload: Annotated[Upload[AlignRequest], Depends(reads(AlignRequest))],
     request: Request,
     engine: EngineDep,
-    gate: GateDep,
-) -> AlignmentOut | Response:
+) -> Response:
     """Say which region answers which words; `Accept` chooses JSON, image/png or image/svg+xml."""
     kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
     asked = upload.fields
-    with gate:
+
+    def explain() -> AlignmentOut | Response:
         photo, bag = _photo(engine, upload)
         query = engine.models.query(asked.text)
         alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=asked.beta)
         if kind != JSON:
             drawn = draw_alignment(photo.pixels, asked.text, alignment, kind)
             return Response(drawn, media_type=kind)
-    return explanations.alignment(alignment, _about(asked, photo, query.notes))
+        return explanations.alignment(alignment, _about(asked, photo, query.notes))
+
+    return await answer(upload, explain)
 
 
 @router.post(
     "/ground", response_model=GroundingOut, responses=PICTURES, openapi_extra=body_of(GroundRequest)
 )
-def ground(
+async def ground(
     upload: Annotated[Upload[GroundRequest], Depends(reads(GroundRequest))],
     request: Request,
     engine: EngineDep,
-    gate: GateDep,
-) -> GroundingOut | Response:
+) -> Response:
     """Find what phrases mean; `Accept` chooses JSON, image/png or image/svg+xml."""
     kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
     asked = upload.fields
-    with gate:
+
+    def explain() -> GroundingOut | Response:
         photo, bag = _photo(engine, upload)
         phrases = asked.phrases or [asked.text]
         grounded = engine.models.ground(photo, asked.text, phrases, count=asked.count, bag=bag)
         if kind != JSON:
             drawn = draw_grounding(photo.pixels, asked.text, grounded, kind)
             return Response(drawn, media_type=kind)
-    return explanations.grounding(grounded, _about(asked, photo))
+        return explanations.grounding(grounded, _about(asked, photo))
+
+    return await answer(upload, explain)
 
 
-@router.post("/caption", openapi_extra=body_of(CaptionRequest))
-def caption(
+@router.post("/caption", response_model=CaptionsOut, openapi_extra=body_of(CaptionRequest))
+async def caption(
     upload: Annotated[Upload[CaptionRequest], Depends(reads(CaptionRequest))],
     engine: EngineDep,
-    gate: GateDep,
-) -> CaptionsOut:
+) -> Response:
     """Describe a photo in sentences, the likeliest first."""
     asked = upload.fields
     if asked.count > asked.beam:
         raise ValueError(f"count: a beam of {asked.beam} gives at most as many captions")
-    with gate:
+
+    def explain() -> CaptionsOut:
         photo, bag = _photo(engine, upload)
         captions = engine.models.describe(photo, beam=asked.beam, count=asked.count)
         probabilities = engine.models.caption_probabilities(photo, captions, bag)
-    return explanations.captions(captions, probabilities, engine.models.weak_below, photo.notes)
+        weak_below = engine.models.weak_below
+        return explanations.captions(captions, probabilities, weak_below, photo.notes)
+
+    return await answer(upload, explain)
 
 
 def _about(asked: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()) -> About:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -11,11 +12,11 @@ from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out
 from app.drafts import Draft
 from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, ItemIdDep
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, ItemIdDep, LanesDep
 from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
 from app.uploads import Upload, reads
-from index.items import ModelMismatch
+from index.items import Entry, Item, ModelMismatch
 from index.pictures import PictureLost
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
@@ -33,28 +34,33 @@ JPEG: Responses = {
     responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE),
     openapi_extra=body_of(ItemBody),
 )
-def put_item(
+async def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
     response: Response,
     engine: EngineDep,
-    gate: GateDep,
+    lanes: LanesDep,
 ) -> StoredItem:
     """Store an item in place of what its id had before; a search from now on finds it."""
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
-    with gate.writes:
+
+    def embedded() -> tuple[Draft, list[Entry]]:
+        ready = (
+            draft if upload.image is None else draft.with_photo(upload.image.read(), upload.decode)
+        )
+        return ready, engine.embed([ready])
+
+    def store(entries: Sequence[Entry]) -> tuple[bool, Item]:
         home = engine.open(sent.collection, create=True)
-    with gate:
-        if upload.image is not None:
-            draft = draft.with_photo(upload.image, **upload.limits.photo_limits)
-        entries = engine.embed([draft])
-    with gate.writes:  # no longer a turn: the database may keep it waiting
         known = engine.catalog.get_many(home, [id])
         engine.catalog.put_many(home, entries)
+        return bool(known), engine.catalog.get(home, id)
+
+    draft, entries = await upload.lane.run(embedded)
+    known, stored = await lanes.writes.run(store, entries)  # waits for no turn to compute
     response.status_code = 200 if known else 201
-    stored = item_out(sent.collection, engine.catalog.get(home, id))
-    return StoredItem(**stored.model_dump(), notes=list(draft.notes))
+    return StoredItem(**item_out(sent.collection, stored).model_dump(), notes=list(draft.notes))
 
 
 @router.get("/items/{id}")
@@ -68,15 +74,15 @@ def get_item(
 
 
 @router.delete("/items/{id}", status_code=204)
-def delete_item(
+async def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     engine: EngineDep,
-    gate: GateDep,
+    lanes: LanesDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
     """Delete an item; no search from now on finds it."""
-    with gate.writes:
-        engine.catalog.delete(engine.open(collection), id)
+    with lanes.writes.place():
+        await lanes.writes.run(lambda: engine.catalog.delete(engine.open(collection), id))
 
 
 @router.get(

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Response
 
 from app.answers.hits import search_images, search_sentences
 from app.answers.queries import read_query
+from app.engine import Engine
 from app.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
-from app.routes.dependencies import EngineDep, GateDep
-from app.schemas.search import ImageHits, ImageSearch, SentenceHits, TextSearch
-from app.uploads import Upload, reads
+from app.routes.dependencies import EngineDep
+from app.schemas.search import ImageHits, ImageSearch, Search, SentenceHits, TextSearch
+from app.uploads import Upload, answer, reads
 from index.pictures import PictureLost
+from models.queries import Query
 
 router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost))
 
+Asked = TypeVar("Asked", bound=Search)
 
-# Plain def: FastAPI runs it in a worker thread, so torch never blocks the event loop.
-@router.post("/search/image", openapi_extra=body_of(ImageSearch))
-def search_image(
-    upload: Annotated[Upload[ImageSearch], Depends(reads(ImageSearch))],
+
+@router.post("/search/image", response_model=ImageHits, openapi_extra=body_of(ImageSearch))
+async def search_image(
+    upload: Annotated[Upload[ImageSearch], Depends(reads(ImageSearch, "searches"))],
     engine: EngineDep,
-    gate: GateDep,
-) -> ImageHits:
+) -> Response:
     """Rank the indexed photos against a text, weighted phrases, or a photo, best first."""
-    asked = upload.fields
-    with gate:
-        query = read_query(engine, asked, upload.photo())
-        return search_images(engine, asked, query)
+    return await answer(upload, lambda: search_images(engine, *_query(engine, upload)))
 
 
-@router.post("/search/text", openapi_extra=body_of(TextSearch))
-def search_text(
-    upload: Annotated[Upload[TextSearch], Depends(reads(TextSearch))],
+@router.post("/search/text", response_model=SentenceHits, openapi_extra=body_of(TextSearch))
+async def search_text(
+    upload: Annotated[Upload[TextSearch], Depends(reads(TextSearch, "searches"))],
     engine: EngineDep,
-    gate: GateDep,
-) -> SentenceHits:
+) -> Response:
     """Rank the indexed sentences against a photo, a text, or weighted phrases, best first."""
-    asked = upload.fields
-    with gate:
-        query = read_query(engine, asked, upload.photo())
-        return search_sentences(engine, asked, query)
+    return await answer(upload, lambda: search_sentences(engine, *_query(engine, upload)))
+
+
+def _query(engine: Engine, upload: Upload[Asked]) -> tuple[Asked, Query]:
+    """What was asked, and the query in it."""
+    return upload.fields, read_query(engine, upload.fields, upload.photo())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
@@ -9,7 +10,7 @@ from app.answers import index as index_answers
 from app.errors import Unavailable
 from app.metrics import shared_registry
 from app.openapi import OF_COLLECTION, Responses, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, GateDep, SettingsDep
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, LanesDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
     AuditRequest,
@@ -35,9 +36,13 @@ async def healthz() -> dict[str, str]:
 
 
 @router.get("/readyz", responses=NOT_READY)
-def readyz(engine: EngineDep) -> dict[str, str]:
-    """The collections there are can be searched; 503 before."""
-    engine.catalog.collections()
+async def readyz(request: Request, engine: EngineDep) -> dict[str, str]:
+    """The collections there are can be searched, and the disk can be written; 503 otherwise."""
+    limiter: CapacityLimiter = request.app.state.health
+    try:
+        await to_thread.run_sync(engine.check, limiter=limiter)
+    except OSError as failed:
+        raise Unavailable(f"nothing can be stored: {failed}") from failed
     return {"status": "ready"}
 
 
@@ -93,10 +98,10 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
 
 
 @router.post("/index/audit", responses=problems(*OF_COLLECTION))
-def audit(asked: AuditRequest, engine: EngineDep, gate: GateDep) -> AuditOut:
+async def audit(asked: AuditRequest, engine: EngineDep, lanes: LanesDep) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
-    with gate:
-        return index_answers.audit(engine, asked)
+    with lanes.batches.place():
+        return await lanes.batches.run(index_answers.audit, engine, asked)
 
 
 def _model(loaded: Checkpoint | None) -> ModelOut | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.engine import Engine
+from index.items import NoSpace
 
 Png = Callable[..., bytes]
 SEARCH = "/search/image"
@@ -196,3 +199,36 @@ def test_html_is_not_echoed_as_html(client: TestClient) -> None:
     answer = client.get("/items/%3Cscript%3E")
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_full_disk_is_said_on_every_way_to_write(
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise NoSpace("the disk is full, so nothing was stored; make room, then try again")
+
+    assert client.get("/readyz").status_code == 200
+    monkeypatch.setattr(engine.catalog, "put_many", full)
+    monkeypatch.setattr("app.engine.try_writing", full)
+    put = client.put("/items/a", json={"sentences": ["red"]})
+    assert (put.status_code, put.json()["type"]) == (507, "urn:tessera:problem:no-space")
+    lines = b'{"id": "a", "sentences": ["red"]}\n{"id": "b", "sentences": ["blue"]}\n'
+    headers = {"content-type": "application/x-ndjson"}
+    answer = client.post("/items", content=lines, headers=headers)
+    statuses = [json.loads(line) for line in answer.text.splitlines()]
+    assert [one["status"] for one in statuses] == ["refused", "refused"]
+    assert all("the disk is full" in one["reason"] for one in statuses)
+    ready = client.get("/readyz")
+    assert ready.status_code == 503
+    assert "the disk is full" in ready.json()["detail"]
+
+
+def test_a_disk_that_is_full_while_an_upload_is_spooled_is_said(
+    client: TestClient, png: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("starlette.datastructures.UploadFile.write", full)
+    answer = client.put("/items/a", files={"image": png("red")})
+    assert (answer.status_code, answer.json()["type"]) == (507, "urn:tessera:problem:no-space")

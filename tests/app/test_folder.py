@@ -15,12 +15,12 @@ from app.folder import Source, bring_in, find
 from index.items import Collection
 
 Png = Callable[..., bytes]
-LIMITS = {"most_bytes": 10**6, "most_pixels": 10**6}
+MOST_BYTES = 10**6
 
 
 def run(engine: Engine, *paths: Path) -> dict[str, tuple[str, str]]:
     """Import paths; what became of each place, by the place's name."""
-    outcomes = bring_in(engine, "default", find(paths), batch=2, limits=LIMITS)
+    outcomes = bring_in(engine, "default", find(paths), batch=2, most_bytes=MOST_BYTES)
     return {Path(one.place).name: (one.status, one.reason) for one in outcomes}
 
 
@@ -88,7 +88,7 @@ def test_same_id_twice_in_one_import_is_refused(
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.png").write_bytes(png("red"))
     photos = find([tmp_path / "x" / "a.png", tmp_path / "y" / "a.png"])
-    outcomes = list(bring_in(engine, "default", photos, batch=batch, limits=LIMITS))
+    outcomes = list(bring_in(engine, "default", photos, batch=batch, most_bytes=MOST_BYTES))
     assert {one.status for one in outcomes} == {"stored", "refused"}
     (refused,) = [one for one in outcomes if one.status == "refused"]
     assert refused.place == str(tmp_path / "y" / "a.png")
@@ -130,7 +130,7 @@ def test_missing_path_is_refused(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_interrupted_import_keeps_what_it_said_is_stored(engine: Engine, photos: Path) -> None:
-    work = bring_in(engine, "default", find([photos]), batch=1, limits=LIMITS)
+    work = bring_in(engine, "default", find([photos]), batch=1, most_bytes=MOST_BYTES)
     first = next(work)
     work.close()
     assert first.status == "stored"
@@ -162,7 +162,7 @@ def test_import_asks_little_and_holds_little(
 
     monkeypatch.setattr(engine.catalog, "stamps", counted)
     monkeypatch.setattr(Source, "__eq__", compared)
-    outcomes = bring_in(engine, "default", stream(), batch=4, limits=LIMITS)
+    outcomes = bring_in(engine, "default", stream(), batch=4, most_bytes=MOST_BYTES)
     next(outcomes)
     assert taken == 500
     statuses = ["stored", *(one.status for one in outcomes)]
@@ -173,7 +173,41 @@ def test_import_asks_little_and_holds_little(
 def test_sample_photos_are_brought_in_once(engine: Engine) -> None:
     sources = sample.photos()
     for expected in ("stored", "skipped"):
-        outcomes = list(bring_in(engine, "default", sources, batch=16, limits=LIMITS))
+        outcomes = list(bring_in(engine, "default", sources, batch=16, most_bytes=MOST_BYTES))
         assert [outcome.status for outcome in outcomes] == [expected] * len(sources)
     item = engine.catalog.get(engine.open("default"), "astronaut")
     assert item.metadata["credit"] == "NASA"
+
+
+def test_what_has_no_end_or_is_too_long_is_refused_unread(engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe.jpg")
+    with (folder / "sparse.jpg").open("wb") as sparse:
+        sparse.truncate(3 * 2**30)
+    (folder / "lines.jsonl").write_text('{"id": "zero", "image": "/dev/zero"}\n')
+    outcomes = run(engine, folder, folder / "lines.jsonl", Path("/dev/zero"))
+    assert outcomes == {
+        "pipe.jpg": ("refused", "this is no regular file"),
+        "zero": ("refused", "this is no regular file"),
+        "lines.jsonl:1": ("refused", "this is no regular file"),
+        "sparse.jpg": (
+            "refused",
+            "the image has 3,221,225,472 bytes; send one of at most 1,000,000 bytes",
+        ),
+    }
+
+
+def test_half_a_character_in_an_id_is_refused_and_the_rest_stored(
+    engine: Engine, tmp_path: Path
+) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(
+        '{"id": "\\ud800", "sentences": ["red"]}\n'
+        '{"id": "odd", "sentences": ["red"], "metadata": {"a": "\\ud800"}}\n'
+        '{"id": "whole", "sentences": ["red"]}\n'
+    )
+    outcomes = run(engine, lines)
+    assert stored(engine) == ["whole"]
+    assert outcomes["lines.jsonl:1"][0] == "refused"
+    assert outcomes["lines.jsonl#odd"][0] == "refused"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -15,7 +14,6 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from app.engine import Engine
-from app.routes.bulk import split_lines
 
 Png = Callable[..., bytes]
 LINES = {"content-type": "application/x-ndjson"}
@@ -149,22 +147,6 @@ def test_line_is_acknowledged_only_when_it_is_stored(
         "status": "refused",
         "reason": "the disk is full",
     }
-
-
-async def collect(chunks: list[bytes]) -> list[tuple[int, bytes | None]]:
-    async def stream() -> Any:
-        for chunk in chunks:
-            yield chunk
-
-    return [line async for line in split_lines(stream(), 4)]
-
-
-@pytest.mark.parametrize("size", [1, 3, 100])
-def test_lines_are_split_wherever_chunks_end(size: int) -> None:
-    data = b"ab\n\n  \nabcd\nabcde\nx"
-    chunks = [data[at : at + size] for at in range(0, len(data), size)]
-    expected = [(1, b"ab"), (4, b"abcd"), (5, None), (6, b"x")]
-    assert asyncio.run(collect(chunks)) == expected
 
 
 def test_bulk_import_reads_lines_of_json_only(client: TestClient) -> None:

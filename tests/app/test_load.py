@@ -6,6 +6,7 @@ import http.client
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import httpx2
@@ -13,8 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.engine import Engine
-from app.errors import Unavailable
-from app.gate import Gate
+from app.lanes import Lane
 
 
 def test_clients_search_while_others_write(address: str) -> None:
@@ -65,37 +65,11 @@ def test_declared_length_that_is_too_long_is_refused_unread(address: str) -> Non
     connection.close()
 
 
-def test_gate_lets_in_as_many_as_it_says() -> None:
-    gate, inside, most = Gate(2, 98), 0, 0
-    lock = threading.Lock()
-
-    def enter(_: int) -> None:
-        nonlocal inside, most
-        with gate:
-            with lock:
-                inside += 1
-                most = max(most, inside)
-            threading.Event().wait(0.001)
-            with lock:
-                inside -= 1
-
-    with ThreadPoolExecutor(20) as pool:
-        list(pool.map(enter, range(100)))
-    assert most == 2
-
-
-def test_full_gate_refuses_and_opens_again() -> None:
-    gate = Gate(1, 0)
-    with gate, pytest.raises(Unavailable, match="try again"), gate:
-        pass
-    with gate:
-        pass
-
-
 def test_request_beyond_the_queue_is_told_when_to_come_again(
     address: str, engine: Engine, monkeypatch: pytest.MonkeyPatch, client: TestClient
 ) -> None:
-    monkeypatch.setattr(client.app.state, "gate", Gate(1, 0))
+    lanes = replace(client.app.state.lanes, searches=Lane(1, 0, patience=None))
+    monkeypatch.setattr(client.app.state, "lanes", lanes)
     entered, leave = threading.Event(), threading.Event()
     embed = engine.models.matcher.embed_sentences
 

@@ -83,7 +83,7 @@ def serving(settings: Settings) -> Iterator[TestClient]:
     """A service that holds the sample."""
     engine = Engine.load(settings)
     outcomes = bring_in(
-        engine, DEFAULT_COLLECTION, sample.photos(), batch=16, limits=settings.photo_limits
+        engine, DEFAULT_COLLECTION, sample.photos(), batch=16, most_bytes=settings.upload_bytes
     )
     assert {outcome.status for outcome in outcomes} == {"stored"}
     with TestClient(create_app(settings, engine)) as client:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from index import migrations
+from index import archives, migrations
+from index.backup import restore
 from index.catalog import Catalog
 from index.database import connect, migrate, url_of
 from index.pictures import FolderPictures, name_of
@@ -49,6 +51,21 @@ def test_released_layout_is_migrated_without_loss(layout, tmp_path):
     with catalog.reader.begin() as connection:
         assert migrations.version_of(connection) == migrations.newest()
     catalog.close()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=[one.stem for one in LAYOUTS])
+def test_snapshot_of_a_released_layout_is_restored(layout, tmp_path):
+    old = restored(layout, tmp_path / "old")
+    store = FolderPictures(old / "pictures")
+    held = [(name, store.get(name)) for name in store.names()]
+    head = archives.Head(archives.now(), (), len(held))
+    archives.write(tmp_path / "old.tar", head, old / "catalog.sqlite", held)
+    with closing(Catalog.in_folder(tmp_path / "new")) as catalog:
+        restore(catalog, tmp_path / "old.tar", tmp_path / "new", lambda *_: None)
+        home = catalog.find("default")
+        assert [item.id for item in catalog.list_items(home)] == ["a", "b/1"]
+        assert catalog.entry(home, "a").picture.jpeg == b"a 1"
+        assert catalog.put(home, catalog.entry(home, "a")) == 6
 
 
 def test_there_is_a_file_for_the_first_layout():

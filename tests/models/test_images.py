@@ -15,15 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
-from models.images import (
-    DISPLAY_SIDE,
-    ImageError,
-    ImageTooLarge,
-    NotAnImage,
-    decode,
-    display_copy,
-    png,
-)
+from models.images import decode, display_copy, png
+from models.photo_files import DISPLAY_SIDE, ImageError, ImageTooLarge, NotAnImage
 
 
 def encoded(image: Image.Image, form: str = "PNG", **options: Any) -> bytes:

@@ -46,7 +46,7 @@ def test_a_trained_captioner_tells_photos_apart():
     lessons = Lessons(list(torch.rand(4, 4, 1280)), [[torch.tensor(one)] for one in said])
     trainer = Trainer(model, recipe(60), lessons, "cpu")
     losses = [trainer.epoch() for _ in range(60)]
-    trainer.descent.average.swap()
+    trainer.descent.average.settle()
     model.eval()
     texts = [found[0].text for found in model.captions(lessons.photos, 2, 1)]
     assert losses[-1] < losses[0] / 10

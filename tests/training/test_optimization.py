@@ -101,3 +101,16 @@ def test_adagrad_slows_down_until_its_sums_start_anew_from_1():
 def test_an_optimizer_that_cannot_be_is_refused(options):
     with pytest.raises(ValueError, match="adagrad"):
         Optimizer(**options)
+
+
+def test_an_average_is_drawn_back_to_the_first_weights():
+    made = nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        made.weight.fill_(2.0)
+    average = Average(made, decay=0.0, start=0.25)
+    with torch.no_grad():
+        made.weight.fill_(10.0)
+    average.update()
+    with average.worn():
+        assert made.weight.item() == pytest.approx(8.0)  # 0.75 · 10 + 0.25 · 2
+    assert made.weight.item() == 10.0

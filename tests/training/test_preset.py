@@ -1,5 +1,6 @@
 import pytest
 
+from models import checkpoint
 from models.matcher import Matcher
 from training import preset
 from training.objectives import Term
@@ -147,3 +148,25 @@ def test_the_towers_of_every_preset_fit_together():
         matcher = Matcher(model)
         assert matcher.dimension > 0
         assert matcher.config == model
+
+
+def test_a_preset_may_begin_with_a_checkpoint_and_take_its_model(tmp_path):
+    made = Matcher(parsed("mine", TABLES).with_epochs(None).model)
+    checkpoint.save(tmp_path / "m.safetensors", "matchers", "cells", made, {})
+    tables = {key: table for key, table in TABLES.items() if key != "model"}
+    begun = parsed(
+        "mine",
+        tables | {"start": {"checkpoint": "matcher", "share": 0.5}, "catalogue": {"rounds": 4}},
+        start=tmp_path / "m.safetensors",
+    )
+    assert begun.model == made.config
+    assert (begun.share, begun.sampling.rounds) == (0.5, 4)
+    with pytest.raises(ValueError, match="share is 1"):
+        parsed("mine", tables | {"start": {"checkpoint": "matcher", "share": 1}})
+
+
+def test_the_preset_of_products_has_the_model_that_ships():
+    products = preset.read("products")
+    assert products.model.towers == "regions_in_context + minilm"
+    light = preset.read("products", start=checkpoint.PRETRAINED / "matcher-light.safetensors")
+    assert len(light.model.image.options.views) < len(products.model.image.options.views)

@@ -9,7 +9,7 @@ from models.parsing import parser_key
 from training import run
 from training.building import built
 from training.data import entities
-from training.data.corpus import Corpus
+from training.data.corpus import Corpus, Example
 from training.evaluation.measure import measure
 from training.folder import Place
 from training.loop import Trainer
@@ -224,3 +224,34 @@ def test_half_precision_trains_too(preset, corpus, cache, tmp_path):
     half = replace(preset, schedule=replace(preset.schedule, precision="bfloat16", epochs=4))
     best = run.train(half, corpus, Place(tmp_path, cache))
     assert checkpoint.load(best).facts["validation"]["search"]["recall_10"] > 40  # chance is 17
+
+
+def test_a_catalogue_is_learned_from_a_checkpoint_and_drawn_back_to_it(
+    preset, scenes, corpus, cache, tmp_path
+):
+    first = run.train(preset.with_epochs(2), corpus, Place(tmp_path / "first", cache))
+    tables = {
+        "start": {"checkpoint": "matcher", "share": 0.25},
+        "catalogue": {"rounds": 2, "alike": 4},
+        "objective": {"name": "contrastive"},
+        "schedule": {"epochs": 1, "batch": 10},
+    }
+    learner = parsed("shop", tables, start=first)
+    shop = [
+        Example(one.id, one.image, (kind, f"one {kind}"), weights=(1.0, 2.0), kind=kind)
+        for n, one in enumerate(corpus.split("train")[:40])
+        for kind in [("circle", "square")[n % 2]]
+    ]
+    lesson = Corpus("shop", {"train": tuple(shop[:30]), "val": tuple(shop[30:])})
+    best = run.train(learner, lesson, Place(tmp_path, cache, start=first))
+    state = torch.load(best.parent / "last.pt", weights_only=True)
+    begun, learned, kept = weights(first), state["weights"], weights(best)
+    trained = [name for name, mean in state["average"].items() if mean.ndim]
+    assert trained
+    for name in trained:
+        expected = 0.75 * learned[name] + 0.25 * begun[name]
+        torch.testing.assert_close(kept[name], expected, atol=2e-3, rtol=2e-3)
+    told = json.loads((best.parent / "run.json").read_text())
+    assert told["start"] == checkpoint.fingerprint(first)
+    # Each of the four texts is right with any of its five photos.
+    assert told["epochs"][0]["validation"]["search"]["median_rank"] <= 6

@@ -4,7 +4,8 @@ from urllib.parse import quote
 
 from starlette.testclient import TestClient
 
-from app.main import create_app, load_engine
+from app.engine import Engine
+from app.main import create_app
 from app.settings import Settings
 from models.types import Box
 from training import run
@@ -25,7 +26,7 @@ def test_a_trained_matcher_serves_hits_whose_boxes_hold_the_words(preset, corpus
     truth = entities.read(entities.find(scenes))
     photos = corpus.split("val")[:12]
     found = []
-    with TestClient(create_app(settings, load_engine(settings))) as client:
+    with TestClient(create_app(settings, Engine.load(settings))) as client:
         for photo in photos:
             address = f"/items/{quote(photo.id, safe='')}"
             stored = client.put(address, files={"image": photo.image.read_bytes()})

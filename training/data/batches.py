@@ -4,8 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What of a split an epoch takes, and how it mixes it.
+
+    rounds: sentences of each photo, again if it has fewer; 0 for all it has. alike: photos of one
+    kind that stand together in a batch, so that a blue shirt is told from other shirts and not
+    from shoes alone.
+    """
+
+    rounds: int = 0
+    alike: int = 1
+
+    def __post_init__(self) -> None:
+        if self.rounds < 0 or self.alike < 1:
+            raise ValueError(f"{self.rounds} rounds, {self.alike} alike: use at least 0 and 1")
+
+
+ALL = Sampling()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +42,33 @@ class Batch:
 
 
 def batches(
-    counts: Sequence[int], size: int, seed: int, epoch: int, sentences: int = 1
+    counts: Sequence[int],
+    size: int,
+    seed: int,
+    epoch: int,
+    sentences: int = 1,
+    sampling: Sampling = ALL,
+    kinds: Sequence[str] = (),
 ) -> Iterator[Batch]:
     """Every pair of an epoch once, shuffled; counts[k] is how many sentences image k has.
 
     An epoch goes in rounds: a round takes `sentences` sentences of each image, one for pairs alone,
     more for objectives that want neighbours (Wang et al. 2016, section 3.2). `size` images make
     a batch. The order depends on seed and epoch alone, so a resumed run sees what an unbroken one
-    would. Rests of one image are left out: they have nothing to be ranked against. Sentence
-    positions count through all images' sentences in order.
+    would. kinds[k] is the kind of image k, for a sampling that wants some together. Rests of one
+    image are left out: they have nothing to be ranked against. Sentence positions count through all
+    images' sentences in order.
     """
     generator = torch.Generator().manual_seed(seed * 100_003 + epoch)
     starts = torch.tensor([0, *counts]).cumsum(0).tolist()
     turns = [torch.randperm(count, generator=generator).tolist() for count in counts]
-    for turn in range(0, max(counts), sentences):
+    if sampling.rounds:  # a photo with fewer sentences brings them again
+        turns = [list(islice(cycle(own), sampling.rounds)) for own in turns]
+    for turn in range(0, max(map(len, turns)), sentences):
         order = torch.randperm(len(counts), generator=generator).tolist()
-        images = [image for image in order if counts[image] > turn]
+        images = [image for image in order if len(turns[image]) > turn]
+        if kinds and sampling.alike > 1:
+            images = together(images, kinds, sampling.alike, generator)
         for first in range(0, len(images), size):
             chosen = images[first : first + size]
             if len(chosen) > 1:
@@ -49,6 +81,21 @@ def batches(
                 yield Batch(tuple(chosen), positions, owners)
 
 
-def steps(counts: Sequence[int], size: int, sentences: int = 1) -> int:
+def together(
+    images: Sequence[int], kinds: Sequence[str], run: int, generator: torch.Generator
+) -> list[int]:
+    """Images in runs of one kind, in the order in which a kind's run becomes full, shuffled."""
+    of_kind: dict[str, list[int]] = {}
+    for image in images:
+        of_kind.setdefault(kinds[image], []).append(image)
+    runs = [own[at : at + run] for own in of_kind.values() for at in range(0, len(own), run)]
+    return [
+        image
+        for chosen in torch.randperm(len(runs), generator=generator).tolist()
+        for image in runs[chosen]
+    ]
+
+
+def steps(counts: Sequence[int], size: int, sentences: int = 1, sampling: Sampling = ALL) -> int:
     """How many batches an epoch has."""
-    return sum(1 for _ in batches(counts, size, 0, 0, sentences))
+    return sum(1 for _ in batches(counts, size, 0, 0, sentences, sampling))

@@ -1,37 +1,141 @@
-"""Catalogues: photos with fields such as kind or colour, read for search rather than training."""
+"""Catalogues: photos with fields such as kind or colour, to search in or to learn from."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from training.data import folders, jsonl
+from index import judgements
+from training.cache import digest
+from training.data import folders, jsonl, templates
 from training.data.corpus import Corpus, Example, split_of, text_of
+from training.data.templates import Roles
+
+GROUPS = ("group", "group_id", "item_group_id", "parent", "parent_id", "image")
+VAL = 0.1  # the share of groups that a catalogue without splits is validated on
+
+Clicks = Mapping[str, Sequence[tuple[str, float]]]  # queries of a product's id, and their weights
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A catalogue whose photos have texts to learn, and what its fields were taken for."""
+
+    corpus: Corpus
+    roles: Roles
+
+    def described(self) -> str:
+        """What was read, for the person who has to see whether it was taken as it is meant."""
+        counts = {split: len(examples) for split, examples in self.corpus.splits.items()}
+        photos = ", ".join(f"{count:,} of {split}" for split, count in sorted(counts.items()))
+        longest = max(self.corpus.splits["train"], key=lambda example: len(example.sentences))
+        texts = "; ".join(longest.sentences[:12])
+        return f"photos: {photos}\n{self.roles}\ntexts of {longest.id}: {texts}"
 
 
 def read(path: Path, images: Path | None = None) -> Corpus:
-    """Read the photos and their fields from a .jsonl file, or from any corpus of `folders`.
+    """Read the photos and their fields from a .jsonl or .csv file, or any corpus of `folders`.
 
-    A line has an `image`; `id`, `split` and all other keys are optional. The other keys and those
-    of a `metadata` object are the photo's fields. A line without a split belongs to val. Ids are
-    unique within a split: nothing is learned from a catalogue, so a photo may be in several.
-    Raises LookupError for a path without a corpus, ValueError, with the place, for a bad line.
+    A row has an `image`; `id`, `split` and all other keys are optional. The other keys and those
+    of a `metadata` object are the photo's fields. A row without a split belongs to val. Ids are
+    unique within a split: nothing is learned from what this reads, so a photo may be in several.
+    Raises LookupError for a path without a corpus, ValueError, with the place, for a bad row.
     """
     file = path if path.is_file() else folders.corpus_file(path)
-    if file.suffix != ".jsonl":
+    if file.suffix not in (".jsonl", ".csv"):
         return folders.read(file, images)
     name = file.resolve().parent.name
-    rows = list(jsonl.examples(file, images or file.parent, parse))
+    rows = [(split or "val", example) for split, example in examples(file, images)]
     splits: dict[str, tuple[Example, ...]] = {}
     for split in dict(rows):
-        part = Corpus.of(name, (row for row in rows if row[0] == split))
-        splits |= part.splits
+        splits |= Corpus.of(name, (row for row in rows if row[0] == split)).splits
     return Corpus(name, splits)
 
 
-def parse(row: dict[str, Any], folder: Path) -> tuple[str, Example]:
-    """One line's split and photo; ValueError says what is wrong with it."""
+def lesson(
+    path: Path,
+    images: Path | None = None,
+    fields: Sequence[str] = (),
+    clicks: Path | None = None,
+) -> Lesson:
+    """Read a catalogue to learn from: each photo with the texts that its fields make.
+
+    `clicks` is a file of queries that products answer, with weights; a text of the fields weighs 1.
+    Rows without a split are divided by groups of products, so that no variant of a product in val
+    is learned. LookupError for an unknown field, or if no query is about a product of these.
+    """
+    file = path if path.is_file() else folders.corpus_file(path)
+    rows = [
+        (split or split_by_group(example), example) for split, example in examples(file, images)
+    ]
+    guessed = templates.roles([example for split, example in rows if split == "train"], fields)
+    rows = unseen(rows)
+    queries = queries_of(clicks, {example.id for _, example in rows}) if clicks else {}
+    taught = [(split, with_texts(example, guessed, queries)) for split, example in rows]
+    return Lesson(Corpus.of(file.resolve().parent.name, taught), guessed)
+
+
+def unseen(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:
+    """Rows of train without the photos that another split has, too, and the rows of the others.
+
+    What is measured on photos that were learned says nothing of new ones.
+    """
+    measured = {example.image for split, example in rows if split != "train"}
+    return [row for row in rows if row[0] != "train" or row[1].image not in measured]
+
+
+def queries_of(clicks: Path, ids: set[str]) -> Clicks:
+    """The queries of products and their weights; those of weight 0 are not true, and are none."""
+    queries: dict[str, list[tuple[str, float]]] = {}
+    for row in judgements.read(clicks):
+        if row.value > 0:
+            queries.setdefault(row.id, []).append((row.query.lower(), row.value))
+    if not ids & queries.keys():
+        raise LookupError(
+            f"{clicks} has no id of the catalogue, the first is {next(iter(queries))}"
+        )
+    return queries
+
+
+def with_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:
+    """A photo with the texts of its fields, which count 1, and its queries, as they say."""
+    own = dict.fromkeys(templates.texts(example.metadata, roles), 1.0)
+    weights = own | dict(clicks.get(example.id, ()))
+    kind = templates.value(example.metadata, roles.kinds[0]) if roles.kinds else ""
+    return replace(example, sentences=tuple(weights), weights=tuple(weights.values()), kind=kind)
+
+
+def split_by_group(example: Example) -> str:
+    """Train or val, by the group of a product, or by its photo if it has none."""
+    group = next(str(example.metadata[key]) for key in GROUPS if key in example.metadata)
+    return "val" if int(digest(group), 16) % 1000 < 1000 * VAL else "train"
+
+
+def examples(file: Path, images: Path | None) -> Iterator[tuple[str | None, Example]]:
+    """Each row's split, if it has one, and photo."""
+    folder = images or file.parent
+    if file.suffix == ".csv":
+        return from_csv(file, folder)
+    return jsonl.examples(file, folder, parse)
+
+
+def from_csv(file: Path, folder: Path) -> Iterator[tuple[str | None, Example]]:
+    """The rows of a .csv with a heading; empty cells are no fields."""
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        for number, row in enumerate(csv.DictReader(lines), start=2):
+            try:
+                yield parse({key: cell for key, cell in row.items() if cell}, folder)
+            except ValueError as wrong:
+                raise ValueError(f"{file}, line {number}: {wrong}") from wrong
+
+
+def parse(row: dict[str, Any], folder: Path) -> tuple[str | None, Example]:
+    """One row's split and photo; ValueError says what is wrong with it."""
     image = text_of(row, "image")
-    name = text_of({"id": row.get("id", image)}, "id")
+    name = str(row.get("id") or image)
     fields = {**row, **jsonl.metadata_of(row)}
-    return split_of(row, "val"), Example(name, folder / image, (), fields)
+    split = split_of(row) if "split" in row else None
+    return split, Example(name, folder / image, (), fields)

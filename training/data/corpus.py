@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,23 @@ SPLITS = ("train", "val", "test", "restval")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A photo and the sentences that people wrote about it."""
+    """A photo and the sentences that people wrote about it.
+
+    `weights` say how much each sentence counts, where one may be true of several photos; `kind`
+    is that of a product, where batches are mixed by kinds.
+    """
 
     id: str
     image: Path
     sentences: tuple[str, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    weights: tuple[float, ...] = ()
+    kind: str = ""
+
+    @property
+    def weighted(self) -> Iterator[tuple[str, float]]:
+        """Each sentence and its weight."""
+        return zip(self.sentences, self.weights or repeat(1.0), strict=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,7 @@ class Corpus:
     def digest(self) -> str:
         """Sixteen hexadecimal digits that change with any id, split or sentence."""
         described = sorted(
-            (split, example.id, example.sentences)
+            (split, example.id, example.sentences, *filter(None, [example.weights]))
             for split, examples in self.splits.items()
             for example in examples
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from training.data.corpus import Corpus, Example, sentences_of, split_of, text_of
 
 KNOWN = {"id", "image", "sentences", "metadata", "split"}
 
-Parse = Callable[[dict[str, Any], Path], tuple[str, Example]]
+Split = TypeVar("Split", str, str | None)
 
 
 def read(file: Path, images: Path | None = None) -> Corpus:
@@ -22,7 +22,9 @@ def read(file: Path, images: Path | None = None) -> Corpus:
     return Corpus.of(file.stem, examples(file, images or file.parent, parse))
 
 
-def examples(file: Path, folder: Path, parse_row: Parse) -> Iterator[tuple[str, Example]]:
+def examples(
+    file: Path, folder: Path, parse_row: Callable[[dict[str, Any], Path], tuple[Split, Example]]
+) -> Iterator[tuple[Split, Example]]:
     """Each line's split and example, as `parse_row` makes them; empty lines are passed over."""
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):

@@ -72,14 +72,16 @@ def category_search(
 def members_of(examples: Sequence[Example], field: str) -> Mapping[str, list[int]]:
     """The positions of the photos that have each value of a field, by the value in lower case.
 
+    Fields that are joined by "+" make one category of their values together: "navy blue tshirts".
     Photos without the field, or with a value that is no text, have no category. LookupError if
     no photo has one.
     """
     members: dict[str, list[int]] = defaultdict(list)
     for position, example in enumerate(examples):
-        value = example.metadata.get(field)
-        if isinstance(value, str) and value.strip():
-            members[value.strip().lower()].append(position)
+        values = [example.metadata.get(part) for part in field.split("+")]
+        texts = [value.strip().lower() for value in values if isinstance(value, str)]
+        if len(texts) == len(values) and all(texts):
+            members[" ".join(texts)].append(position)
     if not members:
         there = sorted({name for example in examples for name in example.metadata})
         raise LookupError(f"no photo has a field {field!r}; there are: {', '.join(there)}")

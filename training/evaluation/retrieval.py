@@ -44,9 +44,16 @@ def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:
     """
     if scores.ndim != 2 or len(owners) != scores.shape[1]:
         raise ValueError(f"scores are {scores.shape} for {len(owners)} sentences; expected (K, L)")
+    return ranked(scores, np.arange(len(scores))[:, None] == np.asarray(owners)[None, :])
+
+
+def ranked(scores: Floats, true: NDArray[np.bool_]) -> Retrieval:
+    """Both directions' metrics of scores (K, L), where pairs are true or not, (K, L).
+
+    A sentence of several images is answered by any of them. ValueError as in `retrieval`.
+    """
     if np.isnan(scores).any():
         raise ValueError(f"{int(np.isnan(scores).sum()):,} of the scores are NaN")
-    true = np.arange(len(scores))[:, None] == np.asarray(owners)[None, :]  # (K, L)
     return Retrieval(direction(ranks(scores, true)), direction(ranks(scores.T, true.T)))
 
 

@@ -12,13 +12,20 @@ def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) 
     """C = −½ [mean_k mean_{l of k} log softmax_l(S_kl / τ) + mean_l log softmax_k(S_kl / τ)].
 
     Symmetric InfoNCE (Radford et al. 2021, section 2.3); an image with several sentences in the
-    batch wants each of them. Gives a scalar. `smoothing` spreads that share of each target evenly
-    over the batch.
+    batch wants each of them, and a sentence of several images each of these, as Khosla et al. 2020
+    (eq. 2) have it, in proportion to the pairs' weights. Gives a scalar. `smoothing` spreads that
+    share of each target evenly over the batch.
     """
-    logits, true = match.scores / temperature, match.true.to(match.scores)
-    by_image = cross_entropy(logits, true / true.sum(1, keepdim=True), smoothing)
-    by_sentence = cross_entropy(logits.T, true.T, smoothing)
+    logits = match.scores / temperature
+    true = (match.true if match.weights is None else match.weights).to(logits)
+    by_image = cross_entropy(logits, shares(true), smoothing)
+    by_sentence = cross_entropy(logits.T, shares(true.T), smoothing)
     return (by_image + by_sentence) / 2
+
+
+def shares(weights: Tensor) -> Tensor:
+    """Weights (Q, C) as targets that add up to one in each row."""
+    return weights / weights.sum(1, keepdim=True)
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:

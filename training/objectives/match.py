@@ -15,6 +15,8 @@ class Match:
     """K images and L sentences; owners (L,) is the image of each sentence, scores are (K, L).
 
     taught (K, L) are the scores that other matchers give, where a training has teachers.
+    weights (K, L) say how much each pair counts, 0 for one that is not true; without them the
+    pairs of images with their own sentences count 1.
     """
 
     images: PaddedBags
@@ -22,9 +24,12 @@ class Match:
     owners: Tensor
     scores: Tensor
     taught: Tensor | None = None
+    weights: Tensor | None = None
 
     @property
     def true(self) -> Tensor:
-        """Where an image meets one of its own sentences, (K, L)."""
+        """Where an image meets one of its own sentences or of those equal to one, (K, L)."""
+        if self.weights is not None:
+            return self.weights > 0
         images = torch.arange(len(self.scores), device=self.scores.device)
         return images[:, None] == self.owners[None, :]

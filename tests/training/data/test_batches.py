@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from training.data.batches import batches, steps
+from training.data.batches import Sampling, batches, steps
 
 COUNTS = [5, 3, 1, 5, 4, 5, 2]
 
@@ -50,3 +50,32 @@ def test_an_image_can_bring_several_sentences():
         seen.update(batch.sentences)
     assert max(seen.values()) == 1
     assert steps([5, 4, 3, 5], 2, sentences=2) == 5
+
+
+def test_rounds_take_some_sentences_of_each_image():
+    some = list(batches([5] * 8, 4, 0, 0, sampling=Sampling(rounds=2)))
+    assert Counter(one for batch in some for one in batch.images) == Counter([*range(8)] * 2)
+    assert len(some) == steps([5] * 8, 4, sampling=Sampling(rounds=2)) == 4
+
+
+def test_images_of_a_kind_stand_together_in_a_batch():
+    kinds = ["shirt", "shoe"] * 16
+    for batch in batches([1] * 32, 8, 0, 0, sampling=Sampling(alike=4), kinds=kinds):
+        own = [kinds[image] for image in batch.images]
+        assert own[0] == own[1] == own[2] == own[3]
+        assert own[4] == own[5] == own[6] == own[7]
+    order = [image for batch in batches([1] * 32, 8, 0, 0, 1, Sampling(0, 4), kinds)
+             for image in batch.images]  # fmt: skip
+    assert sorted(order) == list(range(32))
+
+
+def test_a_sampling_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="0 rounds, 0 alike"):
+        Sampling(alike=0)
+
+
+def test_an_image_with_fewer_sentences_than_rounds_brings_them_again():
+    some = list(batches([1, 5, 2], 3, 0, 0, sampling=Sampling(rounds=4)))
+    seen = Counter(one for batch in some for one in batch.sentences)
+    assert (seen[0], seen[6], seen[7]) == (4, 2, 2)
+    assert len(some) == 4

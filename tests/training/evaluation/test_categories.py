@@ -71,3 +71,13 @@ def test_rare_categories_are_no_queries():
     assert frequent(members, 2) == {"milk": [0, 1]}
     with pytest.raises(LookupError, match="no category has 3 photos"):
         frequent(members, 3)
+
+
+def test_joined_fields_ask_for_their_values_together():
+    photos = [
+        photo("a", colour="Navy Blue", kind="Shirts"),
+        photo("b", colour="Red", kind="Shirts"),
+        photo("c", kind="Shirts"),
+        photo("d", colour="navy blue ", kind="shirts"),
+    ]
+    assert members_of(photos, "colour+kind") == {"navy blue shirts": [0, 3], "red shirts": [1]}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.evaluation.retrieval import ranks, retrieval, starred
+from training.evaluation.retrieval import ranked, ranks, retrieval, starred
 
 # Two images of two sentences each: owners [0, 0, 1, 1].
 OWNERS = [0, 0, 1, 1]
@@ -65,3 +65,11 @@ def test_the_starred_protocol_keeps_the_first_sentence_of_each_image_alone():
     found = starred(scores, OWNERS)
     assert found == retrieval(scores[:, [0, 2]], [0, 1])
     assert (found.annotation.mean_rank, found.search.mean_rank) == (2, 2)
+
+
+def test_a_sentence_of_two_images_is_answered_by_either():
+    scores = np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 2.0]], dtype=np.float32)
+    true = np.array([[True, False], [True, False], [False, True]])
+    assert ranked(scores, true).search.recall_1 == 100
+    assert ranked(scores, true).annotation.recall_1 == 100
+    assert ranked(scores[::-1], true).search.median_rank == 2.5  # second and third

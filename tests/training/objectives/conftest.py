@@ -9,9 +9,10 @@ from training.objectives.match import Match
 def matched():
     """A Match of scores alone, one sentence an image unless owners say otherwise."""
 
-    def of(scores, owners=None):
+    def of(scores, owners=None, weights=None):
         K, L = scores.shape
         nothing = [PaddedBags.of([torch.zeros(1, 1)] * count) for count in (K, L)]
-        return Match(*nothing, torch.arange(L) if owners is None else torch.tensor(owners), scores)
+        owned = torch.arange(L) if owners is None else torch.tensor(owners)
+        return Match(*nothing, owned, scores, weights=weights)
 
     return of

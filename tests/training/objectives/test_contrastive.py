@@ -46,3 +46,19 @@ def test_it_equals_the_literal_loop(matched, owners, temperature, smoothing):
 def test_its_gradient_is_right(matched):
     scores = torch.randn(4, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     assert gradcheck(lambda s: contrastive(matched(s), 0.7, 0.1), (scores.requires_grad_(),))
+
+
+def test_a_sentence_wants_all_its_images_in_proportion_to_their_weights(matched):
+    weights = torch.tensor([[1.0, 0.0], [3.0, 2.0]])
+    scores = torch.tensor([[1.0, 0.5], [0.0, 2.0]])
+    rows, columns = scores.log_softmax(1), scores.log_softmax(0)
+    by_image = -(rows[0, 0] + 0.6 * rows[1, 0] + 0.4 * rows[1, 1]) / 2
+    by_sentence = -(0.25 * columns[0, 0] + 0.75 * columns[1, 0] + columns[1, 1]) / 2
+    cost = contrastive(matched(scores, weights=weights))
+    assert cost.item() == pytest.approx(((by_image + by_sentence) / 2).item())
+
+
+def test_a_true_pair_of_another_image_is_not_punished(matched):
+    scores = torch.zeros(2, 2, requires_grad=True)
+    contrastive(matched(scores, weights=torch.ones(2, 2))).backward()
+    assert scores.grad.abs().max() < 1e-7

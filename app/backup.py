@@ -1,0 +1,153 @@
+"""The commands of upkeep: snapshot, restore, check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, TaskID
+from rich.table import Table
+
+from app.options import Data, plain_errors, settings_for
+from index import archives, backup
+from index.backup import Outcome, Snapshots
+from index.catalog import Catalog
+from index.checks.everything import check as check_everything
+from index.checks.finding import Finding
+from index.follower import SEGMENTS
+from index.storage import Storage
+from index.transfer import Progress as Report
+
+app = typer.Typer()
+
+
+@app.command()
+def snapshot(
+    out: Annotated[
+        Path | None, typer.Option(help="A new .tar file. [default: a name by the time]")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Write all that is stored into one file, while services go on.
+
+    Example: `tessera snapshot --out /backup/monday.tar`
+    """
+    settings = settings_for(data=data)
+    with plain_errors(), _opened(settings.storage) as catalog:
+        if out is None:
+            kept = Snapshots(settings.snapshot_folder)
+            with _progress() as report:
+                made = kept.make(catalog, report)
+            file, outcome = kept.path(made.name), Outcome(made.head, made.lost)
+        else:
+            with _progress() as report:
+                file, outcome = out, backup.snapshot(catalog, out, report)
+    _tell(outcome, f"{file}: {file.stat().st_size:,} bytes")
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A snapshot.")],
+    data: Data = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read and check all of it, restore nothing.")
+    ] = False,
+) -> None:
+    """Put back what a snapshot holds: all of it or, where anything is wrong, nothing.
+
+    Examples: `tessera restore monday.tar --data new`, `tessera restore monday.tar --force`
+    """
+    settings = settings_for(data=data)
+    with plain_errors():
+        if verify:
+            with _progress() as report:
+                outcome = backup.verify(file, report)
+        else:
+            archives.read_head(file)  # a file that is no snapshot makes no data folder
+            with _opened(settings.storage, create=True) as catalog:
+                with _progress() as report:
+                    outcome = backup.restore(catalog, file, settings.data, report, force=force)
+                catalog.sweep(settings.data / SEGMENTS)
+    _tell(outcome, f"{file} is whole" if verify else f"{file} is restored into {settings.data}")
+
+
+@app.command()
+def check(
+    data: Data = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair what can be; restart services afterwards.")
+    ] = False,
+) -> None:
+    """Check all that is stored, byte by byte, and say what is wrong.
+
+    Example: `tessera check --repair`
+    """
+    settings = settings_for(data=data)
+    table, left = Table("part", "what", "problem", "repair"), 0
+    with plain_errors(), _opened(settings.storage) as catalog:
+        with _progress() as report:
+            findings = list(check_everything(catalog, settings.data, report))
+        for finding in findings:
+            done = _repaired(finding, repair)
+            left += done != "done"
+            cells = (finding.part, finding.subject, finding.problem, done)
+            table.add_row(*map(escape, cells))
+    if findings:
+        Console().print(table)
+    typer.echo(f"{len(findings):,} found, {len(findings) - left:,} repaired", err=True)
+    if left:
+        raise typer.Exit(1)
+
+
+def _repaired(finding: Finding, repair: bool) -> str:
+    if finding.repair is None:
+        return "not possible"
+    if not repair:
+        return "with --repair"
+    finding.repair()
+    return "done"
+
+
+@contextmanager
+def _opened(storage: Storage, *, create: bool = False) -> Iterator[Catalog]:
+    """The catalog of a data folder; LookupError where there is none, and none is made."""
+    if not create and not storage.database and not storage.folder.is_dir():
+        raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
+    with closing(Catalog(storage)) as catalog:
+        yield catalog
+
+
+@contextmanager
+def _progress() -> Iterator[Report]:
+    """Bars on the terminal, one for each thing that is done."""
+    tasks: dict[str, TaskID] = {}
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal) as bars:
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield report
+
+
+def _tell(outcome: Outcome, where: str) -> None:
+    head = outcome.head
+    table = Table("collection", "items", "revision", "model", title=f"of {head.made}")
+    for held in head.collections:
+        cells = (held.name, f"{held.items:,}", f"{held.revision:,}", held.fingerprint)
+        table.add_row(*map(escape, cells))
+    Console().print(table)
+    typer.echo(f"{where}, {head.pictures:,} pictures")
+    if outcome.lost:
+        typer.echo(
+            f"{len(outcome.lost):,} pictures are lost: `tessera check` says which items had them",
+            err=True,
+        )

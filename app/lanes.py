@@ -1,0 +1,117 @@
+"""Lanes: kinds of work that wait and compute apart, so that text never waits for photos."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass, fields
+from functools import partial
+from threading import Lock, get_native_id
+from typing import ParamSpec, TypeVar
+
+from app.errors import Unavailable
+from app.settings import Settings
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Lane:
+    """Work of one kind: `running` at a time on threads of its own, beyond that it waits in order.
+
+    `waiting` requests more may have a place, from before their body is read until they are
+    answered; the next is refused. `patience` is how many seconds work may wait for its turn.
+    """
+
+    def __init__(self, running: int, waiting: int, patience: float | None, nice: int = 0) -> None:
+        self.running, self.waiting, self.patience = running, waiting, patience
+        self.taken = 0  # places; changed by the event loop's thread only
+        self.refused = 0
+        self.computing = 0
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(running, initializer=_be_nice, initargs=(nice,))
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Take a place; Unavailable if there is none."""
+        if self.taken >= self.running + self.waiting:
+            self.refused += 1
+            raise Unavailable("too many requests are waiting; try again in a second")
+        self.taken += 1
+        try:
+            yield
+        finally:
+            self.taken -= 1
+
+    async def run(
+        self,
+        work: Callable[Arguments, Result],
+        *args: Arguments.args,
+        **options: Arguments.kwargs,
+    ) -> Result:
+        """Do work in its turn. It is left undone where the task is cancelled before it begins."""
+        call = partial(copy_context().run, self._compute, partial(work, *args, **options))
+        future: Future[Result] = self._threads.submit(call)
+        turn = asyncio.wrap_future(future)
+        try:
+            await asyncio.wait({turn}, timeout=self.patience)
+            if not turn.done() and future.cancel():
+                self.refused += 1
+                raise Unavailable("the service is busy; try again in a moment")
+            return await turn
+        finally:
+            future.cancel()
+
+    def _compute(self, work: Callable[[], Result]) -> Result:
+        with self._lock:
+            self.computing += 1
+        try:
+            return work()
+        finally:
+            with self._lock:
+                self.computing -= 1
+
+    def close(self) -> None:
+        """Drop work that has not begun."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes of a service."""
+
+    searches: Lane  # by text, phrases or a stored item
+    photos: Lane  # whatever looks at a photo or embeds an item
+    batches: Lane  # imports, which take turns a batch at a time, and audits
+    writes: Lane  # waiting for the database and the disk
+
+    @classmethod
+    def of(cls, settings: Settings) -> Lanes:
+        """The lanes that the settings describe."""
+        running, patience = settings.running, settings.patience
+        return cls(
+            searches=Lane(running, settings.waiting, patience),
+            photos=Lane(running, settings.photos_waiting, patience, nice=5),
+            batches=Lane(1, settings.imports, None, nice=10),
+            writes=Lane(8, settings.photos_waiting, patience),
+        )
+
+    def named(self) -> dict[str, Lane]:
+        """The lanes by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def close(self) -> None:
+        """Drop work that has not begun."""
+        for lane in self.named().values():
+            lane.close()
+
+
+def _be_nice(nice: int) -> None:
+    """Lower the priority of this thread, and of those that it starts; only Linux can."""
+    if nice and sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)

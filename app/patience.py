@@ -1,0 +1,99 @@
+"""Patience: how long a client may take to send a body and to read an answer, and when it left."""
+
+from __future__ import annotations
+
+import asyncio
+
+from anyio import CancelScope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.errors import LEFT, TooSlow
+
+
+class Patience:
+    """ASGI middleware: 408 for a body that does not come, and no work for clients that left.
+
+    `idle` is how many seconds there may be between two parts of a body, and how long an answer
+    may wait to be read; `body` how many seconds a body may take. The routes `streams`, of a method
+    and a path, look after their bodies themselves.
+    """
+
+    def __init__(
+        self, app: ASGIApp, idle: float, body: float, streams: frozenset[tuple[str, str]]
+    ) -> None:
+        self.app, self.idle, self.body, self.streams = app, idle, body, streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and give it up where its client does."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        stream = (scope["method"], scope["path"]) in self.streams
+        exchange = _Exchange(receive, send, self.idle, None if stream else self.body)
+        with exchange.scope:
+            try:
+                await self.app(scope, exchange.receive, exchange.send)
+            finally:
+                exchange.close()
+        if exchange.left and not exchange.started:
+            await send({"type": "http.response.start", "status": LEFT, "headers": []})
+            await send({"type": "http.response.body"})
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, receive: Receive, send: Send, idle: float, body: float | None) -> None:
+        self._receive, self._send, self._idle, self._body = receive, send, idle, body
+        self._until = None if body is None else asyncio.get_running_loop().time() + body
+        self._watch: asyncio.Task[None] | None = None
+        self.scope = CancelScope()
+        self.started = self.answered = self.left = False
+
+    async def receive(self) -> Message:
+        """The next part of the body, or that the client left."""
+        if self._watch is not None or self._until is None:
+            message = await self._receive()
+        else:
+            message = await self._receive_in_time(self._until)
+        if message["type"] == "http.request" and not message.get("more_body", False):
+            self._watch = self._watch or asyncio.create_task(self._watch_client())
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer, unless nobody reads it."""
+        self.started = True
+        try:
+            async with asyncio.timeout(self._idle):
+                await self._send(message)
+        except TimeoutError:
+            self._leave()
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self.answered = True
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def _receive_in_time(self, until: float) -> Message:
+        left = until - asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(min(self._idle, left)):
+                return await self._receive()
+        except TimeoutError as late:
+            detail = (
+                f"the body did not come: at most {self._idle:g} seconds between two parts of it, "
+                f"and {self._body:g} in all"
+            )
+            raise TooSlow(detail) from late
+
+    async def _watch_client(self) -> None:
+        """Once the body is read, all that comes is that the client left, or has its answer."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if not self.answered:
+            self._leave()
+
+    def _leave(self) -> None:
+        self.left = True
+        self.scope.cancel()

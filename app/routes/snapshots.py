@@ -1,0 +1,87 @@
+"""Snapshots: POST, GET and DELETE /snapshots, while searches and writes go on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import FileResponse
+
+from app.errors import Unavailable
+from app.openapi import Responses, problems
+from app.routes.dependencies import EngineDep, SettingsDep
+from app.schemas.snapshots import MadeSnapshot, SnapshotCollection, SnapshotOut, SnapshotsOut
+from index.backup import InProgress, Snapshots, Stored
+from index.failures import Busy
+from index.items import NoSpace
+
+router = APIRouter(tags=["snapshots"])
+
+TAR = "application/x-tar"
+FILE = {"content": {TAR: {"schema": {"type": "string", "format": "binary"}}}}
+TEXT = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+DOWNLOAD: Responses = {
+    200: FILE | {"description": "All of it."},
+    206: FILE | {"description": "The bytes that `Range` asks for."},
+    400: TEXT | {"description": "The range is malformed."},
+    416: TEXT | {"description": "The snapshot has no such bytes."},
+}
+
+
+async def snapshots(settings: SettingsDep) -> Snapshots:
+    """The folder of snapshots."""
+    return Snapshots(settings.snapshot_folder)
+
+
+SnapshotsDep = Annotated[Snapshots, Depends(snapshots)]
+
+
+@router.post(
+    "/snapshots", status_code=201, responses=problems(Busy, InProgress, NoSpace, Unavailable)
+)
+def make_snapshot(engine: EngineDep, kept: SnapshotsDep, response: Response) -> MadeSnapshot:
+    """Make a snapshot of everything that is stored; it is on disk when this answers.
+
+    Should the connection break, it is made all the same, and is listed once it is there.
+    """
+    made = kept.make(engine.catalog, lambda *_: None)
+    stored = _out(made)
+    response.headers["Location"] = stored.url
+    return MadeSnapshot(**stored.model_dump(), lost=len(made.lost))
+
+
+@router.get("/snapshots")
+def list_snapshots(kept: SnapshotsDep) -> SnapshotsOut:
+    """The snapshots there are, the newest first."""
+    return SnapshotsOut(snapshots=[_out(one) for one in kept.all()])
+
+
+@router.get("/snapshots/{name}", responses=DOWNLOAD | problems(LookupError, ValueError))
+def download_snapshot(name: str, kept: SnapshotsDep) -> FileResponse:
+    """Download a snapshot; with `Range`, from where a download broke off."""
+    path = kept.path(name)
+    return FileResponse(path, media_type=TAR, filename=name, stat_result=path.stat())
+
+
+@router.delete("/snapshots/{name}", status_code=204, responses=problems(LookupError, ValueError))
+def delete_snapshot(name: str, kept: SnapshotsDep) -> None:
+    """Delete a snapshot."""
+    kept.delete(name)
+
+
+def _out(stored: Stored) -> SnapshotOut:
+    return SnapshotOut(
+        name=stored.name,
+        url=f"/snapshots/{stored.name}",
+        bytes=stored.size,
+        made=datetime.fromisoformat(stored.head.made),
+        pictures=stored.head.pictures,
+        collections=[
+            SnapshotCollection(
+                name=held.name, items=held.items, revision=held.revision, model=held.fingerprint
+            )
+            for held in stored.head.collections
+            if held.name
+        ],
+    )

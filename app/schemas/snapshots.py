@@ -1,0 +1,37 @@
+"""Snapshots as the service lists them."""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+
+class SnapshotCollection(BaseModel):
+    """A collection in a snapshot."""
+
+    name: str
+    items: int
+    revision: int
+    model: str = Field(description="The fingerprint of the model that made it.")
+
+
+class SnapshotOut(BaseModel):
+    """A snapshot, and where it can be downloaded."""
+
+    name: str
+    url: str
+    bytes: int
+    made: AwareDatetime
+    pictures: int
+    collections: list[SnapshotCollection]
+
+
+class MadeSnapshot(SnapshotOut):
+    """A snapshot that was just made."""
+
+    lost: int = Field(description="Pictures that items name and the service has lost.")
+
+
+class SnapshotsOut(BaseModel):
+    """The snapshots there are, the newest first."""
+
+    snapshots: list[SnapshotOut]

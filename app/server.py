@@ -1,0 +1,52 @@
+"""The HTTP server: uvicorn, with a time by which headers must have come."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADERS = 10.0  # seconds, from the connection or the last answer on
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP/1.1 that closes connections over which no whole request comes in time.
+
+    uvicorn itself only closes connections that are silent after an answer.
+    """
+
+    deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        """Wait for the rest of a body that nobody reads, and for the next request."""
+        super().on_response_complete()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing."""
+        super().connection_lost(exc)
+        if self.deadline is not None:
+            self.deadline.cancel()
+
+    def _wait(self) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+        self.deadline = self.loop.call_later(HEADERS, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+
+OPTIONS: dict[str, Any] = {
+    "http": PatientProtocol,
+    "timeout_keep_alive": 5,
+    "timeout_graceful_shutdown": 5,  # then requests that are still being answered are cut
+    "access_log": False,
+}

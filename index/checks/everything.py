@@ -1,0 +1,65 @@
+"""The check of everything in a data folder, one part after another, while services go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from index.backup import STAGING
+from index.catalog import Catalog
+from index.checks.database import check_file, check_revisions
+from index.checks.finding import Finding
+from index.checks.items import check_items
+from index.checks.segments import check_segments
+from index.follower import SEGMENTS
+from index.garbage import TOKEN
+from index.items import ModelMismatch
+from index.tables import collections, pictures, retired
+from index.transfer import Progress, in_use
+
+
+def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Finding]:
+    """What is wrong. A database that is not sound is not looked at any further."""
+    progress("database", 0, 1)
+    unsound = list(check_file(catalog.reader))
+    progress("database", 1, 1)
+    yield from unsound
+    if unsound:
+        return
+    for collection in catalog.followed():
+        try:
+            yield from check_revisions(catalog, collection)
+            yield from check_items(catalog, collection, progress)
+            yield from check_segments(catalog, collection, folder)
+        except ModelMismatch:  # it was replaced meanwhile
+            continue
+    yield from check_garbage(catalog, folder)
+
+
+def check_garbage(catalog: Catalog, folder: Path) -> Iterator[Finding]:
+    """What nothing refers to; a service deletes it within hours, and `repair` does at once.
+
+    A picture may be one of a put that is not finished yet; it is not deleted then.
+    """
+
+    def sweep() -> None:
+        catalog.sweep(folder / SEGMENTS)
+
+    names, directories = set(catalog.pictures.names()), (folder / SEGMENTS).glob("*")
+    tokens = {one.name for one in directories if TOKEN.fullmatch(one.name)}
+    with catalog.reader.begin() as connection:
+        for column in (pictures.c.name, retired.c.picture):
+            names.difference_update(connection.execute(select(column).distinct()).scalars())
+        tokens.difference_update(connection.execute(select(collections.c.token)).scalars())
+        replaced = connection.execute(select(func.count()).where(~in_use)).scalar_one()
+    if names:
+        yield Finding("pictures", "garbage", f"{len(names):,} that no item has", sweep)
+    if tokens:
+        yield Finding("segments", "garbage", f"{len(tokens):,} folders of no collection", sweep)
+    if replaced:
+        yield Finding("database", "garbage", f"{replaced:,} replaced collections", sweep)
+    if (folder / STAGING).exists():
+        problem = "a restore is running, or was interrupted: run it again"
+        yield Finding("database", STAGING, problem)

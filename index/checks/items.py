@@ -1,0 +1,142 @@
+"""Checks of items: metadata and what filters know of it, bags, and pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, delete, insert, select
+
+from index.bags import IMAGE, unpack_bag, unpack_vectors
+from index.catalog import Catalog
+from index.checks.finding import Finding, named
+from index.facets import facets_of
+from index.items import Collection, bucket_of
+from index.pictures import PictureLost
+from index.records import select_items
+from index.tables import bags, facets, items
+from index.transfer import Progress
+
+BATCH = 200  # items that are read in one transaction
+Facets = set[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All rows of one item."""
+
+    item: Row[Any]  # of select_items
+    bags: list[Row[Any]] = field(default_factory=list)  # in the order of their positions
+    facets: Facets = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """Writes the facets of an item anew, if it is still there."""
+
+    catalog: Catalog
+    collection: int
+    revision: int
+    facets: Facets
+
+    def __call__(self) -> None:
+        """Do so in one transaction."""
+        key = {"collection": self.collection, "revision": self.revision}
+        here = {table: _here(table.c, self.collection, self.revision) for table in (items, facets)}
+        with self.catalog.writer.begin() as connection:
+            if connection.execute(select(items.c.id).where(here[items])).scalar() is None:
+                return
+            connection.execute(delete(facets).where(here[facets]))
+            for name, value in self.facets:
+                connection.execute(insert(facets), key | {"key": name, "value": value})
+
+
+def check_items(catalog: Catalog, collection: Collection, progress: Progress) -> Iterator[Finding]:
+    """Whether every item of a collection is whole."""
+    stage, total = f"items of {named(collection)}", catalog.count(collection)
+    done, after = 0, 0
+    progress(stage, done, total)
+    while batch := _read(catalog, collection.key, after):
+        for rows in batch:
+            yield from _check(catalog, collection, rows)
+        after, done = batch[-1].item.revision, done + len(batch)
+        progress(stage, min(done, total), total)
+
+
+def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
+    item, subject = rows.item, named(collection, rows.item.id)
+    try:
+        expected = facets_of(json.loads(item.metadata))
+    except (ValueError, AttributeError) as broken:
+        yield Finding("items", subject, f"its metadata is broken ({broken}); put it again")
+    else:
+        if rows.facets != expected:
+            rebuild = Rebuild(catalog, collection.key, item.revision, expected)
+            yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
+    if item.bucket != bucket_of(item.id):
+        yield Finding("items", subject, "its bucket is another id's; put it again")
+    if problem := _wrong_bags(rows, collection.dimension):
+        yield Finding("items", subject, f"{problem}; put it again")
+    if item.name is not None and _is_lost(catalog, collection, item):
+        problem = "its picture is missing or damaged; put it again"
+        yield Finding("pictures", subject, problem)
+
+
+def _wrong_bags(rows: Rows, dimension: int) -> str | None:
+    """What is wrong with an item's bags, if anything is."""
+    positions = [bag.position for bag in rows.bags]
+    first = 0 if rows.item.name is None else IMAGE
+    if not positions or positions != list(range(first, first + len(positions))):
+        return f"it has bags {positions}, which should begin with {first} and leave none out"
+    for bag in rows.bags:
+        try:
+            vectors = unpack_vectors(bag.vectors, dimension)
+            whole = len(unpack_bag(vectors, bag.details, bag.position).labels) == len(vectors)
+        except (ValueError, TypeError) as broken:
+            return f"bag {bag.position} is broken ({broken})"
+        if not whole or not len(vectors) or not np.isfinite(vectors).all():
+            return f"bag {bag.position} is broken"
+    return None
+
+
+def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any]) -> bool:
+    """Whether a picture is lost, and not just deleted with its item."""
+    try:
+        catalog.pictures.get(item.name)
+    except PictureLost:
+        here = _here(items.c, collection.key, item.revision)
+        with catalog.reader.begin() as connection:
+            return connection.execute(select(items.c.id).where(here)).scalar() is not None
+    return False
+
+
+def _read(catalog: Catalog, collection: int, after: int) -> list[Rows]:
+    """The rows of the next items behind a revision."""
+    chosen = select_items(collection).where(items.c.revision > after)
+    with catalog.reader.begin() as connection:
+        found = connection.execute(chosen.order_by(items.c.revision).limit(BATCH)).all()
+        rows = {item.revision: Rows(item) for item in found}
+        if rows:
+            _read_parts(connection, collection, rows)
+    return list(rows.values())
+
+
+def _read_parts(connection: Connection, collection: int, rows: dict[int, Rows]) -> None:
+    order = (bags.c.revision, bags.c.position)
+    for bag in connection.execute(
+        select(bags).where(_within(bags.c, collection, rows)).order_by(*order)
+    ):
+        rows[bag.revision].bags.append(bag)
+    for facet in connection.execute(select(facets).where(_within(facets.c, collection, rows))):
+        rows[facet.revision].facets.add((facet.key, facet.value))
+
+
+def _within(columns: Any, collection: int, rows: dict[int, Rows]) -> Any:
+    return (columns.collection == collection) & columns.revision.in_(rows)
+
+
+def _here(columns: Any, collection: int, revision: int) -> Any:
+    return (columns.collection == collection) & (columns.revision == revision)

@@ -1,0 +1,115 @@
+"""Judgements and runs: which items answer a query, and what a search gave, as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+VALUES = ("grade", "relevance", "weight", "score")  # what a row says of its query and item
+QRELS, RUN = 4, 6  # columns of TREC's two formats
+TREC_VALUE = {QRELS: 3, RUN: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A query, an item, and a number: the grade, the weight of a click, or a search's score."""
+
+    query: str
+    id: str
+    value: float
+
+
+def read(file: Path) -> list[Judgement]:
+    """Read a .csv with a heading, .jsonl, or any other file as TREC's qrels or run.
+
+    A row of the first two has a `query`, an `id`, and a `grade`, `relevance`, `weight` or `score`;
+    without any the value is 1. TREC's rows are "query 0 item grade" and "query Q0 item rank score
+    tag". ValueError names the line that is none of these, LookupError a file that is not there.
+    """
+    if not file.is_file():
+        raise LookupError(f"there is no file {file}")
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        readers = {".csv": from_csv, ".jsonl": from_jsonl}
+        rows = list(numbered(file, readers.get(file.suffix, from_trec)(lines)))
+    if not rows:
+        raise ValueError(f"{file} holds no rows")
+    return rows
+
+
+def numbered(file: Path, rows: Iterator[Judgement | None]) -> Iterator[Judgement]:
+    """Rows, None for empty lines; an error says in which line of the file it is."""
+    passed = 0
+    try:
+        for row in rows:
+            passed += 1
+            if row:
+                yield row
+    except ValueError as wrong:
+        raise ValueError(f"{file}, row {passed + 1}: {wrong}") from wrong
+
+
+def from_csv(lines: Iterable[str]) -> Iterator[Judgement]:
+    """Rows of a .csv with a heading."""
+    yield from map(judgement, csv.DictReader(lines))
+
+
+def from_jsonl(lines: Iterable[str]) -> Iterator[Judgement | None]:
+    """One object a line."""
+    for line in lines:
+        yield judgement(json.loads(line)) if line.strip() else None
+
+
+def from_trec(lines: Iterable[str]) -> Iterator[Judgement | None]:
+    """Columns between spaces, of qrels or of a run."""
+    for line in lines:
+        columns = line.split()
+        if columns and len(columns) not in TREC_VALUE:
+            raise ValueError(f"expected {QRELS} or {RUN} columns between spaces, got {line!r:.60}")
+        if columns:
+            value = float(columns[TREC_VALUE[len(columns)]])
+            yield Judgement(columns[0], columns[2], value)
+        else:
+            yield None
+
+
+def judgement(row: Mapping[str, Any]) -> Judgement:
+    """A row with names; ValueError says what it lacks."""
+    if not isinstance(row, Mapping) or not (row.get("query") and row.get("id")):
+        raise ValueError(f"expected a query and an id, got {row!r:.60}")
+    value = next((row[name] for name in VALUES if row.get(name) not in (None, "")), 1.0)
+    return Judgement(str(row["query"]).strip(), str(row["id"]), float(value))
+
+
+def queries(rows: Iterable[Judgement]) -> list[str]:
+    """The distinct queries, in the order of the file."""
+    return list(dict.fromkeys(row.query for row in rows))
+
+
+def by_query(rows: Iterable[Judgement]) -> dict[str, dict[str, float]]:
+    """The value of each item by query; of a pair that comes twice the larger one counts."""
+    values: dict[str, dict[str, float]] = {}
+    for row in rows:
+        own = values.setdefault(row.query, {})
+        own[row.id] = max(row.value, own.get(row.id, row.value))
+    return values
+
+
+def topics(file: Path) -> dict[str, str]:
+    """The texts of queries by their ids, from lines of an id, a tab and a text."""
+    rows = [line.split("\t", 1) for line in file.read_text("utf-8").splitlines() if line.strip()]
+    if wrong := next((row for row in rows if len(row) != 2), None):
+        raise ValueError(f"{file}: expected an id, a tab and a text, got {wrong[0]!r:.60}")
+    return {query.strip(): text.strip() for query, text in rows}
+
+
+def write_run(file: Path, hits: Iterable[Judgement]) -> None:
+    """Write what a search gave as .csv of query, id, score, best first for each query."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines)
+        writer.writerow(("query", "id", "score"))
+        writer.writerows((hit.query, hit.id, repr(hit.value)) for hit in hits)

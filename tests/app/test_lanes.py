@@ -1,0 +1,110 @@
+"""Work of one kind never waits for work of another, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Event
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from app.engine import Engine
+from app.errors import Unavailable
+from app.lanes import Lane
+
+
+def test_a_lane_computes_as_many_at_once_as_it_says() -> None:
+    lane, inside, most = Lane(2, 98, patience=None), 0, 0
+    lock = threading.Lock()
+
+    def enter() -> None:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        Event().wait(0.001)
+        with lock:
+            inside -= 1
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(lane.run(enter) for _ in range(100)))
+
+    asyncio.run(all_of_them())
+    assert most == 2
+
+
+def test_a_full_lane_refuses_and_opens_again() -> None:
+    lane = Lane(1, 0, patience=None)
+    with lane.place(), pytest.raises(Unavailable, match="try again"), lane.place():
+        pass
+    with lane.place():
+        assert (lane.taken, lane.refused) == (1, 1)
+    assert lane.taken == 0
+
+
+def test_work_that_waits_too_long_is_refused_and_never_done() -> None:
+    lane, leave, done = Lane(1, 1, patience=0.01), Event(), list[str]()
+
+    async def check() -> None:
+        first = asyncio.create_task(lane.run(leave.wait, 60))
+        await asyncio.sleep(0)
+        with pytest.raises(Unavailable, match="busy"):
+            await lane.run(done.append, "second")
+        leave.set()
+        assert await first
+
+    asyncio.run(check())
+    assert done == []
+
+
+def test_work_whose_client_left_is_dropped_where_it_has_not_begun() -> None:
+    lane, leave, done = Lane(1, 1, patience=None), Event(), list[str]()
+
+    async def check() -> None:
+        first = asyncio.create_task(lane.run(leave.wait, 60))
+        second = asyncio.create_task(lane.run(done.append, "second"))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.sleep(0)
+        leave.set()
+        assert await first
+        await lane.run(done.append, "third")
+
+    asyncio.run(check())
+    assert done == ["third"]
+
+
+def test_text_is_searched_while_every_photo_waits(
+    address: str,
+    app: FastAPI,
+    engine: Engine,
+    png,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lanes = replace(app.state.lanes, photos=Lane(1, 0, patience=None))
+    monkeypatch.setattr(app.state, "lanes", lanes)
+    entered, leave = Event(), Event()
+    embed = engine.models.matcher.embed_images
+
+    def slow(images):
+        entered.set()
+        assert leave.wait(60)
+        return embed(images)
+
+    monkeypatch.setattr(engine.models.matcher, "embed_images", slow)
+    path, photo = f"{address}/items/a", {"image": ("a.png", png("red"))}
+    with ThreadPoolExecutor(1) as pool:
+        put = pool.submit(httpx2.put, path, files=photo, timeout=60)
+        assert entered.wait(60)
+        body = {"text": "red"}
+        assert httpx2.post(f"{address}/search/image", json=body, timeout=60).status_code == 200
+        refused = httpx2.put(f"{address}/items/b", files=photo, timeout=60)
+        metrics = httpx2.get(f"{address}/metrics").text
+        leave.set()
+        assert put.result().status_code == 201
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert 'tessera_lane_places{lane="photos",of="most"}' in metrics

@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import pytest
+
+from index import judgements
+from index.judgements import Judgement
+
+ROWS = [
+    Judgement("navy blue shirt", "a", 2.0),
+    Judgement("navy blue shirt", "b", 0.0),
+    Judgement("sandals", "c", 1.0),
+]
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_csv_and_jsonl_say_the_same(tmp_path: Path) -> None:
+    as_csv = written(
+        tmp_path, "q.csv", "query,id,grade\nnavy blue shirt,a,2\nnavy blue shirt,b,0\nsandals,c,\n"
+    )
+    as_lines = written(
+        tmp_path,
+        "q.jsonl",
+        '{"query": "navy blue shirt", "id": "a", "weight": 2}\n\n'
+        '{"query": "navy blue shirt", "id": "b", "relevance": 0}\n'
+        '{"query": "sandals", "id": "c"}\n',
+    )
+    assert judgements.read(as_csv) == judgements.read(as_lines) == ROWS
+    assert judgements.queries(ROWS) == ["navy blue shirt", "sandals"]
+
+
+def test_both_formats_of_trec_are_told_apart_by_their_columns(tmp_path: Path) -> None:
+    qrels = written(tmp_path, "qrels.txt", "q1 0 a 2\nq1 0 b 0\n")
+    run = written(tmp_path, "bm25.run", "q1 Q0 b 1 7.5 bm25\n\nq1 Q0 a 2 3.0 bm25\n")
+    assert judgements.by_query(judgements.read(qrels)) == {"q1": {"a": 2.0, "b": 0.0}}
+    assert judgements.by_query(judgements.read(run)) == {"q1": {"b": 7.5, "a": 3.0}}
+
+
+def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "runs" / "mine.csv"
+    judgements.write_run(file, [Judgement('a "big", red bus', "b,us", 0.1 + 0.2)])
+    assert judgements.read(file) == [Judgement('a "big", red bus', "b,us", 0.1 + 0.2)]
+
+
+def test_of_a_pair_that_comes_twice_the_larger_value_counts() -> None:
+    twice = [Judgement("q", "a", value) for value in (1.0, 3.0, 2.0)]
+    assert judgements.by_query(twice) == {"q": {"a": 3.0}}
+
+
+def test_topics_give_the_texts_of_queries(tmp_path: Path) -> None:
+    file = written(tmp_path, "topics.tsv", "q1\tnavy blue shirt\n\nq2\tsandals\n")
+    assert judgements.topics(file) == {"q1": "navy blue shirt", "q2": "sandals"}
+    with pytest.raises(ValueError, match="expected an id, a tab and a text, got 'q1 navy'"):
+        judgements.topics(written(tmp_path, "wrong.tsv", "q1 navy\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("q.csv", "query,id\nshirt,a\nshirt,\n", "row 2: expected a query and an id"),
+        ("q.jsonl", '{"query": "shirt", "id": "a"}\n[]\n', "row 2: expected a query and an id"),
+        ("q.txt", "q1 0 a 1\nq1 a\n", "row 2: expected 4 or 6 columns"),
+        ("q.csv", "query,id,grade\nshirt,a,good\n", "row 1: could not convert"),
+        ("q.csv", "query,id\n", "holds no rows"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        judgements.read(written(tmp_path, name, text))
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="there is no file"):
+        judgements.read(tmp_path / "q.csv")

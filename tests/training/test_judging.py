@@ -1,0 +1,35 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from training.cli import app
+
+
+@pytest.fixture
+def files(tmp_path):
+    rows = {
+        "judged.csv": "query,id,grade\nblue shirt,a,2\nblue shirt,b,1\nred shoe,c,1\n",
+        "before.csv": "query,id,score\nblue shirt,x,2.0\nblue shirt,a,1.0\n",
+        "after.csv": "query,id,score\nblue shirt,a,2.0\nblue shirt,b,1.0\nred shoe,c,1.0\n",
+    }
+    for name, text in rows.items():
+        (tmp_path / name).write_text(text)
+    return [str(tmp_path / name) for name in rows]
+
+
+def test_two_runs_are_judged_side_by_side(files, tmp_path):
+    numbers = tmp_path / "numbers.json"
+    result = CliRunner().invoke(app, ["judge", *files, "--json", str(numbers)])
+    assert result.exit_code == 0, result.output
+    assert "2 queries with an answer" in result.output
+    measures = {one["measure"]: one for one in json.loads(numbers.read_text())["measures"]}
+    assert measures["P@5"]["means"] == pytest.approx([0.1, 0.3])
+    assert measures["nDCG@10"]["means"][1] == 1
+    assert measures["RR@10"]["p"] == 0.5
+
+
+def test_a_mistake_is_told_in_a_sentence(files):
+    result = CliRunner().invoke(app, ["judge", *files[:2], "--measure", "speed"])
+    assert result.exit_code == 1
+    assert "error: no measure 'speed'" in result.output

@@ -1,0 +1,124 @@
+"""Short texts as people type them, from the fields of a catalogue: "navy blue shirt", "sandals"."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import inflect
+
+from training.data.corpus import Example
+
+KIND = re.compile(r"type|kind|categor|department|class", re.IGNORECASE)
+TITLE = re.compile(r"title|name", re.IGNORECASE)
+NOTHING = {"", "na", "n/a", "none", "null", "unknown", "other", "others"}
+LEAST_REPEATS = 3.0  # photos a value, on average: a field with fewer tells products apart
+MOST_WORDS = 4  # of an attribute's value; longer ones are sentences
+TITLE_WORDS = 32
+NO_LOOKS = {"id", "image", "split", "metadata", "url", "link"}  # what never describes a product
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What fields are for: the title, what a product is from the finest on, and what it is like."""
+
+    title: str | None
+    kinds: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        named = {
+            "title": self.title or "none",
+            "kinds": ", ".join(self.kinds) or "none",
+            "attributes": ", ".join(self.attributes) or "none",
+        }
+        return "; ".join(f"{role}: {fields}" for role, fields in named.items())
+
+
+def roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
+    """The roles of fields, guessed from their names and values; `fields` are those to choose from.
+
+    A field whose values are short texts that repeat is an attribute, or a kind if its name says
+    so. The kind with most values is the finest. ValueError where no field can become a text.
+    """
+    there = named(examples)
+    if unknown := [field for field in fields if field not in there]:
+        raise LookupError(f"no product has {', '.join(unknown)}; there are: {', '.join(there)}")
+    values = {field: counted(examples, field) for field in fields or there}
+    repeated = {field: len(own) for field, own in values.items() if repeats(own)}
+    kinds = sorted(filter(KIND.search, repeated), key=lambda field: -repeated[field])
+    titles = [field for field, own in values.items() if TITLE.search(field) and own]
+    guessed = Roles(
+        title=titles[0] if titles else None,
+        kinds=tuple(kinds),
+        attributes=tuple(field for field in repeated if field not in (*kinds, *titles[:1])),
+    )
+    if not (titles or repeated):
+        raise ValueError(f"no field of {', '.join(values)} has a title, or values that repeat")
+    return guessed
+
+
+def named(examples: Sequence[Example]) -> list[str]:
+    """All fields of the examples that may describe a product, in the order of the file."""
+    every = dict.fromkeys(field for example in examples for field in example.metadata)
+    return [field for field in every if field.lower() not in NO_LOOKS]
+
+
+def counted(examples: Sequence[Example], field: str) -> Counter[str]:
+    """How many examples have each value of a field."""
+    return Counter(filter(None, (value(example.metadata, field) for example in examples)))
+
+
+def repeats(values: Counter[str]) -> bool:
+    """Whether values are short texts of which each comes several times on average."""
+    return (
+        len(values) > 1
+        and values.total() >= LEAST_REPEATS * len(values)
+        and max(len(text.split()) for text in values) <= MOST_WORDS
+    )
+
+
+def value(metadata: Mapping[str, Any], field: str) -> str:
+    """A field's value as people type it, empty if it has none; a number says nothing of looks."""
+    text = metadata.get(field)
+    if not isinstance(text, str) or not re.search(r"[^\W\d]", text):
+        return ""
+    words = text.lower().split()[:TITLE_WORDS]
+    return "" if " ".join(words) in NOTHING else " ".join(words)
+
+
+def texts(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
+    """All texts that a product answers: title, kinds, attributes, and attributes before kinds."""
+    return tuple(dict.fromkeys(filter(None, generated(metadata, roles))))
+
+
+def generated(metadata: Mapping[str, Any], roles: Roles) -> Iterator[str]:
+    """The texts of `texts`, some more than once."""
+    likes = list(filter(None, (value(metadata, field) for field in roles.attributes)))
+    kinds = [form for field in roles.kinds for form in forms(value(metadata, field))]
+    if roles.title:
+        yield value(metadata, roles.title)
+    yield from kinds
+    yield from likes
+    finest = forms(value(metadata, roles.kinds[0])) if roles.kinds else ()
+    for kind in finest or ("",):
+        for count in (1, 2):
+            for chosen in combinations(likes, count):
+                yield " ".join([*chosen, kind]).strip()
+
+
+@cache
+def forms(kind: str) -> tuple[str, ...]:
+    """A kind as it is written, and in the singular: "casual shoes" and "casual shoe"."""
+    if not kind:
+        return ()
+    singular = ENGLISH.singular_noun(kind)
+    return (kind, str(singular)) if singular else (kind,)
+
+
+ENGLISH = inflect.engine()

@@ -1,0 +1,61 @@
+"""The command judge: runs of a search against judgements, and against each other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from index import judgements
+from training.evaluation.relevance import MEASURES, Comparison, relevance
+from training.options import plain_errors
+
+app = typer.Typer()
+
+
+@app.command()
+def judge(
+    judged: Annotated[
+        Path, typer.Argument(metavar="JUDGEMENTS", help=".csv, .jsonl, or TREC's qrels.")
+    ],
+    run: Annotated[Path, typer.Argument(help="What `tessera rank` wrote, or TREC's run.")],
+    other: Annotated[
+        Path | None, typer.Argument(help="The run of another configuration, to compare.")
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="A measure; may be given more than once.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+) -> None:
+    """Measure what a search gives against judgements, and compare two configurations.
+
+    Example: tessera judge judgements.csv before.csv after.csv
+    """
+    with plain_errors(Console(stderr=True)):
+        grades = judgements.by_query(judgements.read(judged))
+        files = [run, other] if other else [run]
+        runs = [judgements.by_query(judgements.read(file)) for file in files]
+        compared = relevance(grades, runs, measure or MEASURES)
+        answered = sum(max(own.values()) > 0 for own in grades.values())
+        Console().print(table(compared, files), f"{answered:,} queries with an answer", sep="\n")
+        if json_file:
+            numbers = {"queries": answered, "measures": [asdict(one) for one in compared]}
+            json_file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+
+
+def table(compared: list[Comparison], files: list[Path]) -> Table:
+    """The measures as rows, a column for each run; two runs have their difference too."""
+    columns = ["", *(file.stem for file in files)]
+    made = Table(*columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else []))
+    for one in compared:
+        row = [one.measure, *(f"{value:.3f}" for value in one.means)]
+        if len(files) > 1:
+            p = "–" if one.p is None else f"{one.p:.4f}"
+            row += [f"{one.means[1] - one.means[0]:+.3f}", str(one.better), str(one.worse), p]
+        made.add_row(*row)
+    return made
