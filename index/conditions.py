@@ -15,6 +15,7 @@ A metadata key whose value is a list has each of its values.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -26,6 +27,9 @@ LONGEST_NUMBER = 300  # digits of a number that lies in a range: more are no dou
 MOST_CONDITIONS = 64  # of a filter, with those inside
 MOST_VALUES = 1_000  # of a filter, those of all keys together
 DEEPEST = 8  # filters inside of filters
+
+OPERATOR = re.compile(r"\$[a-z]+")  # no key of metadata looks like this
+NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 
 Number = int | float
 Scalar = str | int | float | bool | None
@@ -200,8 +204,11 @@ def _parse(where: object, depth: int) -> Condition:
 
 
 def _entry(key: object, value: Any, depth: int) -> Condition:
-    if not isinstance(key, str) or not key:
-        raise ValueError(f"a filter's keys are metadata keys, non-empty text, got {key!r:.100}")
+    if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE or NO_TEXT.search(key):
+        raise ValueError(
+            f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
+            f"{key!r:.100}"
+        )
     if key == "$not":
         return Not(_parse(value, depth + 1))
     if key in ("$and", "$or"):
@@ -209,7 +216,7 @@ def _entry(key: object, value: Any, depth: int) -> Condition:
             raise ValueError(f"{key} takes a list of filters, at least one, got {value!r:.100}")
         inner = tuple(_parse(part, depth + 1) for part in value)
         return Every(inner) if key == "$and" else Either(inner)
-    if key.startswith("$"):
+    if OPERATOR.fullmatch(key):
         raise ValueError(f"a filter has no {key!r:.50}; there are {', '.join(COMBINED)}")
     if isinstance(value, Mapping):
         return _operators(key, value)
@@ -229,7 +236,7 @@ def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
         parts.append(Within(key, _of_one_kind(key, bounds)))
     if "prefix" in operators:
         text = operators["prefix"]
-        if not isinstance(text, str) or not text or len(text) > LONGEST_VALUE:
+        if not isinstance(text, str) or not text or not _is_asked(text):
             raise ValueError(f"filter {key!r:.100}: prefix takes a text, got {text!r:.100}")
         parts.append(Prefix(key, text))
     if "exists" in operators:
@@ -245,7 +252,7 @@ def _of_one_kind(
 ) -> tuple[tuple[Bound, Number | str], ...]:
     numbers = [isinstance(at, int | float) and not isinstance(at, bool) for _, at in bounds]
     texts = [isinstance(at, str) for _, at in bounds]
-    if not (all(numbers) or all(texts)) or not all(comparable(at) for _, at in bounds):
+    if not (all(numbers) or all(texts)) or not all(_is_asked(at) for _, at in bounds):
         shown = ", ".join(f"{at!r:.50}" for _, at in bounds)
         raise ValueError(f"filter {key!r:.100}: a range has numbers or texts, got {shown}")
     if all(texts):
@@ -261,10 +268,15 @@ def _number(key: str, value: Any) -> float:
 
 
 def _compared(key: str, value: Any) -> Any:
-    if not comparable(value):
+    if not _is_asked(value):
         raise ValueError(
             f"filter {key!r:.100} compares with text of up to {LONGEST_VALUE} characters, a finite "
             f"number, true, false or null, a list of these, or an object of {', '.join(OPERATORS)}; "
             f"got {value!r:.100}"
         )
     return value
+
+
+def _is_asked(value: object) -> bool:
+    """Whether a filter may compare with a value: one that databases hold."""
+    return comparable(value) and not (isinstance(value, str) and NO_TEXT.search(value))

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, func, select
 
+from index.conditions import Simple
+from index.facets import carrying
 from index.tables import bags, changes, facets, items, retired
 
 CHUNK = 2**27  # bytes
@@ -87,18 +89,17 @@ class View:
             )
         )
 
-    def carrying(self, key: str, value: str, after: int) -> NDArray[np.int64]:
-        """The revisions later than `after` whose metadata has a canonical value, in order."""
-        return self._numbers(
-            select(facets.c.revision)
-            .where(
-                facets.c.collection == self.collection,
-                facets.c.key == key,
-                facets.c.value == value,
-                facets.c.revision > after,
-            )
-            .order_by(facets.c.revision)
-        )
+    def carrying(self, condition: Simple | None, after: int) -> NDArray[np.int64]:
+        """The revisions later than `after` that a condition on one key holds for, in order.
+
+        All of them without a condition; some may come more than once.
+        """
+        if condition is None:
+            chosen, revision = select(items.c.revision), items.c.revision
+            chosen = chosen.where(items.c.collection == self.collection)
+        else:
+            chosen, revision = carrying(self.collection, condition), facets.c.revision
+        return self._numbers(chosen.where(revision > after).order_by(revision))
 
     def bags(self, after: int, until: int, size: int = CHUNK) -> tuple[list[BagRow], int]:
         """The bags of items put later than `after`, by revision and position.
