@@ -180,7 +180,9 @@ def round_bounds(least: float, most: float) -> list[float]:
     return [float(f"{number * step:.12g}") for number in range(first, last)]
 
 
-def _ranges(documents: Codes, numbers: NDArray[np.float64], bounds: list[float]) -> tuple[Range, ...]:
+def _ranges(
+    documents: Codes, numbers: NDArray[np.float64], bounds: list[float]
+) -> tuple[Range, ...]:
     """How many documents have a number in each range that bounds part."""
     if not bounds:
         return ()

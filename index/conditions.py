@@ -263,7 +263,9 @@ def _of_one_kind(
 def _number(key: str, value: Any) -> float:
     number = number_of(value)
     if number is None:
-        raise ValueError(f"filter {key!r:.100}: a range's numbers have up to {LONGEST_NUMBER} digits")
+        raise ValueError(
+            f"filter {key!r:.100}: a range's numbers have up to {LONGEST_NUMBER} digits"
+        )
     return number
 
 

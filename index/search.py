@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from index import ranking, rescorer
 from index.bags import IMAGE
+from index.candidates import PER_HIT
 from index.catalog import Catalog
 from index.choice import choose
 from index.filters import Filters
 from index.items import Collection
 from index.lookup import Stored
+from index.photos import NONE, Photos
 from index.ranking import Key
 from index.requests import Answer, Hit, Request
 from index.rescorer import Coded, Rescorer, Role, Term
@@ -121,11 +123,8 @@ class Index:
         another model has re-embedded the collection.
         """
         request = replace(request, query=self._checked(request.query))
-        if request.least is not None and self._calibration is None:
-            raise ValueError(
-                "there are no probabilities to cut at: the matcher is not calibrated; "
-                "run `tessera calibrate`, or leave min_probability out"
-            )
+        if request.least is not None:
+            self._check_calibrated()
         for _ in range(TRIES):
             snapshot = self._reader.current()
             answer, vanished = self._answer(request, snapshot)
@@ -141,17 +140,12 @@ class Index:
 
     def _answer(self, request: Request, snapshot: Snapshot) -> tuple[Answer, bool]:
         """The best hits of a snapshot, and whether rows that might be among them have vanished."""
-        terms = _terms(request.query)
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
-        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
-        chosen, exact = choose(
-            snapshot.segments, request, terms, revisions, None if every else self._score
-        )
-        based = request.side == "images"
-        coded = [Coded(one, self._score, request.role, rows_have_base=based) for one in terms]
-        scored = [self._scored(rows, numbers, coded) for rows, numbers in chosen]
+        terms = _terms(request.query)
+        scored, exact = self._estimated(request, terms, snapshot, revisions)
+        candidates = sum(len(one.numbers) for one in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
         if request.least is not None:
@@ -161,12 +155,67 @@ class Index:
         answer = Answer(
             tuple(self._hit(one, request, asked) for one in found[: request.limit]),
             exact=exact,
-            candidates=sum(len(numbers) for _, numbers in chosen),
+            candidates=candidates,
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
             behind=snapshot.behind,
             more=len(found) > request.limit,
         )
         return answer, vanished
+
+    def photos(self, query: Query, count: int, revisions: Numbers | None = None) -> Photos:
+        """About the `count` photos that promise most, of items with some revisions, in order.
+
+        Their scores and probabilities are those of codes. ValueError without a calibration.
+        """
+        request = Request("images", self._checked(query), limit=max(count // PER_HIT, 1))
+        self._check_calibrated()
+        snapshot = self._reader.current()
+        scored, _ = self._estimated(request, _terms(request.query), snapshot, revisions)
+        if not scored:
+            return replace(NONE, asked=True)
+        told = [self._told(one, request, np.float32(0)) for one in scored]
+        return Photos(
+            np.concatenate([one.rows.revisions[one.numbers] for one in scored]),
+            np.concatenate([one.total for one in scored]),
+            np.concatenate([np.array(one) for one in told]),
+        )
+
+    def explained(self, query: Query, revisions: Sequence[int]) -> dict[int, Hit]:
+        """The photos of items with some revisions as hits, if they are still there."""
+        request = Request("images", self._checked(query))
+        terms, keys = _terms(request.query), [(revision, IMAGE) for revision in revisions]
+        stored = self._catalog.bags(self._collection, keys)
+        if not stored:
+            return {}
+        vectors = [bag.vectors for bag in stored.values()]
+        parts = np.stack([rescorer.exact(self._score, vectors, t, request.role) for t in terms])
+        total = ranking.totals(parts, [term.weight for term in terms])
+        told = self._probabilities(vectors, parts, request)
+        asked = request.query.bag
+        return {
+            revision: self._hit(
+                Ranked(Key(-score, bag.item, bag.position), bag, probability), request, asked
+            )
+            for ((revision, _), bag), score, probability in zip(
+                stored.items(), total.tolist(), told, strict=True
+            )
+        }
+
+    def _estimated(
+        self,
+        request: Request,
+        terms: Sequence[Term],
+        snapshot: Snapshot,
+        revisions: Numbers | None,
+    ) -> tuple[list[Scored], bool]:
+        """The rows that might be among the best with their scores from codes, and whether all."""
+        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
+        chosen, exact = choose(
+            snapshot.segments, request, terms, revisions, None if every else self._score
+        )
+        based = request.side == "images"
+        coded = [Coded(one, self._score, request.role, rows_have_base=based) for one in terms]
+        return [self._scored(rows, numbers, coded) for rows, numbers in chosen], exact
 
     def _scored(self, rows: Rows, numbers: Numbers, query: Sequence[Coded]) -> Scored:
         """The scores of rows from their codes."""
@@ -189,10 +238,15 @@ class Index:
 
         Their scores may be off by a share of their errors.
         """
-        assert self._calibration is not None
         assert request.least is not None
+        told = self._told(scored, request, share)
+        return scored.only(np.array(told, np.float32) >= request.least - SLACK)
+
+    def _told(self, scored: Scored, request: Request, share: np.float32) -> list[float]:
+        """The probabilities of rows, if their scores are off by a share of their errors."""
+        assert self._calibration is not None
         higher = share * np.sign(request.query.weights, dtype=np.float32)[:, None] * scored.errors
-        told = ranking.probabilities(
+        return ranking.probabilities(
             self._calibration,
             request.query,
             request.role,
@@ -201,7 +255,6 @@ class Index:
             scored.rows.sizes[scored.numbers],
             in_photos=request.side == "images",
         )
-        return scored.only(np.array(told, np.float32) >= request.least - SLACK)
 
     def _exact(
         self,
@@ -289,6 +342,13 @@ class Index:
             links = alignment.links(asked, bag, score)
         position = None if found.key.position == IMAGE else found.key.position
         return Hit(found.key.item, position, found.key.score, links, bag, found.probability)
+
+    def _check_calibrated(self) -> None:
+        if self._calibration is None:
+            raise ValueError(
+                "there are no probabilities to cut at: the matcher is not calibrated; "
+                "run `tessera calibrate`, or leave min_probability out"
+            )
 
     def _checked(self, query: Query) -> Query:
         parts = tuple(self._checked_part(part) for part in query.parts)
