@@ -19,6 +19,7 @@ from index.failures import Busy
 from index.items import Collection, Entry, NoSpace, Picture
 from index.requests import Answer, Request
 from index.search import Index
+from index.wording import Synonyms
 from models import parsing
 from models.types import FragmentBag
 
@@ -29,9 +30,16 @@ Result = TypeVar("Result")
 class Engine:
     """Everything that is done with stored items, for many threads at once."""
 
-    def __init__(self, models: Models, catalog: Catalog, folder: Path, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        models: Models,
+        catalog: Catalog,
+        folder: Path,
+        device: str = "cpu",
+        synonyms: Synonyms | None = None,
+    ) -> None:
         self.models, self.catalog, self.folder = models, catalog, folder
-        self.indexes = Indexes(catalog, folder, models.calibration, device)
+        self.indexes = Indexes(catalog, folder, models.calibration, device, synonyms)
 
     @classmethod
     def load(cls, settings: Settings) -> Engine:
@@ -42,7 +50,7 @@ class Engine:
         device = settings.device
         catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
         models = Models.load(settings.matcher, settings.captioner, settings.grounder, device)
-        return cls(models, catalog, settings.data, device)
+        return cls(models, catalog, settings.data, device, settings.read_synonyms())
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.

@@ -25,7 +25,7 @@ from app.metrics import Metrics
 from app.middleware import RawItemPaths, SecurityHeaders
 from app.openapi import describe
 from app.patience import Patience
-from app.routes import bulk, explain, items, page, search, snapshots, system
+from app.routes import bulk, explain, items, page, products, search, snapshots, system
 from app.server import OPTIONS
 from app.settings import Settings
 
@@ -50,7 +50,7 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
     app.state.health = CapacityLimiter(1)  # its own thread: readiness never waits for others
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     app.state.registry = CollectorRegistry()
-    for module in (search, explain, items, bulk, snapshots, system, page):
+    for module in (search, products, explain, items, bulk, snapshots, system, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)

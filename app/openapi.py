@@ -23,6 +23,7 @@ from app.errors import (
 )
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.items import ImportLine, ImportStatus, ItemBody
+from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch, TextSearch
 from index.failures import Busy
 from index.items import ModelMismatch, NoSpace
@@ -30,6 +31,9 @@ from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
 REFERENCE = "#/components/schemas/{model}"
 JSON, FORM = "application/json", "multipart/form-data"
+JSON_IN_FORMS = (  # form fields that hold JSON
+    *("boosts", "facets", "fields", "filter", "metadata", "phrases", "sort", "weights"),
+)
 
 # The models that only `body_of`, `lines_of` and `problems` refer to.
 MODELS = (
@@ -41,6 +45,7 @@ MODELS = (
     ImportStatus,
     ItemBody,
     Problem,
+    ProductSearch,
     TextSearch,
 )
 
@@ -65,9 +70,7 @@ def body_of(model: type[BaseModel]) -> dict[str, Any]:
     schema["title"] += "Upload"
     schema["properties"]["image"] = {"type": "string", "format": "binary"}
     encoding = {
-        name: {"contentType": JSON}
-        for name in ("filter", "metadata", "phrases")
-        if name in schema["properties"]
+        name: {"contentType": JSON} for name in JSON_IN_FORMS if name in schema["properties"]
     }
     if "box" in schema["properties"]:
         encoding["box"] = {"style": "form", "explode": False}  # type: ignore[dict-item]

@@ -8,6 +8,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.storage import WAIT, Storage
+from index.wording import Synonyms, parse_synonyms
 from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
@@ -49,6 +50,11 @@ class Settings(BaseSettings):
     parser: str | None = Field(
         default=None,
         description="spaCy pipeline, a package's name or a folder; the one that ships if not set.",
+    )
+    synonyms: Path | None = Field(
+        default=None,
+        description="File of words that product search takes for each other: a line such as "
+        "sofa, couch, settee.",
     )
     device: str = Field(default="cpu", description="Where models run: cpu, cuda, cuda:1.")
     threads: PositiveInt | None = Field(
@@ -125,6 +131,12 @@ class Settings(BaseSettings):
     def snapshot_folder(self) -> Path:
         """Where snapshots are kept."""
         return self.snapshots or self.data / "snapshots"
+
+    def read_synonyms(self) -> Synonyms | None:
+        """What the file of synonyms says, if there is one; OSError where it cannot be read."""
+        if self.synonyms is None:
+            return None
+        return parse_synonyms(self.synonyms.read_text("utf-8").splitlines())
 
     @property
     def photo_limits(self) -> dict[str, int]:

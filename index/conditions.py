@@ -272,9 +272,9 @@ def _number(key: str, value: Any) -> float:
 def _compared(key: str, value: Any) -> Any:
     if not _is_asked(value):
         raise ValueError(
-            f"filter {key!r:.100} compares with text of up to {LONGEST_VALUE} characters, a finite "
-            f"number, true, false or null, a list of these, or an object of {', '.join(OPERATORS)}; "
-            f"got {value!r:.100}"
+            f"filter {key!r:.100} compares with text of up to {LONGEST_VALUE} characters, a "
+            "finite number, true, false or null, a list of these, or an object of "
+            f"{', '.join(OPERATORS)}; got {value!r:.100}"
         )
     return value
 

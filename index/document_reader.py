@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
 from threading import Condition, Event, Lock, Thread
 
 from index.catalog import Catalog
 from index.documents import Documents
 from index.items import Collection, ModelMismatch
 from index.views import View
+from index.wording import Synonyms
 
 STEP = 256  # items that are taken in at a time, while searches wait
 POLL = 0.1  # seconds
@@ -29,7 +29,7 @@ class DocumentReader:
         self,
         catalog: Catalog,
         collection: Collection,
-        synonyms: Mapping[str, Sequence[str]] | None = None,
+        synonyms: Synonyms | None = None,
     ) -> None:
         self._catalog, self._collection, self._synonyms = catalog, collection, synonyms
         self._documents = Documents(synonyms)

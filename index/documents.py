@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from threading import RLock
 from typing import Any
 
@@ -15,7 +15,7 @@ from index.facets import facets_of
 from index.lexical import Lexical
 from index.rows import Numbers
 from index.views import ItemRow
-from index.wording import Wording
+from index.wording import Synonyms, Wording
 
 FEW = 512  # documents that are read anew whenever one of them is gone
 WASTE = 8  # one in so many may be gone before all are read anew
@@ -28,7 +28,7 @@ class Documents:
     to, `mark` that of its history (see View.mark).
     """
 
-    def __init__(self, synonyms: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(self, synonyms: Synonyms | None = None) -> None:
         self.lock = RLock()
         self.ids: list[str] = []
         self.columns: dict[str, Column] = {}
@@ -50,7 +50,8 @@ class Documents:
     @property
     def live(self) -> Mask:
         """Which documents (N,) are still there."""
-        return np.array(self._gone) == 0
+        live: Mask = np.array(self._gone) == 0
+        return live
 
     @property
     def behind(self) -> int:

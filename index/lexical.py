@@ -124,6 +124,14 @@ class Lexical:
         having = self.having.get(term, 0)
         return math.log1p((self._size - having + 0.5) / (having + 0.5))
 
+    def having_any(self, alternatives: Sequence[Alternative]) -> NDArray[np.bool_]:
+        """Which documents (N,) have any of some terms in any field."""
+        having = np.zeros(self._size, np.bool_)
+        for alternative in alternatives:
+            for postings in self._fields.values():
+                having[postings.documents(alternative.term)] = True
+        return having
+
     def scores(
         self, words: Sequence[Sequence[Alternative]], weights: Mapping[str, float]
     ) -> Scores:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from index.rows import Numbers
 from models.scoring import Floats
 
+BEST = 1_000  # photos of a search that are looked at
+
 
 @dataclass(frozen=True, slots=True)
 class Photos:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.columns import Codes, Facet, Mask
-from index.conditions import Condition, parse
+from index.conditions import parse
 from index.documents import Documents
 from index.lexical import Scores
 from index.photos import Photos
@@ -59,7 +59,7 @@ class Weights:
 
     words: float = 1.0
     exact: float = 0.5
-    looks: float = 0.5
+    looks: float = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +158,10 @@ class Ranking:
         )
         browsing = request.text is None and not photos.asked
         refused = (self._scores(text.refused).gains > 0).any(0)
-        relevant = self.passing & ~refused & (browsing | self._answering(self.passing & ~refused))
-        self.chosen = np.flatnonzero(relevant)
-        self.relevant = relevant
+        self.relevant: Mask = self.passing & ~refused
+        if not browsing:
+            self.relevant &= self._answering(self.relevant)
+        self.chosen = np.flatnonzero(self.relevant)
 
     def _scores(self, words: Sequence[QueryWord]) -> Scores:
         asked = [word.alternatives for word in words]
@@ -248,9 +249,9 @@ class Ranking:
             if whole:
                 found[place].append(Part("exact", self.request.weights.exact, whole[0]))
         for boost in self.request.boosts:
-            gains = self._boosted(boost)[chosen]
-            for place in np.flatnonzero(gains).tolist():
-                found[place].append(Part("boost", float(gains[place]), boost.name))
+            boosted = self._boosted(boost)[chosen]
+            for place in np.flatnonzero(boosted).tolist():
+                found[place].append(Part("boost", float(boosted[place]), boost.name))
         return found
 
 

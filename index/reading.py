@@ -22,6 +22,7 @@ class ProductText:
 
     asked: its words. refused: words that no item may have. corrected: with spellings as they are
     known; a photo is asked for this. length: how many words a field has that is all of the query.
+    unknown: words that no item has.
     """
 
     text: str
@@ -29,6 +30,7 @@ class ProductText:
     refused: tuple[QueryWord, ...] = ()
     corrected: str = ""
     length: int = 0
+    unknown: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -37,6 +39,7 @@ class ProductText:
         typed = [(self.text[word.start : word.end], word.spelling) for word in told.values()]
         notes = [f'"{was}" is taken for "{spelling}".' for was, spelling in typed]
         refused = dict.fromkeys(self.text[word.start : word.end] for word in self.refused)
+        notes += [f'"{word}" is in no item.' for word in self.unknown]
         return (*notes, *(f'Items with "{word}" are left out.' for word in refused))
 
 
@@ -58,7 +61,12 @@ def read_text(text: str, documents: Documents) -> ProductText:
     length = len(list(spelled(corrected)))
     without = "".join(f" without {text[span.start + 1 : span.end]}" for span in minus)
     words = tuple(word for group in refused for word in group)
-    return ProductText(text, asked, words, (corrected + without).strip(), length)
+    unknown = tuple(
+        text[word.start : word.end]
+        for word in asked
+        if not any(one.term in documents.lexical.having for one in word.alternatives)
+    )
+    return ProductText(text, asked, words, (corrected + without).strip(), length, unknown)
 
 
 def _negated(text: str) -> tuple[list[Span], list[Span]]:

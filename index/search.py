@@ -16,6 +16,7 @@ from index.bags import IMAGE
 from index.candidates import PER_HIT
 from index.catalog import Catalog
 from index.choice import choose
+from index.document_reader import DocumentReader
 from index.filters import Filters
 from index.items import Collection
 from index.lookup import Stored
@@ -25,6 +26,7 @@ from index.requests import Answer, Hit, Request
 from index.rescorer import Coded, Rescorer, Role, Term
 from index.rows import Numbers, Rows
 from index.snapshot import Reader, Snapshot
+from index.wording import Synonyms
 from models import alignment
 from models.calibration import Calibration
 from models.queries import Query
@@ -84,12 +86,14 @@ class Index:
         calibration: Calibration | None = None,
         threads: int | None = None,
         device: str | None = None,
+        synonyms: Synonyms | None = None,
     ) -> None:
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
         self._score = score_named(collection.score)
         self._rescorer = Rescorer(self._score, threads, device)
         self._filters = Filters(catalog, collection)
+        self.documents = DocumentReader(catalog, collection, synonyms)
         self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
         self._reader = Reader(catalog, collection, directory / collection.token, self._score)
@@ -97,10 +101,12 @@ class Index:
     def start(self) -> None:
         """Follow the catalog in the background from now on."""
         self._reader.start()
+        self.documents.start()
 
     def close(self) -> None:
         """Stop following."""
         self._reader.close()
+        self.documents.close()
 
     def snapshot(self) -> Snapshot:
         """What a search would look at now."""
@@ -184,22 +190,8 @@ class Index:
         """The photos of items with some revisions as hits, if they are still there."""
         request = Request("images", self._checked(query))
         terms, keys = _terms(request.query), [(revision, IMAGE) for revision in revisions]
-        stored = self._catalog.bags(self._collection, keys)
-        if not stored:
-            return {}
-        vectors = [bag.vectors for bag in stored.values()]
-        parts = np.stack([rescorer.exact(self._score, vectors, t, request.role) for t in terms])
-        total = ranking.totals(parts, [term.weight for term in terms])
-        told = self._probabilities(vectors, parts, request)
-        asked = request.query.bag
-        return {
-            revision: self._hit(
-                Ranked(Key(-score, bag.item, bag.position), bag, probability), request, asked
-            )
-            for ((revision, _), bag), score, probability in zip(
-                stored.items(), total.tolist(), told, strict=True
-            )
-        }
+        ranked, asked = self._ranked(keys, request, terms), request.query.bag
+        return {key[0]: self._hit(one, request, asked) for key, one in ranked.items()}
 
     def _estimated(
         self,
@@ -304,20 +296,30 @@ class Index:
             )
             for one, at in chosen
         ]
+        ranked = self._ranked(keys, request, terms)
+        for key, (one, at) in zip(keys, chosen, strict=True):
+            if key in ranked:
+                if abs(ranked[key].key.score - one.total[at]) > one.error[at]:
+                    self._reader.report(key[0])
+                yield ranked[key]
+
+    def _ranked(
+        self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[Term]
+    ) -> dict[tuple[int, int], Ranked]:
+        """Bags by revision and position with their exact scores, if they are still there."""
         stored = self._catalog.bags(self._collection, keys)
-        there = [place for place, key in enumerate(keys) if key in stored]
-        if not there:
-            return
-        found = [stored[keys[place]] for place in there]
-        vectors = [bag.vectors for bag in found]
+        if not stored:
+            return {}
+        vectors = [bag.vectors for bag in stored.values()]
         parts = np.stack([rescorer.exact(self._score, vectors, t, request.role) for t in terms])
         total = ranking.totals(parts, [term.weight for term in terms])
         told = self._probabilities(vectors, parts, request)
-        for bag, place, score, probability in zip(found, there, total.tolist(), told, strict=True):
-            one, at = chosen[place]
-            if abs(score - one.total[at]) > one.error[at]:
-                self._reader.report(keys[place][0])
-            yield Ranked(Key(-score, bag.item, bag.position), bag, probability)
+        return {
+            key: Ranked(Key(-score, bag.item, bag.position), bag, probability)
+            for (key, bag), score, probability in zip(
+                stored.items(), total.tolist(), told, strict=True
+            )
+        }
 
     def _probabilities(
         self, bags: Sequence[Floats], parts: Floats, request: Request

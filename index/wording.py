@@ -21,6 +21,9 @@ OTHER_START = 1.0  # how many e-fold more documents a word with another first le
 SYNONYM = 0.9  # the weight of a synonym
 
 
+Synonyms = Mapping[str, Sequence[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class QueryWord:
     """A word of a query, text[start:end], and the terms that it is looked up by, at least one.
@@ -47,9 +50,7 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
 class Wording:
     """Reads queries with the vocabulary of some documents."""
 
-    def __init__(
-        self, lexical: Lexical, synonyms: Mapping[str, Sequence[str]] | None = None
-    ) -> None:
+    def __init__(self, lexical: Lexical, synonyms: Synonyms | None = None) -> None:
         self._lexical, self._synonyms = lexical, synonyms or {}
         self._sorted: list[str] = []
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.settings import DEFAULT_COLLECTION
+from index.conditions import MOST_CONDITIONS, MOST_VALUES
 
 Scalar = str | int | float | bool | None
-Filter = dict[str, Scalar | list[Scalar]]
+Filter = Annotated[
+    dict[str, JsonValue],
+    Field(
+        description="Metadata that items must have. Every key must hold: "
+        '{"colour": "red"}, any of several ["red", "blue"], a range {"gte": 10, "lt": 50} of '
+        'numbers or of texts such as dates, {"prefix": "Nike"}, {"exists": true}. '
+        '{"$or": [filters]}, {"$and": [filters]} and {"$not": filter} combine filters. Up to '
+        f"{MOST_CONDITIONS} conditions and {MOST_VALUES:,} values in all.",
+        json_schema_extra={"maxProperties": MOST_CONDITIONS},
+    ),
+]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give.")]

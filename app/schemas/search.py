@@ -26,9 +26,7 @@ class Search(Body):
     id: str | None = None
     limit: Limit = 20
     cursor: Cursor = None
-    filter: Filter | None = Field(
-        None, description="Metadata that hits must have: a value or any of a list, for every key."
-    )
+    filter: Filter | None = None
     box: Corners | None = Field(
         None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
     )
