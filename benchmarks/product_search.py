@@ -238,12 +238,10 @@ def report(engine: Engine, judged: dict[str, list[Judged]]) -> None:
     ways = {"both": Weights(), "words": Weights(looks=0), "looks": Weights(words=0, exact=0)}
     for name, found in judged.items():
         for seen, fields in {"all fields": {}, "titles": HIDDEN}.items():
+            asked = ProductRequest(fields=fields, least=least, limit=TOP)
             told = [
-                f"{way} {precision(engine, found, asked):.3f}"
+                f"{way} {precision(engine, found, replace(asked, weights=weights)):.3f}"
                 for way, weights in ways.items()
-                for asked in [
-                    ProductRequest(weights=weights, fields=fields, least=least, limit=TOP)
-                ]
             ]
             print(f"P@{TOP} of {name} ({len(found)}), {seen}: {', '.join(told)}", flush=True)
 
