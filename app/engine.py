@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
 from app import memory
+from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
 from app.indexes import Indexes
 from app.inference import Models
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.settings import Settings
 from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
 from index.disk import try_writing
 from index.failures import Busy
-from index.items import Collection, Entry, NoSpace, Picture
+from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced
 from index.requests import Answer, Request
 from index.search import Index
-from index.wording import Synonyms
-from models import parsing
+from index.wording import Synonyms, parse_synonyms
 from models.types import FragmentBag
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+
+
+class OutOfBounds(LookupError):
+    """A collection outside of those that an engine is limited to, whether it exists or not."""
 
 
 class Engine:
@@ -39,18 +44,18 @@ class Engine:
         synonyms: Synonyms | None = None,
     ) -> None:
         self.models, self.catalog, self.folder = models, catalog, folder
+        self.visible: Sequence[str] | None = None
         self.indexes = Indexes(catalog, folder, models.calibration, device, synonyms)
 
     @classmethod
     def load(cls, settings: Settings) -> Engine:
         """The engine that the settings describe."""
         memory.give_back()
-        if settings.parser:
-            parsing.choose(settings.parser)
-        device = settings.device
         catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
-        models = Models.load(settings.matcher, settings.captioner, settings.grounder, device)
-        return cls(models, catalog, settings.data, device, settings.read_synonyms())
+        synonyms = None
+        if settings.synonyms is not None:
+            synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())
+        return cls(Models.of(settings), catalog, settings.data, settings.device, synonyms)
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.
@@ -67,6 +72,31 @@ class Engine:
         self.indexes.close()
         self.catalog.close()
 
+    def limited_to(self, names: Sequence[str] | None) -> Engine:
+        """The same engine for those who may see these collections alone; None for all there are."""
+        limited = copy(self)
+        limited.visible = names
+        return limited
+
+    def collections(self) -> list[Collection]:
+        """The collections that may be seen, by name."""
+        return [one for one in self.catalog.collections() if self.sees(one.name)]
+
+    def sees(self, name: str) -> bool:
+        """Whether a name, or an alias, is one of those that may be seen."""
+        return self.visible is None or name in self.visible
+
+    def find(self, name: str) -> Collection:
+        """A collection of whichever matcher; LookupError if there is none, OutOfBounds as open."""
+        if self.visible is not None and name not in self.visible:
+            raise OutOfBounds(f"this key is bound to other collections: {', '.join(self.visible)}")
+        try:
+            return self.catalog.find(name)
+        except LookupError as absent:
+            if self.visible is None:
+                raise
+            raise LookupError(f"no collection {name!r}") from absent  # without all others' names
+
     def check(self) -> None:
         """Read the database and write to the disk; OSError where the disk is full or broken."""
         self.catalog.collections()
@@ -75,10 +105,13 @@ class Engine:
     def open(self, collection: str, *, create: bool = False) -> Collection:
         """A collection of this matcher's bags; LookupError if there is none, and none is made.
 
-        The default collection is always there, if empty. ModelMismatch for another model's.
+        The default collection is always there, if empty. ModelMismatch for another model's,
+        OutOfBounds for one that this engine is not limited to.
         """
         try:
-            home = self.catalog.find(collection)
+            home = self.find(collection)
+        except OutOfBounds:
+            raise
         except LookupError:
             if not create and collection != DEFAULT_COLLECTION:
                 raise
@@ -91,14 +124,38 @@ class Engine:
         """What a collection is searched with."""
         return self.indexes.of(self.open(collection))
 
+    def on(
+        self, collection: str, use: Callable[[Collection], Result], *, create: bool = False
+    ) -> Result:
+        """Use a collection, or once more what has its name where it went in the meantime.
+
+        So a name that moves to another collection is there for everyone at every moment.
+        """
+        try:
+            return use(self.open(collection, create=create))
+        except Replaced:
+            return use(self.open(collection, create=create))
+
     def search(self, collection: str, request: Request) -> Answer:
         """The best hits for a request; errors are those of index.search.Index.best.
 
         None for a query without parts: nobody knows what it asks for.
         """
+        return self.on(collection, lambda home: self._search(home, request))
+
+    def hits(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
+        """The best hits, and those of their items that are there still, by id."""
+
+        def find(home: Collection) -> tuple[Answer, dict[str, Item]]:
+            answer = self._search(home, request)
+            return answer, self.catalog.get_many(home, [hit.item for hit in answer.hits])
+
+        return self.on(collection, find)
+
+    def _search(self, home: Collection, request: Request) -> Answer:
         if not request.query.parts:
             return Answer((), exact=True, candidates=0, rows=0)
-        return self.index(collection).best(request)
+        return self.indexes.of(home).best(request)
 
     def audit(self, collection: str, requests: Sequence[Request] | None = None) -> Audit:
         """The recall of requests, or of the newest ones whose answers left rows out."""
@@ -107,7 +164,7 @@ class Engine:
 
     def item_photo(self, collection: str, item: str) -> tuple[FragmentBag, Picture]:
         """A stored photo's bag and picture; LookupError where there is none."""
-        entry = self.catalog.entry(self.open(collection), item)
+        entry = self.on(collection, lambda home: self.catalog.entry(home, item))
         if entry.image is None or entry.picture is None:
             raise LookupError(f"item {item!r} has sentences but no picture")
         return entry.image, entry.picture
@@ -121,8 +178,8 @@ class Engine:
 
         Makes the collection if it is new. Raises ValueError for what cannot be embedded.
         """
-        home = self.open(collection, create=True)
-        self.catalog.put_many(home, self.embed(drafts))
+        entries = self.embed(drafts)
+        self.on(collection, lambda home: self.catalog.put_many(home, entries), create=True)
 
     def embed_each(self, drafts: Sequence[Draft]) -> list[Entry | str]:
         """Entries of drafts, each on its own merits: or what is wrong with it."""
@@ -134,8 +191,12 @@ class Engine:
         A full disk or a busy database is wrong with each.
         """
         try:
-            home = self.open(collection, create=True)  # what is wrong with it is no item's fault
-            return each(lambda part: self.catalog.put_many(home, part), entries)
+            # What is wrong with the collection is no item's fault.
+            return self.on(
+                collection,
+                lambda home: each(lambda part: self.catalog.put_many(home, part), entries),
+                create=True,
+            )
         except (Busy, NoSpace) as failed:
             return [str(failed)] * len(entries)
 

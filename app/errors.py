@@ -1,11 +1,11 @@
-"""How failures are said: RFC 9457 problem documents, one for every kind of failure."""
+"""Problem documents (RFC 9457): one for every kind of failure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,11 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
+from app.engine import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder
 from index.backup import InProgress
 from index.disk import is_full
 from index.failures import Busy, Damaged
-from index.items import ModelMismatch, NoSpace
+from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
 from index.pictures import PictureLost
 from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
@@ -47,8 +48,30 @@ class NotAcceptable(ValueError):
     """The client accepts none of the kinds that the route can send."""
 
 
+class NotFetched(ValueError):
+    """An address gave no photo, or is not one that is asked."""
+
+
 class Unavailable(RuntimeError):
     """The service cannot answer now, and may in a moment."""
+
+
+class Unauthorized(Exception):
+    """The caller has no key, or one that is not known."""
+
+    headers: ClassVar = {"WWW-Authenticate": 'Bearer realm="Tessera"'}
+
+
+class Forbidden(Exception):
+    """The caller's key does not allow this."""
+
+
+class TooManyRequests(Exception):
+    """The caller has used up a limit; `wait` is after how many seconds there is room again."""
+
+    def __init__(self, message: str, wait: int = 1) -> None:
+        super().__init__(message)
+        self.headers = {"Retry-After": str(wait)}
 
 
 class Problem(BaseModel):
@@ -96,7 +119,18 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
+    Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
+    Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    TooManyRequests: Kind(
+        "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "The caller's limit is used up"
+    ),
     ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
+    NameConflict: Kind("name-conflict", HTTPStatus.CONFLICT, "The name is taken or in use"),
+    ConditionFailed: Kind(
+        "condition-failed", HTTPStatus.PRECONDITION_FAILED, "The item is not as it was expected"
+    ),
+    NotFetched: Kind("not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
     InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
@@ -145,8 +179,14 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
     kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
     checked = isinstance(error, RequestValidationError | ValidationError)
     detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
-    headers = {"Retry-After": "1"} if isinstance(error, Unavailable | Busy) else {}
-    return problem(kind, detail, request.url.path, **headers)
+    return problem(kind, detail, request.url.path, **_headers(error))
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    """The headers that say what to do about an error."""
+    if isinstance(error, Unavailable | Busy):
+        return {"Retry-After": "1"}
+    return getattr(error, "headers", None) or {}
 
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:

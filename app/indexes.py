@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -14,6 +15,8 @@ from index.wording import Synonyms
 from models.calibration import Calibration
 
 WATCH = 1.0  # seconds
+
+log = logging.getLogger(__name__)
 
 
 class Indexes:
@@ -29,7 +32,7 @@ class Indexes:
     ) -> None:
         self._catalog, self._folder = catalog, folder
         self._calibration, self._device, self._synonyms = calibration, device, synonyms
-        self._open: dict[str, tuple[str, Index]] = {}  # by name, with tokens
+        self._open: dict[str, Index] = {}  # by the tokens of their collections
         self._lock = Lock()
         self._stopped = Event()
         self._watcher: Thread | None = None
@@ -37,11 +40,8 @@ class Indexes:
     def of(self, collection: Collection) -> Index:
         """What a collection is searched with."""
         with self._lock:
-            token, index = self._open.get(collection.name, ("", None))
-            if index is not None and token == collection.token:
-                return index
-            if index is not None:  # the collection was embedded anew
-                index.close()
+            if collection.token in self._open:
+                return self._open[collection.token]
             segments = self._folder / follower.SEGMENTS
             index = Index(
                 self._catalog,
@@ -53,7 +53,7 @@ class Indexes:
             )
             if self._watcher is not None:
                 index.start()
-            self._open[collection.name] = collection.token, index
+            self._open[collection.token] = index
             return index
 
     def build(self) -> None:
@@ -64,7 +64,7 @@ class Indexes:
         """Follow what any process writes, in the background, until `close`."""
         self._watcher = Thread(target=self._watch, name="follower-watch", daemon=True)
         with self._lock:
-            for _, index in self._open.values():
+            for index in self._open.values():
                 index.start()
         self._watcher.start()
 
@@ -73,19 +73,36 @@ class Indexes:
         self._stopped.set()
         if self._watcher is not None:
             self._watcher.join()
-        for _, index in self._open.values():
+        for index in self._open.values():
             index.close()
 
     def _watch(self) -> None:
-        """Start a follower as soon as there is enough to follow."""
+        """Start a follower as soon as there is enough to follow, or garbage to delete."""
         process: subprocess.Popen[bytes] | None = None
         while not self._stopped.wait(WATCH):
-            with self._lock:
-                waiting = [index.unpublished for _, index in self._open.values()]
-            needed = any(count >= follower.Sizes().least for count in waiting)
+            try:
+                needed = self._close_gone() or self._waiting()
+            except Exception:
+                log.exception("the collections cannot be listed; it is tried again")
+                continue
             idle = process is None or process.poll() is not None
             if needed and idle and follower.free(self._folder):
                 process = follower.start(self._catalog.storage)
         if process is not None:
             process.kill()
-            process.wait()
+            process.communicate()  # waits, and closes the pipe
+
+    def _waiting(self) -> bool:
+        """Whether enough has been written to be worth a segment."""
+        with self._lock:
+            waiting = [index.unpublished for index in self._open.values()]
+        return any(count >= follower.Sizes().least for count in waiting)
+
+    def _close_gone(self) -> bool:
+        """Close the indexes of collections that are gone; says whether any is still to delete."""
+        named = {one.token for one in self._catalog.collections()}
+        with self._lock:
+            gone = [self._open.pop(token) for token in self._open.keys() - named]
+        for index in gone:
+            index.close()
+        return self._catalog.names.garbage()

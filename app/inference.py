@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.settings import Settings
 from index.bags import as_stored
-from models import alignment, checkpoint, images, queries
+from models import alignment, checkpoint, images, parsing, queries
 from models.checkpoint import Checkpoint
 from models.images import Photo
 from models.queries import Query
@@ -16,11 +17,11 @@ from models.registry import Caption, Captioner, Grounder, Matcher
 from models.types import Box, FragmentBag, Link, Span
 
 
-class NoCaptioner(RuntimeError):
+class NoCaptioner(LookupError):
     """No captioner is loaded."""
 
 
-class NoGrounder(RuntimeError):
+class NoGrounder(LookupError):
     """No grounder is loaded."""
 
 
@@ -71,6 +72,13 @@ class Models:
         self.captioner: Captioner | None = captioner.model if captioner else None
         self.grounder: Grounder | None = grounder.model if grounder else None
         self.calibration = matcher.calibration
+
+    @classmethod
+    def of(cls, settings: Settings) -> Models:
+        """The models that the settings name, with their parser."""
+        if settings.parser:
+            parsing.choose(settings.parser)
+        return cls.load(settings.matcher, settings.captioner, settings.grounder, settings.device)
 
     @classmethod
     def load(

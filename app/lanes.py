@@ -89,6 +89,7 @@ class Lanes:
     photos: Lane  # whatever looks at a photo or embeds an item
     batches: Lane  # imports, which take turns a batch at a time, and audits
     writes: Lane  # waiting for the database and the disk
+    fetches: Lane  # waiting for other hosts' photos
 
     @classmethod
     def of(cls, settings: Settings) -> Lanes:
@@ -99,6 +100,7 @@ class Lanes:
             photos=Lane(running, settings.photos_waiting, patience, nice=5),
             batches=Lane(1, settings.imports, None, nice=10),
             writes=Lane(8, settings.photos_waiting, patience),
+            fetches=Lane(8, settings.photos_waiting, None),
         )
 
     def named(self) -> dict[str, Lane]:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from socket import socket
 
 import torch
 import uvicorn
@@ -17,15 +18,30 @@ from fastapi.middleware.cors import CORSMiddleware
 from prometheus_client import CollectorRegistry
 from uvicorn.supervisors import Multiprocess
 
-from app import __version__, errors
+from app import __version__, errors, fetching
+from app.access import Door
 from app.decoding.pool import Decoders
 from app.engine import Engine
+from app.fetching import Fetcher
 from app.lanes import Lanes
 from app.metrics import Metrics
-from app.middleware import RawItemPaths, SecurityHeaders
+from app.middleware import RawPaths, SecurityHeaders
 from app.openapi import describe
+from app.origins import AllowedHosts, SameOrigin, allowed_hosts
 from app.patience import Patience
-from app.routes import bulk, explain, items, page, products, search, snapshots, system
+from app.routes import (
+    bulk,
+    collections,
+    edits,
+    explain,
+    items,
+    page,
+    products,
+    search,
+    session,
+    snapshots,
+    system,
+)
 from app.server import OPTIONS
 from app.settings import Settings
 
@@ -35,8 +51,13 @@ STARTING = 120  # seconds that a worker may take to import everything, before it
 logger = logging.getLogger("tessera")
 
 
-def create_app(settings: Settings | None = None, engine: Engine | None = None) -> FastAPI:
-    """The application; without an engine it answers at once and loads one in the background."""
+def create_app(
+    settings: Settings | None = None, engine: Engine | None = None, door: Door | None = None
+) -> FastAPI:
+    """The application; without an engine it answers at once and loads one in the background.
+
+    Without a door, the settings say who is let in: ValueError if they let in too many.
+    """
     settings = settings or Settings()
     app = FastAPI(
         title="Tessera",
@@ -47,10 +68,13 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         redoc_url=None,
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
+    app.state.door = door or Door.of(settings)
+    app.state.fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else fetching.refuse
     app.state.health = CapacityLimiter(1)  # its own thread: readiness never waits for others
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     app.state.registry = CollectorRegistry()
-    for module in (search, products, explain, items, bulk, snapshots, system, page):
+    api = (search, products, explain, items, edits, bulk, collections, snapshots, system, session)
+    for module in (*api, page):
         app.include_router(module.router)
     page.serve(app)
     errors.install(app)
@@ -60,17 +84,19 @@ def create_app(settings: Settings | None = None, engine: Engine | None = None) -
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
-    app.add_middleware(RawItemPaths)
+    app.add_middleware(RawPaths)
     app.add_middleware(
         Patience, idle=settings.idle_seconds, body=settings.body_seconds, streams=STREAMS
     )
+    app.add_middleware(SameOrigin, trusted=settings.cors_origins)
+    app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Metrics, registry=app.state.registry, lanes=app.state.lanes)
     return app
 
 
-def serve_by_workers(settings: Settings) -> None:
-    """Serve by several processes, each with an engine of its own, until told to stop."""
+def serve_by_workers(settings: Settings, listener: socket) -> None:
+    """Serve a bound socket by processes with an engine each, until told to stop."""
     config = uvicorn.Config(
         partial(create_app, settings),
         factory=True,
@@ -78,10 +104,12 @@ def serve_by_workers(settings: Settings) -> None:
         port=settings.port,
         workers=settings.workers,
         timeout_worker_healthcheck=STARTING,
+        ssl_certfile=settings.ssl_certfile,
+        ssl_keyfile=settings.ssl_keyfile,
         **OPTIONS,
     )
     # What uvicorn.run does itself, which takes only the name of an application.
-    Multiprocess(config, sockets=[config.bind_socket()]).run()
+    Multiprocess(config, sockets=[listener]).run()
 
 
 @asynccontextmanager

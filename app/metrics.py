@@ -1,4 +1,4 @@
-"""What is counted and timed, for Prometheus."""
+"""Metrics for Prometheus: counts, times and queues."""
 
 from __future__ import annotations
 

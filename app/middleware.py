@@ -16,16 +16,19 @@ SECURITY = {
 DOCS_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
 
 
-class RawItemPaths:
-    """Leaves ids in paths as they were sent, so that one may hold a slash, as %2F."""
+NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a name
+
+
+class RawPaths:
+    """Leaves ids and names in paths as they were sent, so that one may hold a slash, as %2F."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Route addresses below /items/ before they are decoded; item_id decodes."""
-        start = f"{scope.get('root_path', '')}/items/"
-        if scope["type"] == "http" and scope["path"].startswith(start):
+        """Route such addresses before they are decoded; routes.dependencies.decoded does it."""
+        starts = tuple(f"{scope.get('root_path', '')}{start}" for start in NAMED)
+        if scope["type"] == "http" and scope["path"].startswith(starts):
             scope["path"] = scope["raw_path"].decode("latin-1").partition("?")[0]
         await self.app(scope, receive, send)
 

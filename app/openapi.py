@@ -15,16 +15,23 @@ from app.errors import (
     KINDS,
     PROBLEM,
     UNEXPECTED,
+    Forbidden,
     Problem,
     TooLarge,
+    TooManyRequests,
     TooSlow,
+    Unauthorized,
     Unavailable,
     WrongMediaType,
 )
+from app.origins import CROSS_SITE, UNKNOWN_HOST
+from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
-from app.schemas.items import ImportLine, ImportStatus, ItemBody
+from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch, TextSearch
+from app.schemas.session import SessionIn
+from app.schemas.system import AuditRequest
 from index.failures import Busy
 from index.items import ModelMismatch, NoSpace
 from models.photo_files import ImageError, ImageTooLarge, NotAnImage
@@ -37,23 +44,30 @@ JSON_IN_FORMS = (  # form fields that hold JSON
 
 # The models that only `body_of`, `lines_of` and `problems` refer to.
 MODELS = (
+    AliasTarget,
     AlignRequest,
+    AuditRequest,
     CaptionRequest,
+    Deletion,
     GroundRequest,
     ImageSearch,
     ImportLine,
     ImportStatus,
     ItemBody,
+    ItemPatch,
     Problem,
     ProductSearch,
+    Renaming,
+    SessionIn,
     TextSearch,
 )
 
 # What may be raised where a collection is asked for, where a body with a photo is read, and where
-# items are written.
+# items are written, and where a role is needed.
 OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable, Busy)
 OF_UPLOAD = (TooLarge, TooSlow, WrongMediaType, ImageError, ImageTooLarge, NotAnImage, NoSpace)
 OF_WRITE = (NoSpace,)
+OF_ROLE = (Unauthorized, Forbidden, TooManyRequests, Unavailable)
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -104,10 +118,30 @@ def describe(app: FastAPI) -> dict[str, Any]:
         )
         document["components"]["schemas"] |= schemas["$defs"]
         for operations in document["paths"].values():
-            for operation in operations.values():
-                operation["responses"]["500"] = _problem(UNEXPECTED.title)
+            for method, operation in operations.items():
+                changes = method not in ("get", "head", "options")
+                keys = operation.get("security", [])
+                closed = any(roles for key in keys for roles in key.values())
+                if keys and not closed:
+                    keys.append({})  # a key is welcome, and not needed
+                general = _general(changes=changes, closed=closed)
+                operation["responses"] = general | operation["responses"]
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _general(*, changes: bool, closed: bool) -> dict[str, Any]:
+    """The responses of every route, of those that do not only read, and of those with a role."""
+    declared = {
+        HTTPStatus.INTERNAL_SERVER_ERROR: UNEXPECTED.title,
+        HTTPStatus.BAD_REQUEST: UNKNOWN_HOST.title,
+    }
+    if changes:
+        declared[HTTPStatus.FORBIDDEN] = CROSS_SITE.title
+    general = {str(int(status)): _problem(title) for status, title in declared.items()}
+    if closed:
+        general |= {str(status): answer for status, answer in problems(*OF_ROLE).items()}
+    return general
 
 
 def _problem(title: str) -> dict[str, Any]:

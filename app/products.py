@@ -9,6 +9,7 @@ from index import photos, products
 from index.completion import Completion, complete
 from index.conditions import parse, simple_parts
 from index.documents import Documents
+from index.items import Collection, Item
 from index.photos import BEST, Photos
 from index.products import Part, Product, ProductAnswer, ProductRequest
 from index.reading import read_text
@@ -21,13 +22,14 @@ UNCALIBRATED = "The matcher is not calibrated: only words count, not how photos 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a product search gives: the answer, its hits' photos by id, and how it was understood.
+    """What a product search gives: its answer, photos and items by id, and what it was taken for.
 
     `known` are the metadata keys that there are.
     """
 
     answer: ProductAnswer
     photos: dict[str, Hit]
+    items: dict[str, Item]
     request: ProductRequest
     query: Query | None
     notes: tuple[str, ...]
@@ -41,7 +43,13 @@ def search(
 
     ValueError for what is no filter, and for photos where the matcher is not calibrated.
     """
-    index = engine.index(collection)
+    return engine.on(collection, lambda home: _search(engine, home, request, asked))
+
+
+def _search(
+    engine: Engine, home: Collection, request: ProductRequest, asked: str | Query | None
+) -> Found:
+    index = engine.indexes.of(home)
     documents = index.documents.current()
     query = asked if isinstance(asked, Query) else None
     notes = query.notes if query else ()
@@ -49,9 +57,11 @@ def search(
         with documents.lock:
             text = read_text(asked, documents)
         request = replace(request, text=text)
-        query, notes = engine.models.query(text.corrected), text.notes
+        notes = text.notes
         if engine.models.calibration is None:
-            query, notes = None, (*notes, UNCALIBRATED)
+            notes = (*notes, UNCALIBRATED)
+        elif request.weights.looks:
+            query = engine.models.query(text.corrected)
     answer = products.search(documents, request, _photos(index, documents, request, query))
     shown = [hit.revision for hit in answer.hits if hit.probability is not None]
     explained = index.explained(query, shown) if query and shown else {}
@@ -59,13 +69,14 @@ def search(
     if request.sort is None:  # photos' probabilities are exact now
         hits.sort(key=lambda hit: (-hit.score, hit.id))
     by_id = {hit.item: hit for hit in explained.values()}
+    items = engine.catalog.get_many(home, [hit.id for hit in hits])
     known = frozenset(documents.columns)
-    return Found(replace(answer, hits=tuple(hits)), by_id, request, query, notes, known)
+    return Found(replace(answer, hits=tuple(hits)), by_id, items, request, query, notes, known)
 
 
 def suggest(engine: Engine, collection: str, text: str, count: int) -> list[Completion]:
     """Texts that go on where a text stops, and how many items each finds."""
-    documents = engine.index(collection).documents.current()
+    documents = engine.on(collection, lambda home: engine.indexes.of(home).documents.current())
     with documents.lock:
         return complete(documents, text, count)
 
@@ -81,7 +92,7 @@ def _photos(
     index: Index, documents: Documents, request: ProductRequest, query: Query | None
 ) -> Photos:
     """The photos that promise most, of the items that pass the filter."""
-    if query is None or not request.weights.looks:
+    if query is None:
         return photos.NONE
     if not query.parts:
         return replace(photos.NONE, asked=True)

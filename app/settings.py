@@ -1,18 +1,27 @@
-"""Which settings there are: the only reader of the environment, as TESSERA_NAME."""
+"""Settings: the only reader of the environment, as TESSERA_NAME."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.storage import WAIT, Storage
-from index.wording import Synonyms, parse_synonyms
-from models.checkpoint import DEFAULT_CAPTIONER, DEFAULT_GROUNDER, DEFAULT_MATCHER
+from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
-DEFAULT_COLLECTION = "default"
+
+def check_rate(rate: str) -> str:
+    """A rate as it is; ValueError for what is none."""
+    if not re.fullmatch(r"[1-9]\d{0,8}/(second|minute|hour|day)", rate):
+        raise ValueError(f"{rate!r} is no rate such as 100/minute; it may be second, hour or day")
+    return rate
+
+
+RateLimit = Annotated[str, AfterValidator(check_rate)]
 
 
 class Settings(BaseSettings):
@@ -38,13 +47,13 @@ class Settings(BaseSettings):
     snapshots: Path | None = Field(
         default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
     )
-    matcher: Path = Field(default=DEFAULT_MATCHER, description="Checkpoint that embeds and scores.")
+    matcher: Path = Field(default=shipped.MATCHER, description="Checkpoint that embeds and scores.")
     captioner: Path | None = Field(
-        default=DEFAULT_CAPTIONER,
+        default=shipped.CAPTIONER,
         description="Checkpoint that writes captions; none if the file is absent.",
     )
     grounder: Path | None = Field(
-        default=DEFAULT_GROUNDER,
+        default=shipped.GROUNDER,
         description="Checkpoint that finds phrases in photos; none if the file is absent.",
     )
     parser: str | None = Field(
@@ -56,7 +65,11 @@ class Settings(BaseSettings):
         description="File of words that product search takes for each other: a line such as "
         "sofa, couch, settee.",
     )
-    device: str = Field(default="cpu", description="Where models run: cpu, cuda, cuda:1.")
+    device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|mps|cuda(:\d+)?)$",
+        description="Where models run: cpu, cuda, cuda:1.",
+    )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
     )
@@ -77,7 +90,7 @@ class Settings(BaseSettings):
         description="Largest image, width × height, checked before it is decoded.",
     )
     decode_seconds: PositiveInt = Field(
-        default=20, description="Longest time that the decoding of one image may take."
+        default=20, description="Most processor time that one image may take to decode, in seconds."
     )
     decode_memory: PositiveInt = Field(
         default=2**30,
@@ -85,6 +98,11 @@ class Settings(BaseSettings):
     )
     text_bytes: PositiveInt = Field(
         default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
+    )
+    fetch: bool = Field(
+        default=False,
+        description="Whether clients may name photos by image_url, for the service to fetch from "
+        "the public internet.",
     )
     running: PositiveInt = Field(
         default=2,
@@ -116,6 +134,47 @@ class Settings(BaseSettings):
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
     )
 
+    keys: Path | None = Field(
+        default=None, description="File of keys; keys.jsonl in the data folder if not set."
+    )
+    read_key: SecretStr | None = Field(default=None, description="A key that may read.")
+    write_key: SecretStr | None = Field(default=None, description="A key that may read and write.")
+    admin_key: SecretStr | None = Field(default=None, description="A key that may do everything.")
+    open: bool = Field(
+        default=False, description="Serve without keys at an address that others can reach."
+    )
+    open_metrics: bool = Field(default=False, description="Metrics need no key.")
+    rate_limit: RateLimit | None = Field(
+        default=None,
+        description="Requests of a key, or of an address without keys: 100/minute.",
+    )
+    concurrency_limit: PositiveInt | None = Field(
+        default=None, description="Requests of a key, or of an address without keys, at once."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Names that this service is reached by, as JSON; localhost and addresses are.",
+    )
+    ssl_certfile: Path | None = Field(
+        default=None, description="Certificate chain, as PEM, to serve HTTPS with."
+    )
+    ssl_keyfile: Path | None = Field(
+        default=None, description="Key of the certificate, as PEM; in its file if not set."
+    )
+
+    @property
+    def keys_file(self) -> Path:
+        """Where keys are, if there are any."""
+        return self.keys or self.data / "keys.jsonl"
+
+    def check_certificate(self) -> None:
+        """ValueError for a file that is set to serve HTTPS with, and is not there."""
+        if self.ssl_keyfile and not self.ssl_certfile:
+            raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
+        for file in (self.ssl_certfile, self.ssl_keyfile):
+            if file and not file.is_file():
+                raise ValueError(f"there is no file {file} to serve HTTPS with")
+
     @property
     def storage(self) -> Storage:
         """Where items are kept; other processes may write what ours must find at once."""
@@ -131,12 +190,6 @@ class Settings(BaseSettings):
     def snapshot_folder(self) -> Path:
         """Where snapshots are kept."""
         return self.snapshots or self.data / "snapshots"
-
-    def read_synonyms(self) -> Synonyms | None:
-        """What the file of synonyms says, if there is one; OSError where it cannot be read."""
-        if self.synonyms is None:
-            return None
-        return parse_synonyms(self.synonyms.read_text("utf-8").splitlines())
 
     @property
     def photo_limits(self) -> dict[str, int]:

@@ -1,9 +1,9 @@
-"""How a request's body becomes checked fields and a photo, within limits held while reading."""
+"""Uploads: checked fields and a photo from a request's body, limited while it is read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
@@ -67,6 +67,23 @@ def reads(
                 yield Upload(model.model_validate(_fields(form)), image, decode, lane)
             finally:
                 await form.close()
+
+    return read
+
+
+def reads_json(model: type[Fields], *media_types: str) -> Callable[[Request], Awaitable[Fields]]:
+    """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit.
+
+    Its media type is `JSON`, or one of those that are given.
+    """
+    accepted = media_types or (JSON,)
+
+    async def read(request: Request) -> Fields:
+        limits: Settings = request.app.state.settings
+        if media_type(request) not in accepted:
+            raise WrongMediaType(f"send {' or '.join(accepted)}")
+        data = b"".join([chunk async for chunk in bounded(request, limits.text_bytes)])
+        return model.model_validate_json(data)
 
     return read
 

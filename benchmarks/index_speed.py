@@ -37,7 +37,7 @@ from benchmarks.race import (
     resident,
     summed_up,
 )
-from models import checkpoint
+from models import checkpoint, shipped
 from training.data import folders
 from training.progress import silent
 
@@ -217,7 +217,7 @@ def add_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     added.add_argument("data", type=Path)
     added.add_argument("--splits", nargs="+", default=["val", "train"], help="held-out one first")
     added.add_argument("--features", type=Path, default=Path(".bench/features"))
-    added.add_argument("--matcher", type=Path, default=checkpoint.DEFAULT_MATCHER)
+    added.add_argument("--matcher", type=Path, default=shipped.MATCHER)
     added.add_argument("--text", type=Path, help="further sentences, a line each, .txt.gz")
     added.add_argument("--sentences", type=int, default=100_000, help="with those of --text")
     added = command("search", searching)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.rescorer import Rescorer, Role
-from models import checkpoint
+from models import checkpoint, shipped
 from models.parsing import parse_trees
 from models.queries import NEGATED, Query, of_phrases
 from models.registry import Matcher
@@ -123,7 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--split", default="val")
-    parser.add_argument("--matcher", type=Path, default=checkpoint.DEFAULT_MATCHER)
+    parser.add_argument("--matcher", type=Path, default=shipped.MATCHER)
     given = parser.parse_args()
     matcher: Matcher = checkpoint.load(given.matcher).model
     seen = world(matcher, folders.read(given.data).split(given.split))

@@ -21,9 +21,10 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from app import sample
+from app.defaults import DEFAULT_COLLECTION
 from app.folder import bring_in
 from app.main import create_app, load_engine
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.settings import Settings
 
 COLOURS = 256  # of the palette that keeps the file small
 

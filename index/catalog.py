@@ -9,31 +9,43 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, func, select
 
 from index import garbage
 from index.database import connect, url_of
 from index.facets import matching
 from index.failures import FULL
 from index.garbage import Collector
-from index.items import Collection, Entry, Item, ModelMismatch, NoSpace, Picture, check_id
+from index.items import (
+    ANY,
+    Collection,
+    Entry,
+    Expected,
+    Item,
+    NoSpace,
+    Picture,
+    check_dimension,
+)
 from index.lookup import Stored, read_bags
+from index.names import Names
 from index.objects import ObjectPictures
 from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
-    check_dimension,
+    Replacing,
     chunks,
     read_entries,
     read_items,
     read_picture,
     record,
     retire,
+    row_of,
     select_items,
+    unknown,
     write,
 )
-from index.revisions import add_collection, advance, live, replaced, state_of
+from index.revisions import advance, live, replaced, state_of, unless_gone
 from index.storage import Storage
-from index.tables import collections, items, setting
+from index.tables import items, setting
 from index.views import View
 
 PAUSE = 0.05  # seconds between transactions that delete garbage
@@ -56,6 +68,7 @@ class Catalog:
         engines = connect(url_of(storage.database, storage.folder), storage.wait)
         self.reader, self.writer = engines.reader, engines.writer
         self.exclusive = engines.exclusive  # see Engines
+        self.names = Names(self.reader, self.exclusive)
         self.pictures = pictures_of(storage) if pictures is None else pictures
         with self.reader.begin() as connection:
             self.secret = setting(connection, "secret").encode()
@@ -72,51 +85,43 @@ class Catalog:
         self.reader.dispose()
 
     def collection(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
-        """Open a collection for a model, made if new; ModelMismatch if another model's bags."""
-        check_id(name)
-        with self.exclusive.begin() as connection:
-            if _find(connection, name) is None:
-                new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
-                add_collection(connection, name=name, **new)
-            found = _find(connection, name)
-        assert found is not None
-        if found.fingerprint != fingerprint:
-            raise ModelMismatch(
-                f"collection {name!r} was made by model {found.fingerprint}, and the model at "
-                f"hand is {fingerprint}: `tessera index --reembed` re-embeds the collection, or "
-                "choose the model that made it"
-            )
-        return found
+        """See Names.make."""
+        return self.names.make(name, fingerprint=fingerprint, dimension=dimension, score=score)
 
     def find(self, name: str) -> Collection:
-        """A collection as it is; LookupError names the ones there are."""
-        with self.reader.begin() as connection:
-            found = _find(connection, name)
-        if found is None:
-            known = ", ".join(one.name for one in self.collections()) or "none yet"
-            raise LookupError(f"no collection {name!r}; there are: {known}")
-        return found
+        """See Names.find."""
+        return self.names.find(name)
 
     def collections(self) -> list[Collection]:
-        """All collections by name."""
-        named = select(collections).where(collections.c.name.is_not(None))
-        with self.reader.begin() as connection:
-            return [_collection(row) for row in connection.execute(named.order_by("name"))]
-
-    def followed(self) -> list[Collection]:
-        """All collections that searches need segments of: those that are being re-embedded too."""
-        here = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
-        with self.reader.begin() as connection:
-            return [_collection(row) for row in connection.execute(select(collections).where(here))]
+        """See Names.all."""
+        return self.names.all()
 
     def put(self, collection: Collection, entry: Entry) -> int:
         """Store an item in place of what its id had before; gives its revision."""
-        return self.put_many(collection, [entry])[0]
+        return self.replace(collection, entry)[0]
+
+    def replace(
+        self, collection: Collection, entry: Entry, expected: Expected = ANY
+    ) -> tuple[int, int]:
+        """Store an item; gives its revision and the one it replaced, 0 if it is new.
+
+        ConditionFailed, and nothing is stored, if that is not the one that was expected.
+        """
+
+        def check(was: Mapping[str, int]) -> None:
+            expected.check(entry.id, was.get(entry.id, 0))
+
+        (revision,), was = self._store(collection, [entry], check)
+        return revision, was.get(entry.id, 0)
 
     def put_many(self, collection: Collection, entries: Sequence[Entry]) -> list[int]:
         """Store items in one transaction: all of them or none. NoSpace if the disk is full."""
-        if not entries:
-            return []
+        return self._store(collection, entries, lambda _: None)[0] if entries else []
+
+    def _store(
+        self, collection: Collection, entries: Sequence[Entry], check: Callable[[Replacing], None]
+    ) -> tuple[list[int], Replacing]:
+        """Store items; `check` may refuse, by an exception, what they replace."""
         check_dimension(collection, entries)
         records = [record(entry) for entry in entries]
         shown = {
@@ -130,24 +135,30 @@ class Catalog:
             with self.writer.begin() as connection:
                 last = advance(connection, collection, len(entries))
                 revisions = list(range(last - len(entries) + 1, last + 1))
-                write(connection, collection.key, revisions[0], records)
+                was = write(connection, collection.key, revisions[0], records)
+                check(was)
                 # A sweep may have taken them for garbage; now that their rows are here, it cannot.
                 if lost := self.pictures.missing(shown):
                     self.pictures.put({name: shown[name] for name in lost})
-        self._acknowledge(collection, last)
-        return revisions
+        self.acknowledge(collection, last)
+        return revisions, was
 
-    def delete(self, collection: Collection, item: str) -> int:
-        """Delete an item; gives the revision of the change, LookupError for an unknown id."""
+    def delete(self, collection: Collection, item: str, expected: Expected = ANY) -> int:
+        """Delete an item; gives the revision of the change, LookupError for an unknown id.
+
+        ConditionFailed if it is not at a revision that was expected.
+        """
         with self.writer.begin() as connection:
             revision = advance(connection, collection, 1)
-            if not retire(connection, collection.key, {item: revision}):
-                raise _unknown(collection, item)
-        self._acknowledge(collection, revision)
+            was = retire(connection, collection.key, {item: revision}).get(item, 0)
+            expected.check(item, was)
+            if not was:
+                raise unknown(collection, item)
+        self.acknowledge(collection, revision)
         return revision
 
     def revision(self, collection: Collection) -> int:
-        """The revision of the newest change; ModelMismatch if it was re-embedded since."""
+        """The revision of the newest change; Replaced if the collection is gone."""
         with self.reader.begin() as connection:
             revision: int = state_of(connection, collection).revision
         return revision
@@ -161,7 +172,8 @@ class Catalog:
             return self.revision(collection)
         return self._acknowledged.get(collection.key, 0)
 
-    def _acknowledge(self, collection: Collection, revision: int) -> None:
+    def acknowledge(self, collection: Collection, revision: int) -> None:
+        """Note a revision that this process has written."""
         with self._lock:
             newest = max(revision, self._acknowledged.get(collection.key, 0))
             self._acknowledged[collection.key] = newest
@@ -169,13 +181,13 @@ class Catalog:
     def get(self, collection: Collection, item: str) -> Item:
         """An item without its picture and bags; LookupError for an unknown id."""
         with self.reader.begin() as connection:
-            return read_items(connection, collection.key, [_row(connection, collection, item)])[0]
+            return read_items(connection, collection.key, [row_of(connection, collection, item)])[0]
 
     def get_many(self, collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
         """Those of the items that are there, by id."""
         chosen = select_items(collection.key).where(items.c.id.in_(ids))
         with self.reader.begin() as connection:
-            rows = connection.execute(chosen).all()
+            rows = unless_gone(connection, collection, connection.execute(chosen).all())
             return {item.id: item for item in read_items(connection, collection.key, rows)}
 
     def entry(self, collection: Collection, item: str) -> Entry:
@@ -185,7 +197,7 @@ class Catalog:
         """
 
         def read(connection: Connection) -> Entry:
-            row = _row(connection, collection, item)
+            row = row_of(connection, collection, item)
             return read_entries(connection, collection, [row], self.pictures)[0]
 
         return self.read_pictures(read)
@@ -204,7 +216,7 @@ class Catalog:
         """
 
         def read(connection: Connection) -> Picture | None:
-            return read_picture(_row(connection, collection, item), self.pictures)
+            return read_picture(row_of(connection, collection, item), self.pictures)
 
         picture = self.read_pictures(read)
         if picture is None:
@@ -237,7 +249,8 @@ class Catalog:
         if where:
             chosen = chosen.where(items.c.revision.in_(matching(collection.key, where)))
         with self.reader.begin() as connection:
-            rows = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
+            found = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
+            rows = unless_gone(connection, collection, found)
             return read_items(connection, collection.key, rows)
 
     def count(self, collection: Collection) -> int:
@@ -268,7 +281,7 @@ class Catalog:
 
     @contextmanager
     def reading(self, collection: Collection) -> Iterator[View]:
-        """One consistent view of a collection; ModelMismatch if it was re-embedded since."""
+        """One consistent view of a collection; Replaced if it is gone."""
         with self.reader.begin() as connection:
             state = state_of(connection, collection)
             yield View(connection, collection.key, state.revision, state.floor)
@@ -334,24 +347,3 @@ def room() -> Iterator[None]:
         if failed.errno in (errno.ENOSPC, errno.EDQUOT):
             raise NoSpace(FULL) from failed
         raise
-
-
-def _unknown(collection: Collection, item: str) -> LookupError:
-    return LookupError(f"no item {item!r:.220} in collection {collection.name!r}")
-
-
-def _row(connection: Connection, collection: Collection, item: str) -> Row[Any]:
-    here = select_items(collection.key).where(items.c.id == item)
-    row = connection.execute(here).one_or_none()
-    if row is None:
-        raise _unknown(collection, item)
-    return row
-
-
-def _find(connection: Connection, name: str) -> Collection | None:
-    row = connection.execute(select(collections).where(collections.c.name == name)).one_or_none()
-    return None if row is None else _collection(row)
-
-
-def _collection(row: Row[Any]) -> Collection:
-    return Collection(row.key, row.token, row.name, row.fingerprint, row.dimension, row.score)

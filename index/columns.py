@@ -56,6 +56,8 @@ class Column:
         self.values: list[Scalar] = []
         self._numbers = array("d")  # of each code, NaN where it is no number
         self._documents, self._codes = array("q"), array("q")
+        self._arrays = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._values = np.empty(0)  # the numbers of all codes
         self._ranks: tuple[int, Codes] = (0, np.empty(0, np.int64))
         self._fitting = lru_cache(32)(self._fit)
 
@@ -75,7 +77,17 @@ class Column:
     @property
     def entries(self) -> tuple[Codes, Codes]:
         """The documents (E,) and codes (E,) of all values."""
-        return np.array(self._documents, np.int64), np.array(self._codes, np.int64)
+        if len(self._arrays[0]) != len(self._codes):
+            self._arrays = np.array(self._documents, np.int64), np.array(self._codes, np.int64)
+            self._values = np.array(self._numbers)
+        return self._arrays
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The numbers (E,) of all values, NaN where they are none."""
+        _, codes = self.entries
+        numbers: NDArray[np.float64] = self._values[codes]
+        return numbers
 
     def having(self, condition: Simple) -> Codes:
         """The documents with a value that a condition on this key holds for."""
@@ -115,8 +127,7 @@ class Column:
 
     def shares(self, size: int) -> NDArray[np.float64]:
         """The numbers of the first `size` documents, from 0 for the smallest to 1, else 0."""
-        documents, codes = self.entries
-        numbers = np.array(self._numbers)[codes]
+        (documents, _), numbers = self.entries, self.numbers
         there = ~np.isnan(numbers)
         shares = np.zeros(size)
         if there.any():
@@ -129,7 +140,7 @@ class Column:
         """What the documents of a mask (N,) have, with up to `most` values."""
         documents, codes = self.entries
         inside = counted[documents]
-        documents, codes = documents[inside], codes[inside]
+        documents, codes, numbers = documents[inside], codes[inside], self.numbers[inside]
         counts = np.bincount(codes, minlength=len(self.values))
         there = np.flatnonzero(counts)
         ranks = self._ranked()
@@ -138,7 +149,6 @@ class Column:
         having[documents] = True
         values = tuple((self.values[code], int(counts[code])) for code in order.tolist())
         missing = int(counted.sum() - having.sum())
-        numbers = np.array(self._numbers)[codes]
         numeric = ~np.isnan(numbers)
         if not numeric.any():
             return Facet(key, values, len(there), missing)

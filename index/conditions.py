@@ -22,6 +22,8 @@ from functools import reduce
 from operator import and_, ge, gt, le, lt
 from typing import Any, Literal
 
+from index.items import NO_TEXT
+
 LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
 LONGEST_NUMBER = 300  # digits of a number that lies in a range: more are no double's
 MOST_CONDITIONS = 64  # of a filter, with those inside
@@ -29,7 +31,6 @@ MOST_VALUES = 1_000  # of a filter, those of all keys together
 DEEPEST = 8  # filters inside of filters
 
 OPERATOR = re.compile(r"\$[a-z]+")  # no key of metadata looks like this
-NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 
 Number = int | float
 Scalar = str | int | float | bool | None

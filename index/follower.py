@@ -232,7 +232,7 @@ class Following:
 
         One that fails is logged, and rests for a while.
         """
-        there = {one.token: one for one in self._catalog.followed()}
+        there = {one.token: one for one in self._catalog.names.followed()}
         for token in self._followers.keys() - there.keys():
             del self._followers[token]
             self._swept = float("-inf")  # its files are to go soon

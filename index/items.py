@@ -1,9 +1,10 @@
-"""What an item is: an id of its owner's choosing, metadata, a picture, sentences, their bags."""
+"""Items: an id of the owner's choosing, metadata, a picture, sentences, their bags."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -11,10 +12,24 @@ from typing import Any
 from models.types import Box, FragmentBag, Span
 
 LONGEST_ID = 200
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
+NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 
 
 class ModelMismatch(ValueError):
     """A collection's bags come from another model than the one at hand."""
+
+
+class Replaced(ModelMismatch):
+    """A collection was dropped since it was opened, or another model's bags have taken its name."""
+
+
+class NameConflict(ValueError):
+    """A name stands for something else already, or an alias still needs it."""
+
+
+class ConditionFailed(ValueError):
+    """An item is not at a revision at which it was to be changed."""
 
 
 class NoSpace(OSError):
@@ -31,6 +46,30 @@ class Collection:
     fingerprint: str
     dimension: int
     score: str  # a name in models.scoring.SCORES
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """At which revisions an item may be changed: these alone, or all `but` these.
+
+    Revision 0 stands for an item that is not there, so `Expected()` allows every change.
+    """
+
+    revisions: frozenset[int] = frozenset()
+    but: bool = True
+
+    def allows(self, revision: int) -> bool:
+        """Whether an item at this revision may be changed."""
+        return (revision in self.revisions) != self.but
+
+    def check(self, item: str, revision: int) -> None:
+        """ConditionFailed unless an item at this revision may be changed."""
+        if not self.allows(revision):
+            state = f"is at revision {revision}" if revision else "is not there"
+            raise ConditionFailed(f"item {item!r:.220} {state}, so nothing was changed")
+
+
+ANY = Expected()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +126,23 @@ class Entry:
             raise ValueError(
                 f"item {self.id!r} has {len(self.sentences)} sentences but {len(self.bags)} bags"
             )
+        for sentence in self.sentences:
+            _check_text("sentence", sentence)
         if self.image is not None:
             _check_bag(self.id, "image", self.image, Box)
         for bag in self.bags:
             _check_bag(self.id, "sentence", bag, Span)
+
+
+def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
+    """Refuse bags of another dimension than the collection's."""
+    for entry in entries:
+        for bag in (entry.image, *entry.bags):
+            if bag is not None and bag.vectors.shape[1] != collection.dimension:
+                raise ValueError(
+                    f"item {entry.id!r} has vectors of {bag.vectors.shape[1]} numbers; "
+                    f"collection {collection.name!r} holds vectors of {collection.dimension}"
+                )
 
 
 def check_id(item: str) -> None:
@@ -111,13 +163,21 @@ def bucket_of(item: str) -> int:
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """Metadata as JSON text; ValueError where it is no JSON object."""
+    """Metadata as JSON text; ValueError where it is no JSON object, or no database holds it."""
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise ValueError(f"metadata is a JSON object with text keys, got {metadata!r:.200}")
     try:
-        return json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as odd:
+        text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as odd:
         raise ValueError(f"metadata must be plain JSON: {odd}") from odd
+    _check_text("metadata", NUL.sub("\0", text))
+    return text
+
+
+def _check_text(kind: str, text: str) -> None:
+    """Refuse text that no database holds."""
+    if NO_TEXT.search(text):
+        raise ValueError(f"{kind}: NUL and halves of surrogate pairs cannot be stored")
 
 
 def _check_bag(item: str, kind: str, bag: FragmentBag, place: type[Box | Span]) -> None:

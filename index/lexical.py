@@ -61,9 +61,11 @@ class Postings:
         self._counts: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
         self.lengths = array("H")
         self._norms = np.empty(0, np.float32)
+        self._read: dict[str, tuple[Rows, Floats]] = {}  # what was asked for since the last text
 
     def add(self, text: str) -> set[str]:
         """Add the next document's text; gives its folded words."""
+        self._read.clear()
         words = list(spelled(text))
         number = len(self.lengths)
         for term, count in Counter(map(stem, words)).items():
@@ -74,15 +76,17 @@ class Postings:
 
     def documents(self, term: str) -> Rows:
         """The documents with a term, in order."""
-        found = self._documents.get(term)
-        return np.empty(0, np.int64) if found is None else np.array(found, np.int64)
+        return self.frequencies(term)[0]
 
     def frequencies(self, term: str) -> tuple[Rows, Floats]:
         """The documents with a term, and tf / (1 - b + b · length / average) of each."""
-        documents = self.documents(term)
-        if not len(documents):
-            return documents, np.empty(0, np.float32)
-        return documents, np.array(self._counts[term], np.float32) / self.norms[documents]
+        if term not in self._documents:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        if term not in self._read:
+            documents = np.array(self._documents[term], np.int64)
+            counts = np.array(self._counts[term], np.float32)
+            self._read[term] = documents, counts / self.norms[documents]
+        return self._read[term]
 
     @property
     def norms(self) -> Floats:

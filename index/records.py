@@ -11,14 +11,15 @@ from sqlalchemy import Connection, Row, Select, delete, insert, select
 
 from index.bags import IMAGE, pack_details, pack_vectors, unpack_bag, unpack_vectors
 from index.facets import facets_of
-from index.items import Collection, Entry, Item, Picture, bucket_of, metadata_text
+from index.items import Collection, Entry, Item, Picture, bucket_of, check_id, metadata_text
 from index.pictures import PictureLost, Pictures, name_of
-from index.revisions import live
+from index.revisions import live, state_of
 from index.tables import bags, facets, items, pictures, retired
 from models.types import FragmentBag
 
 CHUNK = 500  # ids or revisions in one statement
 Values = dict[str, Any]
+Replacing = Mapping[str, int]  # the revisions of items that a change takes out, by id
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +40,53 @@ def record(entry: Entry, picture: Values | None = None) -> Record:
     """
     if picture is None and entry.picture is not None:
         picture = _picture_row(entry.picture)
+    return _record(entry, entry.metadata, _bag_rows(entry), picture)
+
+
+def with_metadata(
+    connection: Connection, collection: int, row: Row[Any], metadata: Mapping[str, Any]
+) -> Record:
+    """A row of select_items with other metadata; its bags are copied as they are stored."""
+    columns = (bags.c.position, bags.c.text, bags.c.details, bags.c.vectors)
+    here = (bags.c.collection == collection) & (bags.c.revision == row.revision)
+    stored = [dict(bag._mapping) for bag in connection.execute(select(*columns).where(here))]
+    return _record(row, metadata, stored, picture_rows([row]).get(row.id))
+
+
+def _record(
+    of: Entry | Row[Any], metadata: Mapping[str, Any], stored: list[Values], picture: Values | None
+) -> Record:
     item = {
-        "id": entry.id,
-        "bucket": bucket_of(entry.id),
-        "metadata": metadata_text(entry.metadata),
-        "source": entry.source,
-        "stamp": entry.stamp,
+        "id": of.id,
+        "bucket": bucket_of(of.id),
+        "metadata": metadata_text(metadata),
+        "source": of.source,
+        "stamp": of.stamp,
     }
-    pairs = [{"key": key, "value": value} for key, value in facets_of(entry.metadata)]
-    return Record(entry.id, item, _bag_rows(entry), pairs, picture)
+    pairs = [{"key": key, "value": value} for key, value in facets_of(metadata)]
+    return Record(of.id, item, stored, pairs, picture)
 
 
-def write(connection: Connection, collection: int, first: int, records: Sequence[Record]) -> None:
+def write(
+    connection: Connection, collection: int, first: int, records: Sequence[Record]
+) -> Replacing:
     """Put records under revisions from `first` on; the items they replace are retired.
 
-    Of records with the same id, the last is stored; each of the others counts as replaced.
+    Of records with the same id, the last is stored; each of the others counts as replaced. Gives
+    the revisions of the items there were, by id.
     """
     latest: dict[str, tuple[int, Record]] = {}
     replacing: dict[str, int] = {}
     replaced: list[Values] = []
     for revision, one in enumerate(records, start=first):
         if one.id in latest:
-            was, earlier = latest[one.id]
+            before, earlier = latest[one.id]
             name = earlier.picture and earlier.picture["name"]
-            replaced.append({"revision": revision, "was": was, "id": one.id, "picture": name})
+            replaced.append({"revision": revision, "was": before, "id": one.id, "picture": name})
         else:
             replacing[one.id] = revision
         latest[one.id] = revision, one
-    retire(connection, collection, replacing)
+    was = retire(connection, collection, replacing)
     _insert(connection, retired, collection, replaced)
     numbered = sorted(latest.values(), key=lambda pair: pair[0])
     _insert(connection, items, collection, ({"revision": r} | one.item for r, one in numbered))
@@ -75,11 +95,12 @@ def write(connection: Connection, collection: int, first: int, records: Sequence
         _insert(connection, table, collection, rows)
     shown = ({"revision": r} | one.picture for r, one in numbered if one.picture)
     _insert(connection, pictures, collection, shown)
+    return was
 
 
-def retire(connection: Connection, collection: int, changes: Mapping[str, int]) -> int:
-    """Take items out by id, and note the revision that did it; gives how many there were."""
-    count = 0
+def retire(connection: Connection, collection: int, changes: Mapping[str, int]) -> Replacing:
+    """Take items out by id, and note the revision that did it; gives those they had, by id."""
+    was: dict[str, int] = {}
     for ids in chunks(list(changes)):
         chosen = (
             select(items.c.id, items.c.revision.label("was"), pictures.c.name.label("picture"))
@@ -93,8 +114,8 @@ def retire(connection: Connection, collection: int, changes: Mapping[str, int]) 
             [row["was"] for row in rows]
         )
         connection.execute(delete(items).where(here))
-        count += len(rows)
-    return count
+        was.update((row["id"], row["was"]) for row in rows)
+    return was
 
 
 def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -150,6 +171,22 @@ def select_items(collection: int) -> Select[Any]:
         .outerjoin_from(items, pictures)
         .where(items.c.collection == live(collection))
     )
+
+
+def row_of(connection: Connection, collection: Collection, item: str) -> Row[Any]:
+    """An item's row of select_items; LookupError for an unknown id, Replaced as state_of."""
+    check_id(item)
+    here = select_items(collection.key).where(items.c.id == item)
+    row = connection.execute(here).one_or_none()
+    if row is None:
+        state_of(connection, collection)
+        raise unknown(collection, item)
+    return row
+
+
+def unknown(collection: Collection, item: str) -> LookupError:
+    """The error of asking for an item that is not there."""
+    return LookupError(f"no item {item!r:.220} in collection {collection.name!r}")
 
 
 def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]) -> list[Item]:
@@ -215,14 +252,3 @@ def read_picture(row: Row[Any], store: Pictures) -> Picture | None:
         return Picture(store.get(row.name), row.width, row.height, row.digest)
     except PictureLost as lost:
         raise PictureLost(f"item {row.id!r}: {lost}") from lost
-
-
-def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
-    """Refuse bags of another dimension than the collection's."""
-    for entry in entries:
-        for bag in (entry.image, *entry.bags):
-            if bag is not None and bag.vectors.shape[1] != collection.dimension:
-                raise ValueError(
-                    f"item {entry.id!r} has vectors of {bag.vectors.shape[1]} numbers; "
-                    f"collection {collection.name!r} holds vectors of {collection.dimension}"
-                )

@@ -16,10 +16,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, exists, select, update
 
 from index.catalog import Catalog
-from index.items import Collection, Entry
+from index.items import Collection, Entry, check_dimension
 from index.records import (
     Values,
-    check_dimension,
     picture_rows,
     read_entries,
     record,
@@ -28,7 +27,7 @@ from index.records import (
     write,
 )
 from index.revisions import add_collection, advance, replaced, state_of
-from index.tables import collections, items, retired
+from index.tables import aliases, collections, items, retired
 
 Embed = Callable[[Sequence[Entry]], Sequence[Entry]]
 
@@ -73,6 +72,7 @@ def reembed(
         done = min(done + len(changes.entries), total)  # what was put meanwhile comes on top
         progress(done, total)
     catalog.sweep_collections()
+    catalog.find(name)  # LookupError if it was dropped or renamed meanwhile
     return catalog.collection(name, fingerprint=fingerprint, dimension=dimension, score=score)
 
 
@@ -152,8 +152,10 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
         rename = update(collections)
         connection.execute(rename.where(collections.c.key == old.key).values(name=None))
         connection.execute(
-            rename.where(collections.c.key == new.key).values(name=old.name, replaces=None)
+            rename.where(collections.c.key == new.key).values(name=source.name, replaces=None)
         )
+        moved = update(aliases).where(aliases.c.collection == old.key)
+        connection.execute(moved.values(collection=new.key))
     return True
 
 

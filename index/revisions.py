@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from sqlalchemy import (
@@ -17,8 +18,10 @@ from sqlalchemy import (
     update,
 )
 
-from index.items import Collection, ModelMismatch
+from index.items import Collection, Replaced
 from index.tables import changes, collections
+
+Found = TypeVar("Found", bound=Sequence[Any])
 
 
 def live(collection: int) -> ScalarSelect[int]:
@@ -61,7 +64,7 @@ def advance(connection: Connection, collection: Collection, count: int) -> int:
 
 
 def state_of(connection: Connection, collection: Collection) -> Row[Any]:
-    """The collection's row; ModelMismatch if it was replaced."""
+    """The collection's row; Replaced if it is gone."""
     here = collections.c.key == live(collection.key)
     row = connection.execute(select(collections).where(here)).one_or_none()
     if row is None:
@@ -69,10 +72,27 @@ def state_of(connection: Connection, collection: Collection) -> Row[Any]:
     return row
 
 
-def replaced(collection: Collection) -> ModelMismatch:
-    """The error of using a collection that another one has replaced."""
-    return ModelMismatch(
+def unless_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
+    """The rows as they are; Replaced if there are none because the collection is gone."""
+    if not rows:
+        state_of(connection, collection)
+    return rows
+
+
+def hold(connection: Connection, collection: Collection) -> None:
+    """Keep other writers of a collection out until the transaction ends; Replaced if it is gone.
+
+    SQLite does so anyway: it has one writer at a time.
+    """
+    this = select(collections.c.key).where(collections.c.key == live(collection.key))
+    if connection.execute(this.with_for_update()).one_or_none() is None:
+        raise replaced(collection)
+
+
+def replaced(collection: Collection) -> Replaced:
+    """The error of using a collection that is gone."""
+    return Replaced(
         f"collection {collection.name!r} no longer holds the bags of model "
-        f"{collection.fingerprint} that it held: another model has re-embedded it, or a snapshot "
-        "was restored; open it again"
+        f"{collection.fingerprint} that it held: it was dropped, or another model has re-embedded "
+        "it, or a snapshot was restored; open it again"
     )

@@ -50,6 +50,15 @@ collections = Table(
     sqlite_autoincrement=True,  # a key is never used twice
 )
 
+# Other names of collections. No alias has a collection's own name: see index.names.
+aliases = Table(
+    "aliases",
+    schema,
+    Column("name", IDENTIFIER, primary_key=True),
+    Column("collection", ForeignKey("collections.key", ondelete="CASCADE"), nullable=False),
+    Index("aliases_by_collection", "collection"),
+)
+
 # The last revision of each transaction, with a random mark: two histories that parted, as those
 # of a database and its restored backup, have no mark in common from there on.
 changes = Table(

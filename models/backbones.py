@@ -1,11 +1,14 @@
-"""Which convolutional networks look at pixels: photos in, feature maps out."""
+"""Backbones: convolutional networks that turn photos into feature maps."""
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
+from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -59,6 +62,7 @@ STAGES = (
 )
 FINE_STAGE = 4  # the last of stride 16
 CLASSIFIER = "_fc."  # what the packages call it
+Shared = TypeVar("Shared", bound=nn.Module)
 
 
 class SameConv(nn.Conv2d):
@@ -156,14 +160,38 @@ def packaged_weights(name: str) -> dict[str, Tensor]:
     return state
 
 
-def packaged_lite(name: str) -> Lite:
-    """A trained EfficientNet-Lite by its name in LITES."""
-    network = Lite(LITES[name].width, LITES[name].depth)
+@dataclass(frozen=True, slots=True)
+class Pretrained:
+    """A trained EfficientNet-Lite and its classifier, (…, 1280) to (…, 1000)."""
+
+    network: Lite
+    classifier: nn.Linear
+
+
+@cache
+def pretrained(name: str) -> Pretrained:
+    """The EfficientNet-Lite of a name in LITES, read once; models take copies or share it."""
+    weights = packaged_weights(name)
+    with torch.device("meta"):
+        network, head = (
+            Lite(LITES[name].width, LITES[name].depth),
+            nn.Linear(Lite.channels, CLASSES),
+        )
     own = network.state_dict()
-    values = [v for key, v in packaged_weights(name).items() if not key.startswith(CLASSIFIER)]
+    values = [v for key, v in weights.items() if not key.startswith(CLASSIFIER)]
     assert [v.shape for v in own.values()] == [v.shape for v in values], f"not {name}'s weights"
-    network.load_state_dict(dict(zip(own, values, strict=True)))
-    return fold(network.eval())
+    network.load_state_dict(dict(zip(own, values, strict=True)), assign=True)
+    network.to(memory_format=torch.channels_last)
+    head.load_state_dict(
+        {one: weights[CLASSIFIER + one] for one in ("weight", "bias")}, assign=True
+    )
+    return Pretrained(fold(network.eval()), head)
+
+
+def sharing(module: Shared) -> Shared:
+    """A frozen module of its own whose weights lie in the same memory as another's."""
+    frozen = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in module.parameters()}
+    return copy.deepcopy(module, dict(frozen))  # what the memo holds is not copied
 
 
 def classifier(name: str) -> nn.Linear:
@@ -173,10 +201,7 @@ def classifier(name: str) -> nn.Linear:
     """
     if name not in LITES:
         raise ValueError(f"no classifier for {name!r}; there are those of {', '.join(LITES)}")
-    state = packaged_weights(name)
-    head = nn.Linear(Lite.channels, CLASSES)
-    head.load_state_dict({one: state[CLASSIFIER + one] for one in ("weight", "bias")})
-    return head.requires_grad_(False)
+    return sharing(pretrained(name).classifier)
 
 
 def fold(network: Lite) -> Lite:
@@ -236,13 +261,15 @@ def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
 Backbone = Lite | TorchvisionBackbone
 
 
-def load(name: str) -> Backbone:
+def load(name: str, tuned: bool = False) -> Backbone:
     """A backbone with its weights: "lite0", "lite2", or "resnet50:DEFAULT" in torchvision's names.
 
-    Raises ValueError for a name that neither knows.
+    One that is to be `tuned` has weights of its own, others share them. Raises ValueError for a
+    name that neither knows.
     """
     if name in LITES:
-        return packaged_lite(name)
+        network = pretrained(name).network
+        return copy.deepcopy(network) if tuned else sharing(network)
     architecture, _, weights = name.partition(":")
     return TorchvisionBackbone(architecture, weights or None)
 

@@ -1,4 +1,4 @@
-"""How one vector of a photo or a sentence reaches the space that both share."""
+"""Projection heads: an affine map or a two-layer network into the joint space."""
 
 from __future__ import annotations
 

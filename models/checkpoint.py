@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from models import registry
+from models import header, registry
 from models.calibration import Calibration
-
-PRETRAINED = Path(__file__).parent / "pretrained"
-DEFAULT_MATCHER = PRETRAINED / "matcher.safetensors"
-DEFAULT_CAPTIONER = PRETRAINED / "captioner.safetensors"
-DEFAULT_GROUNDER = PRETRAINED / "grounder.safetensors"
-
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 
@@ -103,7 +95,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
     write(
         out,
         state | {CALIBRATION + name: tensor.contiguous() for name, tensor in tensors.items()},
-        described | {"calibration": told, "fingerprint": fingerprint(path)},
+        described | {"calibration": told, "fingerprint": header.fingerprint(path)},
     )
 
 
@@ -123,22 +115,15 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
         raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
     model = module.Model(config)
     restore(model, {k: v for k, v in state.items() if not k.startswith(CALIBRATION)})
-    return Checkpoint(kind, name, model.eval().to(device), fingerprint(path), facts, calibration)
+    model = model.eval().to(device)
+    return Checkpoint(kind, name, model, header.fingerprint(path), facts, calibration)
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """A checkpoint's tensors and its description; errors are those of `load`."""
-    if not path.is_file():
-        raise LookupError(f"no checkpoint at {path}; `tessera models` lists the ones that ship")
-    try:
-        with safe_open(path, framework="pt") as file:
-            described = json.loads((file.metadata() or {}).get("tessera", "null"))
-            state = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - no dict
-    except SafetensorError as broken:
-        raise ValueError(f"{path} is not a safetensors file: {broken}") from broken
-    if described is None:
-        raise ValueError(f"{path} holds tensors but no Tessera description; train it with tessera")
-    return state, described
+    described = header.read(path)
+    with safe_open(path, framework="pt") as file:
+        return {key: file.get_tensor(key) for key in file.keys()}, described  # noqa: SIM118 - no dict
 
 
 def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calibration | None:
@@ -168,13 +153,3 @@ def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
         model.load_state_dict(
             {k: v.float() if v.is_floating_point() else v for k, v in state.items()}, strict=False
         )
-
-
-def fingerprint(path: Path) -> str:
-    """Sixteen hexadecimal digits of the SHA-256 of a checkpoint file, before it was calibrated."""
-    with suppress(SafetensorError), safe_open(path, framework="pt") as file:
-        described = json.loads((file.metadata() or {}).get("tessera", "null"))
-        if described is not None and "fingerprint" in described:
-            return str(described["fingerprint"])
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

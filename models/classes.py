@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.types import ParsedSentence, Span, Word
-from models.words import LowerMiniLM, minilm
+from models.words import LowerMiniLM
 
 FILE = Path(__file__).parent / "pretrained/classes.txt"  # written by `tessera class-names`
 BROADER = 0.25  # the weight of the first broader term beside a class's own names
@@ -63,7 +63,7 @@ def class_vector(levels: Sequence[Sequence[str]], vector: dict[str, Tensor]) -> 
 @torch.inference_mode()
 def sentence_vectors(texts: Sequence[str]) -> Tensor:
     """MiniLM's mean state over the words of each text, of unit length, (N, 384)."""
-    network = LowerMiniLM(minilm().config.num_hidden_layers)
+    network = LowerMiniLM()
     states = []
     for first in range(0, len(texts), 256):
         states += network([words_of(text) for text in texts[first : first + 256]])

@@ -1,4 +1,4 @@
-"""Which few directions hold most of what vectors say: principal components."""
+"""Principal components: the few directions that hold most of a set of vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are the best sentences of a model that gives one word at a time? Greedy, beam, sampling.
+"""Decoding of sentences word by word: greedy, beam search, sampling.
 
 A step function maps the last words (N,) and the state of N sentences, tensors whose first axis is
 N, to log-probabilities of the next word (N, V) and the next state. Word `END` is both what every

@@ -1,4 +1,4 @@
-"""How pairs of words become fragments: dependency relations, bigrams, and words alone."""
+"""Pairs of words as fragments: dependency relations, bigrams, and words alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sentence's words say beyond their mean: Fisher vectors of a hybrid mixture."""
+"""Fisher vectors of a sentence's words, under a hybrid Gaussian-Laplacian mixture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where installed packages keep weights, and whether they are the ones that are meant."""
+"""Weights in installed packages: their folders, and a check of their contents."""
 
 from __future__ import annotations
 

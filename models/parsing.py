@@ -1,4 +1,4 @@
-"""What words a text has and how they depend on each other: the only import of spaCy in models."""
+"""Parsing: the words of a text and their dependencies; the only import of spaCy in models."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 from thinc.api import use_ops
 
+from models import shipped
 from models.types import ParsedSentence, Span, Word
 
 MOST_WORDS = 200
 NO_HEAD = -1
-PRETRAINED = Path(__file__).parent / "pretrained/parser"
 
-chosen = str(PRETRAINED)  # the pipeline that `choose` sets
+chosen = str(shipped.PARSER)  # the pipeline that `choose` sets
 turn = Lock()  # a pipeline forgets the words it met between two turns
 
 

@@ -1,4 +1,4 @@
-"""Where to look in a photo: up to 19 boxes and the whole frame."""
+"""Proposals: up to 19 boxes of a photo and the whole frame."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torchvision.ops import nms
 
-from models import checkpoint
+from models import checkpoint, shipped
 from models.types import WHOLE_FRAME, Box
+from models.vision import nms
 
 REGIONS = 20  # the whole frame and 19 boxes (Karpathy & Fei-Fei 2015, section 3.1.1)
 OVERLAP = 0.6  # IoU from which the better of two boxes stands for both
-LEARNED = checkpoint.PRETRAINED / "proposals.safetensors"
 
 
 class Proposer(Protocol):
@@ -126,7 +125,7 @@ def load(name: str) -> Proposer:
     if name == "frame":
         return Windows([WHOLE_FRAME])
     if name == "learned":
-        learned: Proposer = checkpoint.load(LEARNED).model
+        learned: Proposer = checkpoint.load(shipped.PROPOSALS).model
         return learned
     network, _, weights = name.partition(":")
     return TorchvisionDetector(network, weights or None)

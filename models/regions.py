@@ -1,4 +1,4 @@
-"""How regions become fragments: pooled CNN features, then an affine map."""
+"""Region encoders: CNN features pooled in boxes, then an affine map."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torchvision.ops import roi_align
 
 from models.backbones import Backbone, squash
 from models.proposals import Proposer
+from models.vision import roi_align
 
 FLAT = 1e-6  # features from which gradients flow
 BATCH = 16  # photos in one pass: more gains nothing on a CPU and costs memory

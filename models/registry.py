@@ -1,4 +1,4 @@
-"""Which models there are: the folders image_towers/, text_towers/, captioners/ … are the registry.
+"""Registry of models: a module in image_towers/, text_towers/ or captioners/ is a model.
 
 A model is a module there that exports `Config`, a frozen dataclass of plain values, and `Model`,
 built as `Model(Config(...))`. Every model keeps one of the contracts below, towers those of

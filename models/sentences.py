@@ -1,4 +1,4 @@
-"""How a sentence's words become one vector without training: their mean, or tf-idf."""
+"""Sentence vectors without training: the mean of the words, or tf-idf."""
 
 from __future__ import annotations
 

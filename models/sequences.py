@@ -1,4 +1,4 @@
-"""How words become a sentence's vector without a tree: their mean, or one after another."""
+"""Sentence encoders without a tree: the mean of the words, or a recurrent network."""
 
 from __future__ import annotations
 

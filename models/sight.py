@@ -25,7 +25,7 @@ class RegionSight(Sight):
 
     def __init__(self, backbone: str, sizes: Sequence[int], boxes: str, tuned: bool) -> None:
         super().__init__()
-        network = backbones.load(backbone).requires_grad_(tuned)
+        network = backbones.load(backbone, tuned).requires_grad_(tuned)
         self.features = RegionFeatures(network, network.channels, tuple(sizes))
         self.channels = self.features.channels
         self.proposer = proposals.load(boxes)

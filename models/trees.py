@@ -1,4 +1,4 @@
-"""How words become a sentence's vector along its tree, one level of a batch's trees at a time."""
+"""Sentence encoders along a dependency tree, one level of a batch's trees at a time."""
 
 from __future__ import annotations
 

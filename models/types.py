@@ -1,4 +1,4 @@
-"""What flows between the rooms: places, fragments, parsed sentences, links."""
+"""Values that flow between the rooms: places, fragments, parsed sentences, links."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ class Span:
 
     start: int
     end: int
+
+    def of(self, text: str) -> str:
+        """The part itself."""
+        return text[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)

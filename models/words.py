@@ -1,4 +1,4 @@
-"""How words in context become fragments: the encoders of sentences."""
+"""Word encoders: MiniLM, word vectors, and a bidirectional recurrent network."""
 
 from __future__ import annotations
 
@@ -6,22 +6,32 @@ import copy
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
-from transformers import BertConfig, BertModel
 
 from models import packaged
 from models.types import PaddedBags, ParsedSentence, Span, Word
 
 MINILM_HIDDEN = 384
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-MINILM_HEADS = 12
+MINILM_LAYERS, MINILM_HEADS, MINILM_WIDE = 6, 12, 1536
 MINILM_POSITIONS = 512
+EPSILON = 1e-12  # of layer norms
+# What the packaged weights call the parts of a layer.
+LAYER = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "mix": "attention.output.dense",
+    "attended": "attention.output.LayerNorm",
+    "widen": "intermediate.dense",
+    "narrow": "output.dense",
+    "done": "output.LayerNorm",
+}
 UNKNOWN = 0  # the index of every word that the vocabulary lacks
 
 
@@ -98,17 +108,42 @@ def minilm_tokenizer() -> Tokenizer:
 
 
 @cache
-def minilm() -> BertModel:
-    """all-MiniLM-L6-v2 with its packaged weights; take copies of its parts, it is made once.
+def minilm_weights() -> dict[str, Tensor]:
+    """The packaged weights of all-MiniLM-L6-v2, mapped from their file: whoever tunes copies them.
 
     Raises ValueError if the package's weights are not the ones that checkpoints were trained on.
     """
-    folder = minilm_folder()
-    weights = packaged.checked(folder / "model.safetensors", MINILM_SHA256)
-    network = BertModel(BertConfig.from_json_file(folder / "config.json"), add_pooling_layer=False)
-    state = {k: v for k, v in load_file(weights).items() if not k.startswith("pooler.")}
-    network.load_state_dict(state, strict=False)  # position_ids is a constant, not a weight
-    return network.eval()
+    return load_file(packaged.checked(minilm_folder() / "model.safetensors", MINILM_SHA256))
+
+
+class WordPieces(nn.Module):
+    """What a word piece is at its place: LayerNorm(W_piece + W_type + W_position), one type.
+
+    (Devlin et al. 2019, section 3.)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        names = ("word", "token_type", "position")
+        self.words, self.types, self.positions = (
+            nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]  # torch has no types here
+                minilm_weights()[f"embeddings.{name}_embeddings.weight"]
+            )
+            for name in names
+        )
+        self.norm = nn.LayerNorm(MINILM_HIDDEN, eps=EPSILON)
+        self.norm.load_state_dict(parts("embeddings.LayerNorm"), assign=True)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Numbers of word pieces (L, T) to (L, T, H)."""
+        pieces = self.words(ids) + self.types.weight[0] + self.positions.weight[: ids.shape[1]]
+        normed: Tensor = self.norm(pieces)
+        return normed
+
+
+def parts(name: str) -> dict[str, Tensor]:
+    """The weight and the bias of a part of MiniLM."""
+    return {kind: minilm_weights()[f"{name}.{kind}"] for kind in ("weight", "bias")}
 
 
 class LowerMiniLM(nn.Module):
@@ -120,13 +155,10 @@ class LowerMiniLM(nn.Module):
 
     packaged = ("",)  # all of it
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int = MINILM_LAYERS) -> None:
         super().__init__()
-        network = copy.deepcopy(minilm())
-        self.embeddings = network.embeddings
-        self.layers = nn.ModuleList(
-            PackedLayer(layer, 0.0) for layer in network.encoder.layer[:layers]
-        )
+        self.embeddings = WordPieces()
+        self.layers = nn.ModuleList(PackedLayer.pretrained(number) for number in range(layers))
         self.requires_grad_(False)
 
     def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
@@ -135,7 +167,7 @@ class LowerMiniLM(nn.Module):
         Raises ValueError for a sentence with more pieces than MiniLM has positions.
         """
         pieces = [piece(sentence) for sentence in sentences]
-        device = self.embeddings.word_embeddings.weight.device
+        device = self.embeddings.words.weight.device
         batch = PaddedBags.of([torch.tensor(one.ids)[:, None] for one in pieces])
         mask = batch.mask.to(device)
         tokens = self.embeddings(batch.vectors[..., 0].to(device))[mask]  # (N, H)
@@ -154,7 +186,7 @@ class WordVectors(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.network = LowerMiniLM(minilm().config.num_hidden_layers)
+        self.network = LowerMiniLM()
 
     def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Vectors (T, 384) of each sentence's words."""
@@ -187,7 +219,8 @@ def mean_of_pieces(states: Tensor, pieces: Encoding) -> Tensor:
 def upper_minilm(layers: int, dropout: float) -> nn.ModuleList:
     """The layers of MiniLM above the first `layers`, to be tuned."""
     return nn.ModuleList(
-        PackedLayer(one, dropout) for one in copy.deepcopy(minilm().encoder.layer[layers:])
+        copy.deepcopy(PackedLayer.pretrained(number, dropout))
+        for number in range(layers, MINILM_LAYERS)
     )
 
 
@@ -198,16 +231,25 @@ class PackedLayer(nn.Module):
     Sentences of a batch differ in length so much that this halves the time of a step.
     """
 
-    def __init__(self, layer: Any, dropout: float) -> None:
+    def __init__(self, dropout: float) -> None:
         super().__init__()
-        attention = layer.attention
+        H = MINILM_HIDDEN
         self.heads = MINILM_HEADS
-        self.query, self.key = attention.self.query, attention.self.key
-        self.value, self.mix = attention.self.value, attention.output.dense
-        self.attended = attention.output.LayerNorm
-        self.widen, self.narrow = layer.intermediate.dense, layer.output.dense
-        self.done = layer.output.LayerNorm
+        self.query, self.key, self.value, self.mix = (nn.Linear(H, H) for _ in range(4))
+        self.attended = nn.LayerNorm(H, eps=EPSILON)
+        self.widen, self.narrow = nn.Linear(H, MINILM_WIDE), nn.Linear(MINILM_WIDE, H)
+        self.done = nn.LayerNorm(H, eps=EPSILON)
         self.dropout = nn.Dropout(dropout)
+
+    @classmethod
+    def pretrained(cls, number: int, dropout: float = 0.0) -> PackedLayer:
+        """A layer of MiniLM; its weights are the packaged ones themselves, not copies."""
+        with torch.device("meta"):
+            layer = cls(dropout)
+        for name, module in LAYER.items():
+            state = parts(f"encoder.layer.{number}.{module}")
+            layer.get_submodule(name).load_state_dict(state, assign=True)
+        return layer
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Tokens (N, H), the true positions of mask (L, T) in order, to (N, H)."""

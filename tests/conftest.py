@@ -110,7 +110,13 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(data=tmp_path, upload_bytes=200_000, upload_pixels=10**6, text_bytes=100_000)
+    return Settings(
+        data=tmp_path,
+        upload_bytes=200_000,
+        upload_pixels=10**6,
+        text_bytes=100_000,
+        allowed_hosts=("testserver",),
+    )
 
 
 @pytest.fixture

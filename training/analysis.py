@@ -1,4 +1,4 @@
-"""Commands that measure a checkpoint or look inside: evaluate, calibrate, magnitudes, regions."""
+"""Analyses of a checkpoint: what is measured of each kind of model, and what lies inside."""
 
 from __future__ import annotations
 
@@ -7,49 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console, RenderableType
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from models.types import FragmentBag
-from training import calibration, captioning, contact_sheet, grounding, progress, proposals
-from training.data import catalogue, entities, folders
+from training import captioning, contact_sheet, grounding, proposals
 from training.data.corpus import Example
-from training.evaluation import queries as natural
-from training.evaluation import regions, reliability, tables
-from training.evaluation.embedding import embedded, photos, pixels
-from training.evaluation.magnitudes import LEAST_COUNT, magnitudes
+from training.evaluation import tables
+from training.evaluation.embedding import pixels
 from training.evaluation.measure import Boxes, measure
 from training.evaluation.open_world import open_world
 from training.evaluation.queries import Query
 from training.evaluation.regions import Region
 from training.markdown import slashed
-from training.options import FEATURES, Cache, Data, Device, Images, Parser, TrueBoxes, plain_errors
 from training.progress import Progress
-
-app = typer.Typer()
-
-File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")]
-Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.")]
-Sheet = Annotated[Path, typer.Option("--out", help="The .png of regions to write.")]
-Count = Annotated[int, typer.Option(min=1, help="Regions on the sheet, one a photo.")]
-Limit = Annotated[
-    int | None, typer.Option(min=1, help="Photos, drawn at random. [default: the whole split]")
-]
-Fields = Annotated[
-    list[str] | None,
-    typer.Option(help="Search for each value of this field; may be given more than once."),
-]
-Queries = Annotated[
-    Path | None,
-    typer.Option(exists=True, dir_okay=False, help="Search for each {text, id} of a .json file."),
-]
-Occluded = Annotated[
-    int, typer.Option(min=0, help="Photos to embed anew with a linked region greyed out.")
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,53 +41,6 @@ class Exam:
     fields: Sequence[str] = ()
     queries: Sequence[Query] = ()
     occluded: int = 0
-
-
-@app.command()
-def evaluate(
-    file: File,
-    data: Data,
-    images: Images = None,
-    split: str = "val",
-    limit: Limit = None,
-    field: Fields = None,
-    queries: Queries = None,
-    occlude: Occluded = 0,
-    boxes: TrueBoxes = None,
-    json_file: Numbers = None,
-    cache: Cache = FEATURES,
-    device: Device = "cpu",
-    parser: Parser = None,
-) -> None:
-    """Measure a checkpoint on a split: retrieval and links, captions, phrases' boxes or proposals.
-
-    With --field or --queries, measure a matcher's search over photos that need no sentences.
-
-    Examples: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
-
-    tessera evaluate models/pretrained/matcher.safetensors --data groceries.jsonl --field kind
-    """
-    console = Console(stderr=True)
-    with plain_errors(console, parser):
-        loaded = checkpoint.load(file, device)
-        searches = bool(field or queries)
-        corpus = catalogue.read(data, images) if searches else folders.read(data, images)
-        examples, part = sample(corpus.split(split), split, limit)
-        exam = Exam(
-            examples, true_boxes(boxes, data), cache, progress.on(console), device,
-            fields=field or (), queries=natural.read(queries), occluded=occlude,
-        )  # fmt: skip
-        shown, numbers = (of_search if searches else EXAMS[loaded.kind])(loaded, exam)
-        Console().print(
-            f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}", shown, sep="\n"
-        )
-        store(json_file, about(loaded) | {"data": corpus.name, "split": part} | numbers)
-
-
-def true_boxes(file: Path | None, data: Path) -> Boxes:
-    """The true boxes of a file, or of one beside the data; none if there is no file."""
-    file = file or entities.find(data if data.is_dir() else data.parent)
-    return entities.read(file) if file else {}
 
 
 def sample(
@@ -195,108 +122,6 @@ EXAMS: Mapping[str, Callable[[Checkpoint, Exam], Outcome]] = {
     "proposers": of_proposer,
     "grounders": of_grounder,
 }
-
-
-@app.command()
-def calibrate(
-    file: File,
-    data: Data,
-    images: Images = None,
-    check: Annotated[
-        list[Path] | None, typer.Option(help="Another corpus, whose split val is measured only.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
-    ] = None,
-    json_file: Numbers = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw the curves into this .svg.")] = None,
-    device: Device = "cpu",
-    parser: Parser = None,
-) -> None:
-    """Give a matcher probabilities: fit on one half of val's photos, measure on the other.
-
-    Example: tessera calibrate matcher.safetensors --data flickr8k/ --check pascal_part/
-    """
-    console = Console(stderr=True)
-    with plain_errors(console, parser):
-        loaded = matcher(file, device)
-        corpora = [folders.read(data, images), *map(folders.read, check or ())]
-        made, told = calibration.calibrate(
-            loaded.model, corpora[0], corpora[1:], progress.on(console), device
-        )
-        checkpoint.calibrate(file, out or file, made)
-        Console().print(tables.reliabilities(told))
-        Console().print(f"hits below a probability of {made.weak_below:.2f} are weak")
-        store(
-            json_file,
-            {"checkpoint": loaded.fingerprint, "weak_below": made.weak_below} | made.facts,
-        )
-        if picture:
-            picture.parent.mkdir(parents=True, exist_ok=True)
-            picture.write_text(reliability.draw(told), encoding="utf-8")
-        typer.echo(out or file)
-
-
-@app.command(name="magnitudes")
-def show_magnitudes(
-    file: File,
-    data: Data,
-    images: Images = None,
-    split: str = "val",
-    out: Sheet = Path("magnitudes.png"),
-    count: Count = 24,
-    least_count: Annotated[
-        int, typer.Option(min=1, help="Leave out words that come less often.")
-    ] = LEAST_COUNT,
-    json_file: Numbers = None,
-    device: Device = "cpu",
-    parser: Parser = None,
-) -> None:
-    """Show which words and regions weigh most: mean |s| a word, the regions of the largest |v|.
-
-    Example: tessera magnitudes models/pretrained/matcher.safetensors --data flickr8k/
-    """
-    console = Console(stderr=True)
-    with plain_errors(console, parser):
-        loaded = matcher(file, device)
-        examples, watch = folders.read(data, images).split(split), progress.on(console)
-        texts = [text for example in examples for text in example.sentences]
-        bags = embedded(loaded.model.embed_sentences, texts, watch, "sentences")
-        words = magnitudes(bags, least_count)
-        Console().print(tables.extremes(words))
-        longest = regions.longest(photos(loaded.model, examples, watch), count)
-        draw(out, longest, examples, "|v|")
-        numbers = {"checkpoint": loaded.fingerprint, "words": [asdict(word) for word in words]}
-        store(json_file, numbers | {"regions": listed(longest, examples)})
-
-
-@app.command(name="regions")
-def show_regions(
-    file: File,
-    snippet: Annotated[str, typer.Argument(metavar="TEXT", help="As short as “red bus”.")],
-    data: Data,
-    images: Images = None,
-    split: str = "val",
-    out: Sheet = Path("regions.png"),
-    count: Count = 24,
-    json_file: Numbers = None,
-    device: Device = "cpu",
-    parser: Parser = None,
-) -> None:
-    """Show the regions of a split's photos that answer a text best.
-
-    Example: tessera regions models/pretrained/matcher.safetensors "red bus" --data flickr8k/
-    """
-    console = Console(stderr=True)
-    with plain_errors(console, parser):
-        loaded = matcher(file, device)
-        examples, watch = folders.read(data, images).split(split), progress.on(console)
-        bag: FragmentBag = loaded.model.embed_sentences([snippet])[0]
-        photo_bags = photos(loaded.model, examples, watch)
-        best = regions.answering(photo_bags, bag, loaded.model.score, count)
-        draw(out, best, examples, "score")
-        numbers = {"checkpoint": loaded.fingerprint, "text": snippet}
-        store(json_file, numbers | {"regions": listed(best, examples)})
 
 
 def matcher(file: Path, device: str) -> Checkpoint:

@@ -6,58 +6,37 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-import typer
-from rich.console import Console
 
 from models import checkpoint, registry
 from models.checkpoint import Checkpoint, declared
 from models.matcher import Matcher
-from training import progress
-from training.data import folders
+from training.data.corpus import Corpus
+from training.evaluation.retrieval import Retrieval
 from training.folder import Place
 from training.frozen import Frozen
 from training.loop import refer, validate
-from training.options import FEATURES, Cache, Data, Device, Images, plain_errors
-
-app = typer.Typer()
+from training.progress import Progress
 
 
-@app.command(name="average")
-def write_average(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="CHECKPOINT…", help="Matchers of one preset.")
-    ],
-    data: Data,
-    out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
-    start: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of what pretrained weights were.")
-    ] = 0.0,
-    images: Images = None,
-    cache: Cache = FEATURES,
-    device: Device = "cpu",
-) -> None:
-    """Average the weights of matchers that differ in their seed, and validate the average.
+def write(
+    files: Sequence[Path], corpus: Corpus, start: float, place: Place, progress: Progress
+) -> Retrieval:
+    """Write the average of checkpoints to `place.out`; how it does on val.
 
-    Example: tessera average runs/x-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
+    ValueError unless all are matchers of the same options.
     """
-    console = Console(stderr=True)
-    with plain_errors(console):
-        loaded = [checkpoint.load(file, device) for file in files]
-        matcher = average(matchers(loaded), start)
-        corpus = folders.read(data, images)
-        precision = loaded[0].facts["preset"]["schedule"]["precision"]
-        frozen = Frozen(matcher, Place(out, cache, device), precision, progress.on(console))
-        refer(matcher, frozen.pairs(corpus.split("train"), "train").images, device)
-        found = validate(matcher, frozen.pairs(corpus.split("val"), "val"), device)
-        facts = averaged_facts(loaded, start) | {"validation": asdict(found)}
-        checkpoint.save(out, registry.MATCHERS, loaded[0].name, matcher, facts)
-        typer.echo(
-            f"{out}: R@1 {found.annotation.recall_1:.1f} {found.search.recall_1:.1f}  "
-            f"sum {found.recall_sum:.1f}"
-        )
+    loaded = [checkpoint.load(file, place.device) for file in files]
+    matcher = average(matchers(loaded), start)
+    precision = loaded[0].facts["preset"]["schedule"]["precision"]
+    frozen = Frozen(matcher, place, precision, progress)
+    refer(matcher, frozen.pairs(corpus.split("train"), "train").images, place.device)
+    validation = validate(matcher, frozen.pairs(corpus.split("val"), "val"), place.device)
+    facts = averaged_facts(loaded, start) | {"validation": asdict(validation)}
+    checkpoint.save(place.out, registry.MATCHERS, loaded[0].name, matcher, facts)
+    return validation
 
 
 def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:

@@ -1,4 +1,4 @@
-"""What a preset's model is before it is trained: made for its data, or from another's weights."""
+"""Models before training: made for their data, or from another model's weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a frozen network's outputs are kept, so that no epoch computes them twice."""
+"""Cache of a frozen network's outputs, so that no epoch computes them twice."""
 
 from __future__ import annotations
 

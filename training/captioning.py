@@ -1,4 +1,4 @@
-"""What one training of a captioner does, from a corpus to a checkpoint that was measured on val."""
+"""Training of a captioner, from a corpus to a checkpoint measured on val."""
 
 from __future__ import annotations
 

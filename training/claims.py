@@ -1,4 +1,4 @@
-"""Do the papers' claims hold here? Each is a sign: one preset beats another, seed by seed."""
+"""Checks of the papers' claims: the sign of the difference of two presets, seed by seed."""
 
 from __future__ import annotations
 

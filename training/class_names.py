@@ -8,14 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
-from rich.console import Console
-
-from training.options import plain_errors
-
-app = typer.Typer()
 
 HEADER = (
     "# The classes of ImageNet (ILSVRC 2012) in the order of their classifiers: names > broader "
@@ -79,23 +71,15 @@ class Synset:
     broader: tuple[int, ...]
 
 
-@app.command(name="class-names")
-def write_class_names(
-    wordnet: Annotated[Path, typer.Argument(help="A folder with WordNet's data.noun.")],
-    out: Annotated[Path, typer.Argument(help="The .txt to write.")],
-) -> None:
-    """Write what ImageNet's classes are called: names and broader terms of WordNet.
-
-    Example: tessera class-names /usr/share/wordnet models/pretrained/classes.txt
-    """
+def write(wordnet: Path, out: Path) -> int:
+    """Write the classes' names, a line each, and count them."""
     from torchvision.models._meta import _IMAGENET_CATEGORIES as CATEGORIES
 
-    with plain_errors(Console(stderr=True)):
-        nouns = dict(read_nouns(wordnet / "data.noun"))
-        offsets = synsets_of_classes([RENAMED.get(name, name) for name in CATEGORIES], nouns)
-        lines = [line(levels(offset, nouns)) for offset in offsets]
-        out.write_text(HEADER + "\n".join(lines) + "\n", encoding="utf-8")
-        typer.echo(f"{len(lines):,} classes in {out}")
+    nouns = dict(read_nouns(wordnet / "data.noun"))
+    offsets = synsets_of_classes([RENAMED.get(name, name) for name in CATEGORIES], nouns)
+    lines = [line(levels(offset, nouns)) for offset in offsets]
+    out.write_text(HEADER + "\n".join(lines) + "\n", encoding="utf-8")
+    return len(lines)
 
 
 def read_nouns(file: Path) -> Iterator[tuple[int, Synset]]:

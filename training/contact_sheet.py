@@ -1,4 +1,4 @@
-"""What regions look like side by side: crops of photos on one sheet."""
+"""Contact sheets: crops of regions side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a training happens, and what it leaves on disk: its facts, its state, its best epoch."""
+"""Run folders: the facts, state and best epoch that a training leaves on disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from models import checkpoint
+from models import checkpoint, header
 from training.data.corpus import Corpus
 from training.loop import EpochRecord, Trainer
 from training.preset import Preset
@@ -128,7 +128,7 @@ def facts_of(preset: Preset, corpus: Corpus, place: Place) -> dict[str, Any]:
     return {
         "preset": preset.described(),
         "seed": place.seed,
-        "start": checkpoint.fingerprint(place.start) if place.start else None,
+        "start": header.fingerprint(place.start) if place.start else None,
         "data": {"name": corpus.name, "digest": corpus.digest()},
         "versions": {"python": platform.python_version()}
         | {package: version(package) for package in packages},

@@ -1,4 +1,4 @@
-"""What a matcher's frozen part makes of a split, kept on disk."""
+"""Frozen inputs of a split, computed once by a matcher and kept on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one training of a grounder does: which box a phrase means, learned with boxes or without."""
+"""Training of a grounder, with true boxes or without."""
 
 from __future__ import annotations
 

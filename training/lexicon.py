@@ -6,16 +6,9 @@ import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
-
-import typer
-from rich.console import Console
 
 from models import lexicon
 from models.words import minilm_tokenizer
-from training.options import plain_errors
-
-app = typer.Typer()
 
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 WORD = re.compile(r"[a-z]{2,}")
@@ -34,20 +27,6 @@ sriracha subaru tankini taqueria taser temaki terracotta tigger tiki tiktok tobl
 triathlon tshirt tuktuk tupperware tween twerking ugg upcycle usain vader vape verizon vlog
 vuitton vuvuzela vw walkie whatsapp wheelie yorkie yuzu zara zelda zumba
 """
-
-
-@app.command(name="lexicon")
-def write_lexicon(
-    wordnet: Annotated[Path, typer.Argument(help="A folder of WordNet's index and .exc files.")],
-    out: Annotated[Path, typer.Argument(help="The .txt.gz to write.")],
-) -> None:
-    """Write the list of known English words: WordNet's, MiniLM's, and newer ones.
-
-    Example: tessera lexicon /usr/share/wordnet models/pretrained/lexicon.txt.gz
-    """
-    with plain_errors(Console(stderr=True)):
-        written = write(wordnet, out)
-        typer.echo(f"{written:,} words in {out}")
 
 
 def write(wordnet: Path, out: Path) -> int:

@@ -1,4 +1,4 @@
-"""How a matcher is trained: epochs of batches, validated, kept, and resumable to the bit."""
+"""Training loop of a matcher: epochs, validation, checkpoints, and resuming to the bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How weights move: groups with their own rates, warm-up and cosine, averages over steps."""
+"""Optimization: groups with their own rates, warm-up and cosine, averages over steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the parser of English sentences is trained and measured, on a treebank in CoNLL-U."""
+"""Training and measurement of the parser of English sentences, on a CoNLL-U treebank."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 from thinc.api import use_ops
 
-from models.parsing import PRETRAINED, parser
+from models import shipped
+from models.parsing import parser
 from models.words import minilm_folder, minilm_tokenizer
 
 CONFIG = Path(__file__).parent / "presets/parser.cfg"
@@ -208,7 +209,7 @@ class Accuracy:
         )
 
 
-def evaluate(file: Path, pipeline: Path = PRETRAINED) -> Accuracy:
+def evaluate(file: Path, pipeline: Path = shipped.PARSER) -> Accuracy:
     """Compare a pipeline's trees with a treebank's, on its gold tokens and sentences."""
     nlp = parser(str(pipeline))
     examples = list(treebank(file)(nlp))

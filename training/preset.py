@@ -1,4 +1,4 @@
-"""What one training is made of: model, objective, optimizer and schedule, from a TOML file."""
+"""Presets: model, objective, optimizer and schedule of a training, from a TOML file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from models import checkpoint, registry
 from models.correlation import Correlation
 from models.matcher import Config, Part
+from models.shipped import PRETRAINED
 from training.data.batches import Sampling
 from training.objectives import OBJECTIVES, Term
 from training.optimization import Optimizer, Schedule
@@ -142,7 +143,7 @@ def begun_with(start: Start, other: Path | None = None) -> Config:
 
 def started(start: Start) -> Path:
     """The file of the checkpoint that ships and that a preset begins with."""
-    return checkpoint.PRETRAINED / f"{start.checkpoint}.safetensors"
+    return PRETRAINED / f"{start.checkpoint}.safetensors"
 
 
 def model(table: Mapping[str, Any]) -> Config:

@@ -1,4 +1,4 @@
-"""How long work shows how far it is: a bar on a terminal, nothing elsewhere."""
+"""Progress of long work: a bar on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 

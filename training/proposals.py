@@ -1,4 +1,4 @@
-"""What one training of proposals does, from true boxes to a detector whose recall was measured."""
+"""Training of proposals, from true boxes to a detector with measured recall."""
 
 from __future__ import annotations
 

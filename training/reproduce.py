@@ -1,4 +1,4 @@
-"""How the rows of the results page are made: what is done, what is left, how long it takes."""
+"""Reproduction of the results page: which rows are done, which are left, and for how long."""
 
 from __future__ import annotations
 

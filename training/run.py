@@ -1,4 +1,4 @@
-"""What one training does from preset to checkpoint: its teachers, its data, its loop."""
+"""One training from preset to checkpoint: its teachers, its data, its loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from models import checkpoint
+from models import checkpoint, header
 from training.building import built
 from training.data.batches import ALL
 from training.data.corpus import Corpus
@@ -64,7 +64,7 @@ def train(
     if preset.teachers:
         optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
         files = [trained(one, corpus, own, teller) for one, own in teachers(preset, place)]
-        folder.learns_from([checkpoint.fingerprint(file) for file in files])
+        folder.learns_from([header.fingerprint(file) for file in files])
         teller.begins(folder.path.name)
         taught = lessons(files, examples, place, preset.schedule.precision, teller.progress)
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)

@@ -1,4 +1,4 @@
-"""Which systems stand in the results table, in the papers' order, and what the papers published."""
+"""Systems of the results table in the papers' order, with the published numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a matcher learns from others: the scores that they give to its batches."""
+"""Teachers: the scores that other matchers give to a matcher's batches."""
 
 from __future__ import annotations
 

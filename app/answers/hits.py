@@ -74,9 +74,7 @@ def _page(
     )
     cursors = Cursors(engine.catalog.secret)
     request = placed(cursors, asked, request)
-    answer = engine.search(asked.collection, request)
-    ids = [hit.item for hit in answer.hits]
-    items = engine.catalog.get_many(engine.open(asked.collection), ids)
+    answer, items = engine.hits(asked.collection, request)
     hits = [
         hit_out(asked.collection, query, hit, items[hit.item])
         for hit in answer.hits
@@ -94,7 +92,7 @@ def _page(
 
 def _unknown(engine: Engine, asked: Search) -> list[str]:
     """Notes about keys of the filter that no item has."""
-    known = engine.catalog.keys(engine.open(asked.collection))
+    known = engine.on(asked.collection, engine.catalog.keys)
     return unknown_keys([part.key for part in simple_parts(parse(asked.filter))], known)
 
 

@@ -1,4 +1,4 @@
-"""How a collection is searched, and how exact its answers are, as JSON."""
+"""Index answers as JSON: how a collection is searched, and how exact its answers are."""
 
 from __future__ import annotations
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import quote
 
-from app.schemas.items import ItemOut
-from app.settings import DEFAULT_COLLECTION
-from index.items import Item
+from app.defaults import DEFAULT_COLLECTION
+from app.schemas.items import ItemOut, StoredItem
+from index.items import Entry, Item
 
 
 def item_out(collection: str, stored: Item) -> ItemOut:
@@ -18,6 +19,20 @@ def item_out(collection: str, stored: Item) -> ItemOut:
         image=photo_address_of(collection, stored),
         width=stored.width,
         height=stored.height,
+    )
+
+
+def stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredItem:
+    """An item as it was just stored, whatever became of it since."""
+    picture = entry.picture
+    return StoredItem(
+        id=entry.id,
+        metadata=dict(entry.metadata),
+        sentences=list(entry.sentences),
+        image=photo_address(collection, entry.id) if picture else None,
+        width=picture.width if picture else 0,
+        height=picture.height if picture else 0,
+        notes=list(notes),
     )
 
 

@@ -43,8 +43,6 @@ def search_products(engine: Engine, asked: ProductSearch, photo: Photo | None) -
     request = _request(asked, offset, engine.models.weak_below)
     found = products.search(engine, asked.collection, request, query)
     answer, end = found.answer, offset + asked.limit
-    ids = [hit.id for hit in answer.hits]
-    items = engine.catalog.get_many(engine.open(asked.collection), ids)
     return ProductsOut(
         collection=asked.collection,
         model=engine.models.name,
@@ -62,9 +60,9 @@ def search_products(engine: Engine, asked: ProductSearch, photo: Photo | None) -
             for one in answer.facets
         ],
         hits=[
-            _hit(asked.collection, found, hit, items[hit.id])
+            _hit(asked.collection, found, hit, found.items[hit.id])
             for hit in answer.hits
-            if hit.id in items  # one that was deleted since the search is not
+            if hit.id in found.items  # one that was deleted since the search is not
         ],
         cursor=cursors.write(kind, end) if answer.groups > end else None,
     )

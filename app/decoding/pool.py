@@ -21,6 +21,7 @@ from models import images
 from models.images import DisplayCopy
 from models.photo_files import ImageTooLarge, too_many_bytes
 
+BUSY = 3  # how many times as long decoding may take where others use the processor too
 ENVIRONMENT = {
     "PYTHONPATH": str(Path(__file__).parent.parent.parent),
     "OPENBLAS_NUM_THREADS": "1",
@@ -30,7 +31,7 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one photo may cost: bytes and pixels of the file, seconds and memory of a process."""
+    """What one photo may cost: bytes and pixels, and a process's processor time and memory."""
 
     most_bytes: int
     most_pixels: int
@@ -121,7 +122,7 @@ class _Process:
         self.limits = json.dumps(limits).encode()
         self.busy = False
         self.connection, theirs = Pipe()
-        handle, seconds = theirs.fileno(), allowance.seconds + 1
+        handle, seconds = theirs.fileno(), max(1, allowance.seconds)
         command = [sys.executable, "-m", worker.__name__]
         with theirs:
             self.process = subprocess.Popen(  # noqa: S603 - our own command
@@ -142,16 +143,17 @@ class _Process:
         try:
             self.connection.send_bytes(self.limits)
             self.connection.send_bytes(data)
-            if not self.connection.poll(self.allowance.seconds):
+            if not self.connection.poll(BUSY * self.allowance.seconds):
                 raise ImageTooLarge(
-                    f"the image takes more than {self.allowance.seconds} seconds to decode; "
-                    "scale it down, or save it anew"
+                    f"the image takes more than {BUSY * self.allowance.seconds} seconds to "
+                    "decode; scale it down, or save it anew"
                 )
             return self._receive()
         except (EOFError, OSError) as ended:
             raise ImageTooLarge(
                 "the image ended the process that decoded it: it is broken, or it takes more than "
-                f"{self.allowance.memory:,} bytes of memory; scale it down, or save it anew"
+                f"{self.allowance.seconds} seconds or {self.allowance.memory:,} bytes of memory; "
+                "scale it down, or save it anew"
             ) from ended
 
     def end(self) -> None:

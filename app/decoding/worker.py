@@ -47,12 +47,12 @@ def main(handle: int, seconds: int, memory: int) -> None:
     os.nice(NICE)
     connection = Connection(handle)
     while connection.poll(None):
-        signal.alarm(seconds)  # also where nobody is left to end this process
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # of processor time; then it is ended
         try:
             answer(connection)
         except (EOFError, OSError):
             return
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where does everything in an alignment picture go? All lengths are in pixels."""
+"""Layout of an alignment picture: where its parts go. All lengths are in pixels."""
 
 from __future__ import annotations
 

@@ -1,13 +1,19 @@
-"""How a text is drawn: in which font, how wide, and in which ink."""
+"""Lettering of pictures: fonts, the widths of texts, and inks."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 from PIL import ImageColor, ImageFont
 
 INK, PAPER = "#1c1c1c", "#ffffff"
-WIDE_FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf")
+FONT = Path(__file__).with_name("Aileron-Regular.ttf")  # Latin letters, in the public domain
+WIDE_FONTS = {
+    "DejaVu Sans": "DejaVuSans.ttf",
+    "Noto Sans": "NotoSans-Regular.ttf",
+    "Arial": "Arial.ttf",
+}
 
 
 def printable(text: str) -> str:
@@ -15,25 +21,30 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
+def is_plain(text: str) -> bool:
+    """Whether our own font has every character; other texts take fonts of the system."""
+    return text.replace("…", "").isascii()
+
+
 @lru_cache
-def _font(size: int, *, plain: bool) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """Pillow's own font has little beyond ASCII; other texts take a wider one where there is."""
-    for name in () if plain else WIDE_FONTS:
+def _font(size: int, *, plain: bool) -> ImageFont.FreeTypeFont:
+    for name in () if plain else WIDE_FONTS.values():
         try:
             return ImageFont.truetype(name, size)
         except OSError:
             continue
-    return ImageFont.load_default(size)
+    return ImageFont.truetype(FONT, size)
 
 
-def font_of(text: str, size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The font that a text is measured and drawn in."""
-    return _font(size, plain=text.replace("…", "").isascii())
+def families(text: str) -> str:
+    """The font families of a text in CSS's form, the one that it is measured in first."""
+    own = ("Aileron", "Helvetica", "Arial") if is_plain(text) else WIDE_FONTS
+    return ", ".join((*own, "sans-serif"))
 
 
 def text_width(text: str, size: int) -> float:
     """How wide a text is drawn."""
-    return font_of(text, size).getlength(text)
+    return _font(size, plain=is_plain(text)).getlength(text)
 
 
 def shortened(text: str, size: int, room: float) -> str:

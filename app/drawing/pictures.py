@@ -1,4 +1,4 @@
-"""What does an alignment look like? A photo, its boxes and its sentence as one PNG or SVG."""
+"""Pictures of alignments: a photo, its boxes and its sentence as an SVG, and a PNG made of it."""
 
 from __future__ import annotations
 
@@ -7,43 +7,30 @@ from collections.abc import Sequence
 from html import escape
 from io import BytesIO
 
-from PIL import Image, ImageDraw
+import resvg_py
+from PIL import Image
 from torch import Tensor
 
 from app.drawing.bars import DrawnLink
 from app.drawing.layout import lay_out
-from app.drawing.lettering import PAPER, font_of, printable, text_width
+from app.drawing.lettering import FONT, PAPER, families, is_plain, printable, text_width
 from app.drawing.shapes import Rect, Shape, Text
 
 __all__ = ["DrawnLink", "draw_png", "draw_svg"]
 
 
-def draw_png(
-    pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float | None
-) -> bytes:
-    """The alignment of one photo, uint8 RGB (3, height, width), and one sentence as a PNG file."""
-    photo = _photo(pixels)
-    layout = lay_out(photo.size, printable(sentence), links, score)
-    place = layout.photo
-    canvas = Image.new("RGB", (layout.width, layout.height), PAPER)
-    resized = photo.resize((int(place.width), int(place.height)), Image.Resampling.LANCZOS)
-    canvas.paste(resized, (int(place.left), int(place.top)))
-    pen = ImageDraw.Draw(canvas)
-    for shape in layout.shapes:
-        _paint(pen, shape)
-    return _file(canvas, "PNG")
-
-
 def draw_svg(pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float | None) -> str:
-    """The same picture as one SVG file that refers to nothing outside itself."""
+    """The alignment of a photo, uint8 RGB (3, height, width), and a sentence as one SVG file.
+
+    It refers to nothing outside itself.
+    """
     photo = _photo(pixels)
     layout = lay_out(photo.size, printable(sentence), links, score)
-    data = base64.b64encode(_file(photo, "JPEG")).decode("ascii")
+    data = base64.b64encode(_jpeg(photo)).decode("ascii")
     width, height = layout.width, layout.height
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="img" '
-        'font-family="Aileron, Helvetica, Arial, sans-serif">',
+        f'width="{width}" height="{height}" role="img">',
         f"<title>{escape(printable(sentence))}</title>",
         _svg(Rect(0, 0, width, height, PAPER)),
         f'<image {_place(layout.photo)} preserveAspectRatio="none" '
@@ -54,29 +41,33 @@ def draw_svg(pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: f
     return "\n".join(lines)
 
 
+def draw_png(
+    pixels: Tensor, sentence: str, links: Sequence[DrawnLink], score: float | None
+) -> bytes:
+    """The same picture as one PNG file."""
+    picture = draw_svg(pixels, sentence, links, score)
+    return resvg_py.svg_to_bytes(
+        svg_string=picture,
+        font_files=[str(FONT)],
+        skip_system_fonts=all(is_plain(text) for text in (sentence, *(x.label for x in links))),
+    )
+
+
 def _photo(pixels: Tensor) -> Image.Image:
     return Image.fromarray(pixels.permute(1, 2, 0).contiguous().cpu().numpy())
 
 
-def _file(image: Image.Image, form: str) -> bytes:
+def _jpeg(image: Image.Image) -> bytes:
     file = BytesIO()
-    image.save(file, form, quality=90)
+    image.save(file, "JPEG", quality=90)
     return file.getvalue()
-
-
-def _paint(pen: ImageDraw.ImageDraw, shape: Shape) -> None:
-    if isinstance(shape, Text):
-        font = font_of(shape.text, shape.size)
-        pen.text((shape.left, shape.baseline), shape.text, shape.colour, font, anchor="ls")
-    elif shape.width >= 1 and shape.height >= 1:
-        corners = (shape.left, shape.top, shape.right - 1, shape.bottom - 1)
-        pen.rectangle(corners, shape.fill, shape.stroke, shape.thickness)
 
 
 def _svg(shape: Shape) -> str:
     if isinstance(shape, Text):  # textLength keeps the layout where the viewer's font is another
         return (
             f'<text x="{shape.left:g}" y="{shape.baseline:g}" font-size="{shape.size}" '
+            f'font-family="{families(shape.text)}" '
             f'fill="{shape.colour}" textLength="{text_width(shape.text, shape.size):g}" '
             f'lengthAdjust="spacingAndGlyphs">{escape(shape.text)}</text>'
         )

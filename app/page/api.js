@@ -1,4 +1,6 @@
-// How the page talks to Tessera: one function a question, problems as errors.
+// Calls of the HTTP API: one function a request, problems as errors.
+
+import { askForKey } from "./key.js";
 
 const PHOTOS_AT_ONCE = 24;
 const ITEMS_AT_ONCE = 60;
@@ -30,6 +32,7 @@ async function send(path, options = {}) {
     answer = await reach(path, options);
   }
   if (answer.ok) return answer;
+  if (answer.status === 401 && (await askForKey())) return send(path, options);
   const problem = await answer.json().catch(() => ({}));
   const detail = problem.detail || `Tessera answered ${answer.status} ${answer.statusText}`;
   throw new Problem(detail[0].toUpperCase() + detail.slice(1));
@@ -94,6 +97,11 @@ export async function item(id, signal) {
 export async function examples(signal) {
   if (collection() !== "default") return [];
   return (await (await send("examples", { signal })).json()).queries;
+}
+
+/** What the key that was given allows, and whether one is needed. */
+export async function session() {
+  return (await send("session")).json();
 }
 
 /** The collections there are. */

@@ -1,4 +1,4 @@
-// What the page says about a photo someone brings: a caption, the sentences that match it, and
+// Answers about a photo that someone brings: a caption, the sentences that match it, and
 // where it shows what they name.
 
 import { caption, ground, item, searchSentences } from "./api.js";

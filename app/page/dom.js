@@ -1,4 +1,4 @@
-// How an element is made: text only ever as text, never as markup.
+// Elements of the page: text only ever as text, never as markup.
 
 /** Make an element; properties that start with "data-" or "aria-" and "role" become attributes. */
 export function make(tag, properties = {}, ...children) {

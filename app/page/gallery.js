@@ -1,4 +1,4 @@
-// What an item and a hit look like: a photo with marked parts, its credit, and what was found in it.
+// Items and hits: a photo with marked parts, its credit, and what was found in it.
 
 import { make } from "./dom.js";
 import { arrows } from "./light.js";

@@ -1,4 +1,4 @@
-// Which words and boxes light up together, by pointer, keyboard and touch.
+// Highlights of words and boxes that belong together, by pointer, keyboard and touch.
 //
 // An element with data-lights="a b" belongs to the links a and b. A word lights its boxes in every
 // photo; a box lights the words that chose it, in its own hit and in the query.

@@ -1,4 +1,4 @@
-// How likely a hit is right: in words, in percent, and where weak hits begin.
+// Likelihoods of hits: in words, in percent, and where weak hits begin.
 
 import { make } from "./dom.js";
 

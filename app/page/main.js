@@ -1,9 +1,10 @@
-// What the page shows, and when: the start, an answer to a sentence, or an answer to a photo.
+// The page's states: the start, an answer to a sentence, or an answer to a photo.
 
 import * as api from "./api.js";
 import { matchingSentences, showPhoto } from "./asked.js";
 import { make } from "./dom.js";
 import { mark, photoHit, placeholders, plainItem } from "./gallery.js";
+import { signOut } from "./key.js";
 import { darken, listen } from "./light.js";
 import { isWeak, nothingLikeThat, withWeakLine } from "./likelihood.js";
 import { askedPhrases, keyed, largest, phraseChips, phrasesOf } from "./phrases.js";
@@ -261,6 +262,16 @@ async function offerCollections() {
   });
 }
 
+/** Offer to sign out, and show what a key is bound to where the address names no collection. */
+function settle({ name, collections: bound }) {
+  at("leave").hidden = name === null;
+  if (/[?&]collection=/.test(location.search) || !bound || bound.includes("default")) return false;
+  history.replaceState(null, "", address({ collection: bound[0] }));
+  return true;
+}
+
+at("leave").addEventListener("click", signOut);
+document.addEventListener("signed-in", ({ detail }) => settle(detail) && route());
 at("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = at("words").value.trim();
@@ -283,5 +294,6 @@ listenForPhotos({
   use: useFile,
   refuse: () => (status.textContent = "That is no photo. Try a JPEG, PNG or WebP file."),
 });
+settle(await api.session().catch(() => ({ name: null, collections: null })));
 offerCollections();
 route();

@@ -1,4 +1,4 @@
-// How a photo comes in: chosen, dropped or pasted.
+// Uploads of a photo: chosen, dropped or pasted.
 
 // A browser gives no type to formats that it does not know; the server may know them.
 const photoIn = (files) => [...(files ?? [])].find(({ type }) => !type || type.startsWith("image/"));

@@ -12,9 +12,11 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from app.access import may
 from app.drafts import Decode, Draft
 from app.engine import Engine
 from app.errors import WrongMediaType, explain
+from app.fetching import Fetch, photo_of
 from app.lanes import Lanes
 from app.openapi import OF_COLLECTION, Responses, lines_of, problems, reference
 from app.routes.dependencies import (
@@ -22,6 +24,7 @@ from app.routes.dependencies import (
     CollectionDep,
     DecodersDep,
     EngineDep,
+    FetchDep,
     LanesDep,
     SettingsDep,
 )
@@ -57,13 +60,14 @@ async def import_place(lanes: LanesDep) -> AsyncGenerator[None, None]:
     response_class=Duplex,
     responses=STATUSES | problems(*OF_COLLECTION, WrongMediaType),
     openapi_extra=lines_of(ImportLine, NDJSON, JSONL),
-    dependencies=[Depends(import_place)],
+    dependencies=[may("write"), Depends(import_place)],
 )
 async def import_items(
     request: Request,
     engine: EngineDep,
     lanes: LanesDep,
     decode: DecodersDep,
+    fetch: FetchDep,
     settings: SettingsDep,
     collection: CollectionDep = DEFAULT,
 ) -> Duplex:
@@ -74,7 +78,7 @@ async def import_items(
     if media_type(request) not in (NDJSON, JSONL):
         raise WrongMediaType(f"send lines of JSON as {NDJSON}")
     await lanes.writes.run(engine.open, collection, create=True)
-    statuses = Import(engine, lanes, decode, settings, collection).statuses(request)
+    statuses = Import(engine, lanes, decode, fetch, settings, collection).statuses(request)
     return Duplex(statuses, media_type=NDJSON)
 
 
@@ -82,9 +86,15 @@ class Import:
     """The import of one request's lines into a collection."""
 
     def __init__(
-        self, engine: Engine, lanes: Lanes, decode: Decode, settings: Settings, collection: str
+        self,
+        engine: Engine,
+        lanes: Lanes,
+        decode: Decode,
+        fetch: Fetch,
+        settings: Settings,
+        collection: str,
     ) -> None:
-        self.engine, self.lanes, self.decode = engine, lanes, decode
+        self.engine, self.lanes, self.decode, self.fetch = engine, lanes, decode, fetch
         self.settings, self.collection = settings, collection
         self.backlog = Backlog(settings.batch, self.longest)
         self.storing = False
@@ -112,7 +122,9 @@ class Import:
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; each that is refused says why."""
-        read = await self.lanes.batches.run(self._embed, lines)
+        parsed = [_parsed(line) for line in lines]
+        fetches = [self.lanes.fetches.run(self._photo, sent) for sent in parsed]
+        read = await self.lanes.batches.run(self._embed, parsed, await asyncio.gather(*fetches))
         entries = [outcome for _, outcome in read if isinstance(outcome, Entry)]
         stored = await self.lanes.writes.run(self.engine.store_each, self.collection, entries)
         revisions = iter(stored)
@@ -141,26 +153,45 @@ class Import:
         """Whether the client may be waiting for a status."""
         return self.storing or bool(self.backlog)
 
-    def _embed(self, lines: Sequence[Line]) -> list[tuple[str | None, Outcome]]:
+    def _photo(self, sent: ImportLine | str) -> bytes | str | None:
+        """The photo that a line brings or names, or what is wrong with it."""
+        if isinstance(sent, str):
+            return sent
+        try:
+            image = None if sent.image is None else b64decode(sent.image, validate=True)
+            return photo_of(image, sent.image_url, self.fetch)
+        except ValueError as wrong:
+            return str(wrong)
+
+    def _embed(
+        self, lines: Sequence[ImportLine | str], photos: Sequence[bytes | str | None]
+    ) -> list[tuple[str | None, Outcome]]:
         """The id in each line, and what is to be stored or what is wrong."""
-        read = [self._draft(line) for line in lines]
+        read = [self._draft(*pair) for pair in zip(lines, photos, strict=True)]
         embedded = iter(self.engine.embed_each([one for one in read if isinstance(one, Draft)]))
         return [(one.id, next(embedded)) if isinstance(one, Draft) else (None, one) for one in read]
 
-    def _draft(self, line: Line) -> Draft | str:
-        """The draft in a line, or what is wrong with it."""
-        if line.refused:
-            return line.refused
+    def _draft(self, sent: ImportLine | str, photo: bytes | str | None) -> Draft | str:
+        """The draft of a line, or what is wrong with it."""
+        if isinstance(sent, str) or isinstance(photo, str):
+            return sent if isinstance(sent, str) else str(photo)
+        draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences))
         try:
-            sent = ImportLine.model_validate_json(line.read())
-            draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences))
-            if sent.image is None:
-                return draft
-            return draft.with_photo(b64decode(sent.image, validate=True), self.decode)
-        except ValidationError as wrong:
-            return explain(wrong.errors())
+            return draft if photo is None else draft.with_photo(photo, self.decode)
         except ValueError as wrong:
             return str(wrong)
+
+
+def _parsed(line: Line) -> ImportLine | str:
+    """What a line says, or what is wrong with it."""
+    if line.refused:
+        return line.refused
+    try:
+        return ImportLine.model_validate_json(line.read())
+    except ValidationError as wrong:
+        return explain(wrong.errors())
+    except ValueError as wrong:
+        return str(wrong)
 
 
 def _status(line: Line, name: str | None, outcome: int | str | Entry) -> ImportStatus:

@@ -1,4 +1,4 @@
-"""What routes ask for: the engine, a turn to compute, an item's id."""
+"""Dependencies of routes: the engine, a turn to compute, an item's id."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
+from app.access import loaded_engine
 from app.decoding.pool import Decoders
+from app.defaults import DEFAULT_COLLECTION
 from app.engine import Engine
-from app.errors import Unavailable
+from app.fetching import Fetch
+from app.keys import Caller
 from app.lanes import Lanes
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.settings import Settings
+from index.items import check_id
 
 
 async def engine(request: Request) -> Engine:
-    """The engine; Unavailable until its model is loaded."""
-    loaded: Engine | None = request.app.state.engine
-    if loaded is None:
-        failure = request.app.state.failure
-        raise Unavailable(
-            f"the model cannot be loaded: {failure}"
-            if failure
-            else "the model is being loaded; try again in a moment"
-        )
-    return loaded
+    """The engine, limited to the collections of the caller; Unavailable until a model is loaded."""
+    caller: Caller = request.state.caller  # set by the role that the route declares
+    return loaded_engine(request).limited_to(caller.collections)
 
 
 async def lanes(request: Request) -> Lanes:
@@ -45,15 +42,29 @@ async def settings(request: Request) -> Settings:
     return found
 
 
+async def fetch(request: Request) -> Fetch:
+    """What gets photos by their addresses; NotFetched for each where that is switched off."""
+    found: Fetch = request.app.state.fetch
+    return found
+
+
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name
-    """The id that a path names, decoded: app.main.RawItemPaths left it encoded."""
-    return unquote(id, errors="strict")
+    """The id that a path names, decoded."""
+    return decoded(id)
+
+
+def decoded(part: str) -> str:
+    """A part of a path that app.middleware.RawPaths left encoded; ValueError if it is no text."""
+    name = unquote(part, errors="strict")
+    check_id(name)
+    return name
 
 
 EngineDep = Annotated[Engine, Depends(engine)]
 LanesDep = Annotated[Lanes, Depends(lanes)]
 DecodersDep = Annotated[Decoders, Depends(decoders)]
 SettingsDep = Annotated[Settings, Depends(settings)]
+FetchDep = Annotated[Fetch, Depends(fetch)]
 ItemIdDep = Annotated[str, Depends(item_id)]
 CollectionDep = Annotated[str, Query(description="A named set of items.")]
 DEFAULT = DEFAULT_COLLECTION

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.accept import acceptable
+from app.access import may
 from app.answers import explanations
 from app.answers.explanations import About
 from app.answers.items import photo_address
@@ -40,7 +41,11 @@ PICTURES: Responses = {200: {"content": {PNG: {}, SVG: {}}}, **problems(NotAccep
 
 
 @router.post(
-    "/align", response_model=AlignmentOut, responses=PICTURES, openapi_extra=body_of(AlignRequest)
+    "/align",
+    dependencies=[may("read")],
+    response_model=AlignmentOut,
+    responses=PICTURES,
+    openapi_extra=body_of(AlignRequest),
 )
 async def align(
     upload: Annotated[Upload[AlignRequest], Depends(reads(AlignRequest))],
@@ -64,7 +69,11 @@ async def align(
 
 
 @router.post(
-    "/ground", response_model=GroundingOut, responses=PICTURES, openapi_extra=body_of(GroundRequest)
+    "/ground",
+    dependencies=[may("read")],
+    response_model=GroundingOut,
+    responses=PICTURES,
+    openapi_extra=body_of(GroundRequest),
 )
 async def ground(
     upload: Annotated[Upload[GroundRequest], Depends(reads(GroundRequest))],
@@ -87,7 +96,12 @@ async def ground(
     return await answer(upload, explain)
 
 
-@router.post("/caption", response_model=CaptionsOut, openapi_extra=body_of(CaptionRequest))
+@router.post(
+    "/caption",
+    dependencies=[may("read")],
+    response_model=CaptionsOut,
+    openapi_extra=body_of(CaptionRequest),
+)
 async def caption(
     upload: Annotated[Upload[CaptionRequest], Depends(reads(CaptionRequest))],
     engine: EngineDep,

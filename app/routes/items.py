@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import TypeAdapter
 
+from app.access import may
 from app.answers.cursors import Cursors, kind_of_items
-from app.answers.items import item_out
+from app.answers.items import item_out, stored_item
+from app.conditions import ConditionsDep, etag
 from app.drafts import Draft
+from app.errors import NotFetched
+from app.fetching import photo_of
 from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, ItemIdDep, LanesDep
+from app.routes.dependencies import (
+    DEFAULT,
+    CollectionDep,
+    EngineDep,
+    FetchDep,
+    ItemIdDep,
+    LanesDep,
+)
 from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
 from app.uploads import Upload, reads
-from index.items import Entry, Item, ModelMismatch
+from index.items import Collection, ConditionFailed, Entry, ModelMismatch
 from index.pictures import PictureLost
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
@@ -31,62 +41,83 @@ JPEG: Responses = {
 
 @router.put(
     "/items/{id}",
-    responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE),
+    dependencies=[may("write")],
+    responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed, NotFetched),
     openapi_extra=body_of(ItemBody),
 )
 async def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
+    conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,
+    fetch: FetchDep,
     lanes: LanesDep,
 ) -> StoredItem:
     """Store an item in place of what its id had before; a search from now on finds it."""
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
 
-    def embedded() -> tuple[Draft, list[Entry]]:
-        ready = (
-            draft if upload.image is None else draft.with_photo(upload.image.read(), upload.decode)
-        )
-        return ready, engine.embed([ready])
+    def embedded(fetched: bytes | None) -> tuple[Draft, Entry]:
+        photo = upload.image.read() if upload.image else fetched
+        ready = draft if photo is None else draft.with_photo(photo, upload.decode)
+        return ready, engine.embed([ready])[0]
 
-    def store(entries: Sequence[Entry]) -> tuple[bool, Item]:
-        home = engine.open(sent.collection, create=True)
-        known = engine.catalog.get_many(home, [id])
-        engine.catalog.put_many(home, entries)
-        return bool(known), engine.catalog.get(home, id)
+    def store(home: Collection) -> tuple[Collection, int, int]:
+        return home, *engine.catalog.replace(home, entry, conditions.expected(home))
 
-    draft, entries = await upload.lane.run(embedded)
-    known, stored = await lanes.writes.run(store, entries)  # waits for no turn to compute
-    response.status_code = 200 if known else 201
-    return StoredItem(**item_out(sent.collection, stored).model_dump(), notes=list(draft.notes))
+    fetched = None
+    if sent.image_url is not None:
+        given = upload.image.read() if upload.image else None
+        fetched = await lanes.fetches.run(photo_of, given, sent.image_url, fetch)
+    draft, entry = await upload.lane.run(embedded, fetched)
+    # It waits for no turn to compute.
+    home, revision, replaced = await lanes.writes.run(
+        engine.on, sent.collection, store, create=True
+    )
+    response.status_code = 200 if replaced else 201
+    response.headers["ETag"] = etag(home, revision)
+    return stored_item(sent.collection, entry, draft.notes)
 
 
-@router.get("/items/{id}")
+@router.get("/items/{id}", dependencies=[may("read")])
 def get_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
+    response: Response,
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
-    """What is stored under an id."""
-    return item_out(collection, engine.catalog.get(engine.open(collection), id))
+    """What is stored under an id; the ETag names this state of it in If-Match."""
+    home, item = engine.on(collection, lambda home: (home, engine.catalog.get(home, id)))
+    response.headers["ETag"] = etag(home, item.revision)
+    return item_out(collection, item)
 
 
-@router.delete("/items/{id}", status_code=204)
+@router.delete(
+    "/items/{id}",
+    dependencies=[may("write")],
+    status_code=204,
+    responses=problems(ConditionFailed, *OF_WRITE),
+)
 async def delete_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
+    conditions: ConditionsDep,
     engine: EngineDep,
     lanes: LanesDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
     """Delete an item; no search from now on finds it."""
+
+    def delete(home: Collection) -> int:
+        return engine.catalog.delete(home, id, conditions.expected(home))
+
     with lanes.writes.place():
-        await lanes.writes.run(lambda: engine.catalog.delete(engine.open(collection), id))
+        await lanes.writes.run(engine.on, collection, delete)
 
 
 @router.get(
     "/items/{id}/image",
+    dependencies=[may("read")],
     response_class=Response,
     responses=JPEG | problems(ModelMismatch, PictureLost),
 )
@@ -97,17 +128,16 @@ def get_image(
     collection: CollectionDep = DEFAULT,
 ) -> Response:
     """The display copy of an item's photo, a JPEG."""
-    home = engine.open(collection)
-    tag = f'"{engine.catalog.get(home, id).digest}"'
+    tag = f'"{engine.on(collection, lambda home: engine.catalog.get(home, id)).digest}"'
     # Revalidated each time: an item may be replaced, and asking costs a row.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    picture = engine.catalog.picture(home, id)
+    picture = engine.on(collection, lambda home: engine.catalog.picture(home, id))
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 
-@router.get("/items")
+@router.get("/items", dependencies=[may("read")])
 def list_items(
     engine: EngineDep,
     collection: CollectionDep = DEFAULT,
@@ -121,8 +151,10 @@ def list_items(
     where = FILTER.validate_json(filter) if filter else None
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
     after = cursors.read(cursor, kind) if cursor else ""
-    home = engine.open(collection)
-    found = engine.catalog.list_items(home, after=after, limit=limit + 1, where=where)
+    found = engine.on(
+        collection,
+        lambda home: engine.catalog.list_items(home, after=after, limit=limit + 1, where=where),
+    )
     page = found[:limit]
     return ItemsOut(
         collection=collection,

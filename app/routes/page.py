@@ -12,6 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from app import sample
+from app.access import may
 from app.openapi import OF_COLLECTION, problems
 from app.routes.dependencies import DEFAULT, EngineDep
 from app.schemas.system import ExampleOut, ExamplesOut
@@ -20,7 +21,7 @@ PAGE = Path(__file__).parent.parent / "page"
 router = APIRouter(tags=["page"])
 
 
-@router.get("/examples", responses=problems(*OF_COLLECTION))
+@router.get("/examples", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
 def examples(engine: EngineDep) -> ExamplesOut:
     """Example queries whose sample photo is in the default collection."""
     queries = sample.examples()

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
+from app.access import may
 from app.answers import products
 from app.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
@@ -22,6 +23,7 @@ Typed = Annotated[str, Query(max_length=LONGEST_TEXT, description="What is typed
 
 @router.post(
     "/search/products",
+    dependencies=[may("read")],
     response_model=ProductsOut,
     responses=problems(*OF_UPLOAD, PictureLost),
     openapi_extra=body_of(ProductSearch),
@@ -36,7 +38,7 @@ async def search_products(
     )
 
 
-@router.get("/suggest")
+@router.get("/suggest", dependencies=[may("read")])
 def suggest(
     engine: EngineDep, text: Typed, collection: CollectionDep = DEFAULT, limit: Limit = 10
 ) -> SuggestionsOut:

@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Response
 
+from app.access import may
 from app.answers.hits import search_images, search_sentences
 from app.answers.queries import read_query
 from app.engine import Engine
@@ -21,7 +22,12 @@ router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION, *OF_UPLOA
 Asked = TypeVar("Asked", bound=Search)
 
 
-@router.post("/search/image", response_model=ImageHits, openapi_extra=body_of(ImageSearch))
+@router.post(
+    "/search/image",
+    dependencies=[may("read")],
+    response_model=ImageHits,
+    openapi_extra=body_of(ImageSearch),
+)
 async def search_image(
     upload: Annotated[Upload[ImageSearch], Depends(reads(ImageSearch, "searches"))],
     engine: EngineDep,
@@ -30,7 +36,12 @@ async def search_image(
     return await answer(upload, lambda: search_images(engine, *_query(engine, upload)))
 
 
-@router.post("/search/text", response_model=SentenceHits, openapi_extra=body_of(TextSearch))
+@router.post(
+    "/search/text",
+    dependencies=[may("read")],
+    response_model=SentenceHits,
+    openapi_extra=body_of(TextSearch),
+)
 async def search_text(
     upload: Annotated[Upload[TextSearch], Depends(reads(TextSearch, "searches"))],
     engine: EngineDep,

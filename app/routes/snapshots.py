@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import FileResponse
 
+from app.access import may
 from app.errors import Unavailable
 from app.openapi import Responses, problems
 from app.routes.dependencies import EngineDep, SettingsDep
@@ -38,7 +39,10 @@ SnapshotsDep = Annotated[Snapshots, Depends(snapshots)]
 
 
 @router.post(
-    "/snapshots", status_code=201, responses=problems(Busy, InProgress, NoSpace, Unavailable)
+    "/snapshots",
+    dependencies=[may("admin", unbound=True)],
+    status_code=201,
+    responses=problems(Busy, InProgress, NoSpace, Unavailable),
 )
 def make_snapshot(engine: EngineDep, kept: SnapshotsDep, response: Response) -> MadeSnapshot:
     """Make a snapshot of everything that is stored; it is on disk when this answers.
@@ -51,20 +55,29 @@ def make_snapshot(engine: EngineDep, kept: SnapshotsDep, response: Response) -> 
     return MadeSnapshot(**stored.model_dump(), lost=len(made.lost))
 
 
-@router.get("/snapshots")
+@router.get("/snapshots", dependencies=[may("admin", unbound=True)])
 def list_snapshots(kept: SnapshotsDep) -> SnapshotsOut:
     """The snapshots there are, the newest first."""
     return SnapshotsOut(snapshots=[_out(one) for one in kept.all()])
 
 
-@router.get("/snapshots/{name}", responses=DOWNLOAD | problems(LookupError, ValueError))
+@router.get(
+    "/snapshots/{name}",
+    dependencies=[may("admin", unbound=True)],
+    responses=DOWNLOAD | problems(LookupError, ValueError),
+)
 def download_snapshot(name: str, kept: SnapshotsDep) -> FileResponse:
     """Download a snapshot; with `Range`, from where a download broke off."""
     path = kept.path(name)
     return FileResponse(path, media_type=TAR, filename=name, stat_result=path.stat())
 
 
-@router.delete("/snapshots/{name}", status_code=204, responses=problems(LookupError, ValueError))
+@router.delete(
+    "/snapshots/{name}",
+    dependencies=[may("admin", unbound=True)],
+    status_code=204,
+    responses=problems(LookupError, ValueError),
+)
 def delete_snapshot(name: str, kept: SnapshotsDep) -> None:
     """Delete a snapshot."""
     kept.delete(name)

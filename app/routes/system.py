@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from app.access import PUBLIC, may
 from app.answers import index as index_answers
-from app.errors import Unavailable
+from app.errors import TooLarge, Unavailable, WrongMediaType
 from app.metrics import shared_registry
-from app.openapi import OF_COLLECTION, Responses, problems
+from app.openapi import JSON, OF_COLLECTION, Responses, lines_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, LanesDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
     AuditRequest,
-    CollectionOut,
-    CollectionsOut,
     IndexOut,
     Limits,
     MatcherOut,
     ModelOut,
     ModelsOut,
 )
+from app.uploads import reads_json
 from models.checkpoint import Checkpoint
 
 router = APIRouter(tags=["system"])
@@ -29,13 +31,13 @@ TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "s
 NOT_READY = problems(Unavailable)
 
 
-@router.get("/healthz")
+@router.get("/healthz", dependencies=[PUBLIC])
 async def healthz() -> dict[str, str]:
     """The process answers."""
     return {"status": "alive"}
 
 
-@router.get("/readyz", responses=NOT_READY)
+@router.get("/readyz", dependencies=[PUBLIC], responses=NOT_READY)
 async def readyz(request: Request, engine: EngineDep) -> dict[str, str]:
     """The collections there are can be searched, and the disk can be written; 503 otherwise."""
     limiter: CapacityLimiter = request.app.state.health
@@ -46,7 +48,10 @@ async def readyz(request: Request, engine: EngineDep) -> dict[str, str]:
     return {"status": "ready"}
 
 
-@router.get("/metrics", response_class=Response, responses=TEXT)
+# For all collections together, so not for a key of some; TESSERA_OPEN_METRICS lets all in.
+@router.get(
+    "/metrics", dependencies=[may("read", unbound=True)], response_class=Response, responses=TEXT
+)
 def metrics(request: Request) -> Response:
     """Counters and latencies as Prometheus text."""
     registry: CollectorRegistry = request.app.state.registry
@@ -55,26 +60,7 @@ def metrics(request: Request) -> Response:
     return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-@router.get("/collections", responses=NOT_READY)
-def collections(engine: EngineDep) -> CollectionsOut:
-    """The named sets of items there are."""
-    fingerprint = engine.models.fingerprint
-    return CollectionsOut(
-        collections=[
-            CollectionOut(
-                name=one.name,
-                items=engine.catalog.count(one),
-                model=one.fingerprint,
-                dimension=one.dimension,
-                score=one.score,
-                usable=one.fingerprint == fingerprint,
-            )
-            for one in engine.catalog.collections()
-        ]
-    )
-
-
-@router.get("/model", responses=NOT_READY)
+@router.get("/model", dependencies=[may("read")], responses=NOT_READY)
 async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     """What is loaded, and how much may be uploaded."""
     matcher = engine.models.matcher
@@ -91,14 +77,23 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
     )
 
 
-@router.get("/index", responses=problems(*OF_COLLECTION))
+@router.get("/index", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
 def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     """How a collection is searched: its segments, what finds rows, and what is not in yet."""
     return index_answers.index(engine, collection)
 
 
-@router.post("/index/audit", responses=problems(*OF_COLLECTION))
-async def audit(asked: AuditRequest, engine: EngineDep, lanes: LanesDep) -> AuditOut:
+@router.post(
+    "/index/audit",
+    dependencies=[may("admin")],
+    responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType),
+    openapi_extra=lines_of(AuditRequest, JSON),
+)
+async def audit(
+    asked: Annotated[AuditRequest, Depends(reads_json(AuditRequest))],
+    engine: EngineDep,
+    lanes: LanesDep,
+) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
     with lanes.batches.place():
         return await lanes.batches.run(index_answers.audit, engine, asked)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.settings import DEFAULT_COLLECTION
+from app.defaults import DEFAULT_COLLECTION
 from index.conditions import MOST_CONDITIONS, MOST_VALUES
 
 Scalar = str | int | float | bool | None
@@ -24,11 +24,20 @@ Filter = Annotated[
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give.")]
+LONGEST_URL = 2_000  # characters
 LONGEST_CURSOR = 2_000  # characters: one holds an id, of up to 800 bytes, and a signature
 Cursor = Annotated[
     str | None, Field(max_length=LONGEST_CURSOR, description="`cursor` of the page before.")
 ]
 ItemId = Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+ImageUrl = Annotated[
+    str | None,
+    Field(
+        max_length=LONGEST_URL,
+        description="Where the photo is, in place of an image: http:// or https://, on the public "
+        "internet. The service fetches it if its operator has switched that on.",
+    ),
+]
 Probability = Annotated[
     float | None,
     Field(description="Comparable between queries; null where the matcher is not calibrated."),

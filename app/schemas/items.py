@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.schemas.fields import Body, ItemId
+from app.schemas.fields import Body, Filter, ImageUrl, ItemId
 
 
 class ItemBody(Body):
@@ -14,6 +14,7 @@ class ItemBody(Body):
 
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: list[str] = Field(default_factory=list, max_length=1000)
+    image_url: ImageUrl = None
 
 
 class ImportLine(BaseModel):
@@ -25,6 +26,7 @@ class ImportLine(BaseModel):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: list[str] = Field(default_factory=list, max_length=1000)
     image: str | None = None
+    image_url: ImageUrl = None
 
 
 class ImportStatus(BaseModel):
@@ -34,6 +36,33 @@ class ImportStatus(BaseModel):
     id: str | None = None
     status: Literal["stored", "refused"]
     reason: str | None = None
+
+
+class ItemPatch(BaseModel):
+    """A merge patch (RFC 7396) of a stored item: its photo and its sentences stay as they are."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    metadata: dict[str, JsonValue] | None = Field(
+        default_factory=dict,
+        description="Objects are merged, null deletes a key; null in place of it deletes all.",
+    )
+
+
+class Deletion(Body):
+    """Which items to delete: those with some ids, or those that a filter lets through."""
+
+    ids: Annotated[list[ItemId], Field(min_length=1, max_length=10_000)] | None = None
+    filter: Filter | None = None
+    dry_run: bool = Field(False, description="Count the items, and delete none.")
+
+
+class DeletionOut(BaseModel):
+    """How many items were meant, and how many were deleted: none in a dry run."""
+
+    collection: str
+    matched: int
+    deleted: int
 
 
 class ItemOut(BaseModel):

@@ -1,4 +1,4 @@
-"""What the service holds and runs: collections, models, the index, example queries."""
+"""Schemas of the system: models, the index, example queries."""
 
 from __future__ import annotations
 
@@ -7,23 +7,6 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from app.schemas.fields import Body, ItemId, Limit
-
-
-class CollectionOut(BaseModel):
-    """A named set of items, all embedded by one model."""
-
-    name: str
-    items: int
-    model: str
-    dimension: int
-    score: str
-    usable: bool = Field(description="Whether the loaded model made it.")
-
-
-class CollectionsOut(BaseModel):
-    """The collections there are, by name."""
-
-    collections: list[CollectionOut]
 
 
 class ExampleOut(BaseModel):

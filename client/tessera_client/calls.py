@@ -13,10 +13,14 @@ from pydantic import BaseModel
 
 from tessera_client.items import Image, read_image
 from tessera_client.models import (
+    Alias,
+    Aliases,
     Alignment,
     Audit,
     Captions,
+    Collection,
     Collections,
+    Deletion,
     Grounding,
     ImageHits,
     ImportStatus,
@@ -24,8 +28,10 @@ from tessera_client.models import (
     Item,
     Items,
     Models,
+    Products,
     SentenceHits,
     StoredItem,
+    Suggestions,
 )
 
 Answer = TypeVar("Answer")
@@ -47,6 +53,7 @@ class Call(Generic[Answer]):
     fields: Mapping[str, Any] | None = None  # of a JSON body or a form
     image: bytes | None = None
     query: Mapping[str, Any] = field(default_factory=dict)
+    document: Mapping[str, Any] | None = None  # a JSON body that names no collection
     lines: bytes | None = None
     accept: str = "application/json"
 
@@ -59,6 +66,8 @@ class Call(Generic[Answer]):
         if self.lines is not None:
             sent |= {"content": self.lines}
             sent["headers"]["Content-Type"] = "application/x-ndjson"
+        elif self.document is not None:
+            sent |= {"json": dict(self.document)}
         elif self.fields is not None:
             fields = {name: value for name, value in self.fields.items() if value is not None}
             fields["collection"] = collection
@@ -110,6 +119,50 @@ def search_sentences(
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor),
         None if image is None else read_image(image),
     )
+
+
+def search_products(
+    text: str | None = None,
+    *,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    box: Box | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    min_probability: float | None = None,
+    facets: Sequence[str | Mapping[str, Any]] = (),
+    sort: str | None = None,
+    descending: bool = False,
+    collapse: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    fields: Mapping[str, float] | None = None,
+    boosts: Sequence[Mapping[str, Any]] = (),
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Call[Products]:
+    """Items that answer a text by their words and photos, or a photo; without both, all."""
+    asked = {
+        "text": text,
+        "id": id,
+        "box": box and list(box),
+        "filter": filter and dict(filter),
+        "min_probability": min_probability,
+        "facets": list(facets),
+        "sort": sort and {"key": sort, "order": "desc" if descending else "asc"},
+        "collapse": collapse,
+        "weights": weights and dict(weights),
+        "fields": fields and dict(fields),
+        "boosts": list(boosts),
+        "limit": limit,
+        "cursor": cursor,
+    }
+    sent = {name: value for name, value in asked.items() if value not in (None, [], {})}
+    data = None if image is None else read_image(image)
+    return Call("POST", "/search/products", _json(Products), sent, data)
+
+
+def suggest(text: str, *, limit: int = 10) -> Call[Suggestions]:
+    """Completions of a text's last word, those that find most items first."""
+    return Call("GET", "/suggest", _json(Suggestions), query={"text": text, "limit": limit})
 
 
 def align(text: str, *, id: str | None = None, image: Image | None = None) -> Call[Alignment]:  # noqa: A002
@@ -180,6 +233,30 @@ def delete_item(id: str) -> Call[None]:  # noqa: A002 - the service's own name
     return Call("DELETE", _item(id), lambda _: None)
 
 
+def patch_item(
+    id: str,  # noqa: A002 - the service's own name
+    metadata: Mapping[str, Any] | None,
+) -> Call[Item]:
+    """Merge a patch into an item's metadata: null deletes a key, None in place of it all keys."""
+    sent = {"metadata": metadata}
+    return Call("PATCH", _item(id), _json(Item), document=sent)
+
+
+def delete_items(
+    *,
+    ids: Sequence[str] | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    dry_run: bool = False,
+) -> Call[Deletion]:
+    """Delete items by their ids or by a filter; a dry run counts them."""
+    fields = {
+        "ids": None if ids is None else list(ids),
+        "filter": None if filter is None else dict(filter),
+        "dry_run": dry_run,
+    }
+    return Call("POST", "/items/delete", _json(Deletion), fields)
+
+
 def list_items(
     *,
     filter: Filter | None = None,  # noqa: A002 - the service's own name
@@ -194,6 +271,38 @@ def list_items(
 def collections() -> Call[Collections]:
     """The collections there are."""
     return Call("GET", "/collections", _json(Collections))
+
+
+def make_collection(name: str) -> Call[Collection]:
+    """Make a collection, empty; one that is there stays as it is."""
+    return Call("PUT", _named("collections", name), _json(Collection))
+
+
+def rename_collection(name: str, new: str, *, alias: bool = False) -> Call[Collection]:
+    """Rename a collection; `alias` leaves the old name as an alias."""
+    sent = {"name": new, "alias": alias}
+    return Call("PATCH", _named("collections", name), _json(Collection), document=sent)
+
+
+def drop_collection(name: str) -> Call[None]:
+    """Drop a collection; refused while an alias stands for it."""
+    return Call("DELETE", _named("collections", name), lambda _: None)
+
+
+def aliases() -> Call[Aliases]:
+    """The aliases there are."""
+    return Call("GET", "/aliases", _json(Aliases))
+
+
+def point_alias(name: str, collection: str) -> Call[Alias]:
+    """Have an alias stand for a collection, at once for everyone."""
+    sent = {"collection": collection}
+    return Call("PUT", _named("aliases", name), _json(Alias), document=sent)
+
+
+def forget_alias(name: str) -> Call[None]:
+    """Delete an alias; its collection stays."""
+    return Call("DELETE", _named("aliases", name), lambda _: None)
 
 
 def models() -> Call[Models]:
@@ -266,7 +375,11 @@ def _form(fields: Mapping[str, Any], image: bytes) -> dict[str, Any]:
 
 
 def _item(id: str) -> str:  # noqa: A002 - the service's own name
-    return f"/items/{quote(id, safe='')}"
+    return _named("items", id)
+
+
+def _named(kind: str, name: str) -> str:
+    return f"/{kind}/{quote(name, safe='')}"
 
 
 def _json(model: type[AnswerModel]) -> Callable[[httpx2.Response], AnswerModel]:

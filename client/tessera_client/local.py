@@ -13,6 +13,7 @@ from anyio.to_thread import run_sync
 
 def application(path: Path, settings: dict[str, Any]) -> Any:
     """The service's web application over a data folder, its models loaded; and its engine."""
+    from app.access import Door
     from app.engine import Engine
     from app.main import create_app
     from app.settings import Settings
@@ -20,7 +21,7 @@ def application(path: Path, settings: dict[str, Any]) -> Any:
     chosen = Settings(data=path, **settings)
     engine = Engine.load(chosen)
     engine.serve()
-    return create_app(chosen, engine), engine
+    return create_app(chosen, engine, Door.unlocked(chosen)), engine
 
 
 class LocalTransport(httpx2.BaseTransport):

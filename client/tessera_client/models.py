@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
+
+
+class Alias(BaseModel):
+    """Another name of a collection."""
+
+    name: str
+    collection: str
+
+
+class Aliases(BaseModel):
+    """The aliases there are, by name."""
+
+    aliases: list[Alias]
 
 
 class Audit(BaseModel):
@@ -51,6 +64,7 @@ class Collection(BaseModel):
     """A named set of items, all embedded by one model."""
 
     name: str
+    aliases: Annotated[list[str], Field(description="Other names that stand for it.")]
     items: int
     model: str
     dimension: int
@@ -62,6 +76,14 @@ class Collections(BaseModel):
     """The collections there are, by name."""
 
     collections: list[Collection]
+
+
+class Deletion(BaseModel):
+    """How many items were meant, and how many were deleted: none in a dry run."""
+
+    collection: str
+    matched: int
+    deleted: int
 
 
 class Example(BaseModel):
@@ -220,6 +242,14 @@ class Query(BaseModel):
     notes: list[str] = []
 
 
+class RangeCount(BaseModel):
+    """How many of the relevant items have a number from `start` on and below `end`."""
+
+    start: float | None
+    end: float | None
+    count: int
+
+
 class Searched(BaseModel):
     """How hits were found."""
 
@@ -264,6 +294,23 @@ class SentenceHits(BaseModel):
     hits: list[SentenceHit]
 
 
+class Session(BaseModel):
+    """What the caller may do here."""
+
+    key_needed: Annotated[bool, Field(description="Whether this service needs a key.")]
+    name: Annotated[
+        str | None, Field(description="The name of the caller's key; null without one.")
+    ]
+    role: Annotated[
+        Literal["read", "write", "admin"] | None,
+        Field(description="What the caller may do; null where a key is missing."),
+    ]
+    collections: Annotated[
+        list[str] | None,
+        Field(description="The collections that the key is bound to; null if it is bound to none."),
+    ]
+
+
 class Side(BaseModel):
     """What is searched on one side of a collection."""
 
@@ -272,6 +319,32 @@ class Side(BaseModel):
     found_by: Annotated[
         dict[str, int], Field(description='Rows by what finds them: "scan", "flat", "lists".')
     ]
+
+
+class SnapshotCollection(BaseModel):
+    """A collection in a snapshot."""
+
+    name: str
+    items: int
+    revision: int
+    model: Annotated[str, Field(description="The fingerprint of the model that made it.")]
+
+
+class Snapshot(BaseModel):
+    """A snapshot, and where it can be downloaded."""
+
+    name: str
+    url: str
+    bytes: int
+    made: AwareDatetime
+    pictures: int
+    collections: list[SnapshotCollection]
+
+
+class Snapshots(BaseModel):
+    """The snapshots there are, the newest first."""
+
+    snapshots: list[Snapshot]
 
 
 class StoredItem(BaseModel):
@@ -284,6 +357,35 @@ class StoredItem(BaseModel):
     width: int
     height: int
     notes: list[str] = []
+
+
+class Suggestion(BaseModel):
+    """A text that goes on where another stops, and how many items have all of its words."""
+
+    text: str
+    items: int
+
+
+class Suggestions(BaseModel):
+    """Completions of a text, those that find most items first."""
+
+    collection: str
+    suggestions: list[Suggestion]
+
+
+class ValueCount(BaseModel):
+    """A value, and how many of the relevant items have it."""
+
+    value: str | int | float | bool | None
+    count: int
+
+
+class Word(BaseModel):
+    """A word of the text, where it stands in it, and the spelling that it was corrected to."""
+
+    text: str
+    span: list[int]
+    spelling: str | None
 
 
 class Alignment(BaseModel):
@@ -299,6 +401,18 @@ class Alignment(BaseModel):
     links: list[Link]
     phrases: list[Phrase]
     notes: list[str] = []
+
+
+class Facet(BaseModel):
+    """What the relevant items have under a key, counted over all of them."""
+
+    key: str
+    values: list[ValueCount]
+    distinct: Annotated[int, Field(description="How many values there are.")]
+    missing: Annotated[int, Field(description="How many of the items have none.")]
+    least: Annotated[float | None, Field(description="The smallest number.")]
+    most: Annotated[float | None, Field(description="The largest number.")]
+    ranges: list[RangeCount]
 
 
 class ImageHit(BaseModel):
@@ -347,3 +461,81 @@ class Index(BaseModel):
     ]
     images: Side
     sentences: Side
+
+
+class MadeSnapshot(BaseModel):
+    """A snapshot that was just made."""
+
+    name: str
+    url: str
+    bytes: int
+    made: AwareDatetime
+    pictures: int
+    collections: list[SnapshotCollection]
+    lost: Annotated[int, Field(description="Pictures that items name and the service has lost.")]
+
+
+class Part(BaseModel):
+    """One part of a score: a word in a field, a field that is all of the query, looks, a boost.
+
+    That of looks is explained by the links of the photo with the text, whose similarities add up
+    to the photo's own score.
+    """
+
+    kind: Literal["words", "exact", "looks", "boost"]
+    gave: float
+    field: str | None = None
+    word: str | None = None
+    links: Annotated[list[Link], Field(validate_default=True)] = []
+    phrases: Annotated[list[Phrase], Field(validate_default=True)] = []
+
+
+class ProductHit(BaseModel):
+    """An item and why it was found; the parts add up to the score."""
+
+    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    score: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    image: str | None
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    variants: Annotated[
+        int, Field(description="How many relevant items its group has, with itself.")
+    ]
+    parts: list[Part]
+
+
+class ProductQuery(BaseModel):
+    """The query as it was understood; spans of links point into `corrected`."""
+
+    text: str | None
+    corrected: str | None
+    words: list[Word]
+    refused: list[Word]
+    notes: list[str]
+
+
+class Products(BaseModel):
+    """Items, best first, and facets over all of the relevant ones."""
+
+    collection: str
+    model: str
+    query: ProductQuery
+    weak_below: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    items: Annotated[int, Field(description="How many items were searched.")]
+    behind: Annotated[int, Field(description="Changes that are not searched yet; 0 if all are.")]
+    total: Annotated[int, Field(description="How many items are relevant and pass the filter.")]
+    groups: Annotated[
+        int, Field(description="How many hits there are: groups, where they are collapsed.")
+    ]
+    facets: list[Facet]
+    hits: list[ProductHit]
+    cursor: str | None

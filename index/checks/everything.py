@@ -28,7 +28,7 @@ def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Findin
     yield from unsound
     if unsound:
         return
-    for collection in catalog.followed():
+    for collection in catalog.names.followed():
         try:
             yield from check_revisions(catalog, collection)
             yield from check_items(catalog, collection, progress)

@@ -1,4 +1,4 @@
-"""How does an LSTM describe a photo? It starts from the whole frame and looks again at each word.
+"""Captioner: an LSTM that starts from the whole frame and looks again at each word.
 
 A long short-term memory in the place of the RNN of Karpathy & Fei-Fei (2015), eq. 13-15, with
 attention over the cells of the CNN's map, in the manner of Xu et al. (2015), added.

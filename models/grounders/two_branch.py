@@ -1,4 +1,4 @@
-"""Which box does a phrase mean? Two branches for regions and phrases (Wang et al. 2016, 3.3)."""
+"""Grounder with two branches, for regions and for phrases (Wang et al. 2016, 3.3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.branches import Branch
 from models.parsing import parse
 from models.regions import RegionFeatures, Standardize
 from models.types import ParsedSentence, Span
-from models.words import MINILM_HIDDEN, LowerMiniLM, minilm
+from models.words import MINILM_HIDDEN, LowerMiniLM
 
 FRAME = 3.0  # the whole frame's place in the order of likelihood
 GEOMETRY = 6  # left, top, right, bottom, area, place among the proposals
@@ -58,7 +58,7 @@ class Model(nn.Module):
         self.proposer = proposals.load(config.proposals)
         if isinstance(self.proposer, nn.Module):
             self.proposer.requires_grad_(False)
-        self.words = LowerMiniLM(minilm().config.num_hidden_layers)
+        self.words = LowerMiniLM()
         C = network.channels
         self.standardize = nn.ModuleList(Standardize(C) for _ in config.sizes)
         sizes = config.hidden, config.embedding, config.dropout

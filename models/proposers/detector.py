@@ -1,4 +1,4 @@
-"""Which parts of a photo would people name? A class-agnostic detector on a frozen CNN's maps.
+"""Proposer: a class-agnostic detector on a frozen CNN's maps.
 
 Faster R-CNN (Ren et al. 2015) from torchvision's parts, on the maps that matching needs anyway:
 a region proposal network offers boxes, a head refines and scores each. Its best boxes stand for
@@ -15,14 +15,17 @@ from dataclasses import asdict, dataclass
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torchvision.models.detection.anchor_utils import AnchorGenerator
-from torchvision.models.detection.faster_rcnn import FastRCNNPredictor
-from torchvision.models.detection.image_list import ImageList
-from torchvision.models.detection.roi_heads import RoIHeads
-from torchvision.models.detection.rpn import RegionProposalNetwork, RPNHead
-from torchvision.ops import MultiScaleRoIAlign
 
 from models.proposals import chosen
+from models.vision import (
+    AnchorGenerator,
+    FastRCNNPredictor,
+    ImageList,
+    MultiScaleRoIAlign,
+    RegionProposalNetwork,
+    RoIHeads,
+    RPNHead,
+)
 
 RATIOS = (0.4, 1.0, 2.5)  # height over width of anchors
 CELLS = 4  # a side of what the head sees of a box

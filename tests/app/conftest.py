@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -107,14 +107,20 @@ def browser() -> Iterator[SimpleNamespace]:
 
 @pytest.fixture
 def page(browser, site) -> Iterator[SimpleNamespace]:
-    with watched(browser, site) as opened:
+    with watched_page(browser, site) as opened:
         yield opened
+
+
+@pytest.fixture
+def watched() -> Callable[..., AbstractContextManager[SimpleNamespace]]:
+    """Opens a page that asks no other host and reports no error, of a browser and a site."""
+    return watched_page
 
 
 @pytest.fixture
 def asked(browser, address, png) -> Iterator[SimpleNamespace]:
     """A page of a service with a captioner and a grounder, asked with a photo."""
-    with watched(browser, address) as opened:
+    with watched_page(browser, address) as opened:
         opened.goto("/")
         photo = {"name": "red.png", "mimeType": "image/png", "buffer": png("red")}
         opened.set_input_files("#file", photo)
@@ -122,7 +128,7 @@ def asked(browser, address, png) -> Iterator[SimpleNamespace]:
 
 
 @contextmanager
-def watched(browser, site) -> Iterator[SimpleNamespace]:
+def watched_page(browser, site) -> Iterator[SimpleNamespace]:
     """A page that asks no other host and reports no error."""
     context = browser.new_context(base_url=site, viewport={"width": 1100, "height": 800})
     opened = context.new_page()

@@ -93,8 +93,8 @@ def test_nothing_indexed_is_a_failure_that_says_why(
     command: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
     code, said = command("index", tmp_path / "none")
-    assert code == 1
-    assert "no such file or folder" in said
+    assert code == 2
+    assert "does not exist" in " ".join(said.replace("│", "").split())
     assert command("index")[0] == 2
 
 

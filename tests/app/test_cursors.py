@@ -17,8 +17,10 @@ from index.catalog import Catalog
 
 CURSORS = Cursors(b"s" * 32)
 CURSOR = CURSORS.write("list", "item")
-values = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | st.text(max_size=9)
-filters = st.dictionaries(st.text(min_size=1, max_size=5), values | st.lists(values, max_size=4))
+characters = st.characters(codec="utf-8", exclude_characters="\0")
+texts = st.text(characters, min_size=1, max_size=5)
+values = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | texts
+filters = st.dictionaries(texts, values | st.lists(values, max_size=4))
 
 
 @given(st.text() | st.text(alphabet="abc.-_=A0", max_size=100) | st.binary().map(repr))

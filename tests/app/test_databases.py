@@ -112,7 +112,7 @@ def test_text_that_postgresql_cannot_hold_is_refused(engine, settings, postgresq
 
 
 def test_unusable_database_is_told_before_a_model_loads(tmp_path, monkeypatch):
-    monkeypatch.setenv("TESSERA_MATCHER", str(tmp_path / "there-is-none"))
+    monkeypatch.setattr("app.inference.Models.of", None)  # cannot be called
     wrong = tmp_path / "data" / "catalog.sqlite"
     wrong.parent.mkdir()
     wrong.write_bytes(b"no database" * 1000)

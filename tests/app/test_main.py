@@ -65,7 +65,7 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
         "/examples",
     }
     routes |= {"/items/{id}/image", "/healthz", "/readyz", "/metrics", "/collections", "/model"}
-    routes |= {"/index", "/index/audit"}
+    routes |= {"/index", "/index/audit", "/session", "/snapshots", "/snapshots/{name}"}
     assert set(document["paths"]) == routes
     referred = set(re.findall(r'"#/components/schemas/(\w+)"', client.get("/openapi.json").text))
     assert referred <= set(document["components"]["schemas"])

@@ -10,6 +10,7 @@ import pytest
 import schemathesis
 from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
+from pydantic import SecretStr
 from schemathesis.checks import CHECKS, load_all_checks
 
 from app.drafts import Draft
@@ -21,6 +22,7 @@ load_all_checks()
 # A text without words and the id of nothing fit the schema and are refused all the same.
 EXCLUDED = ["positive_data_acceptance"]
 CHECKED = [check for name, check in CHECKS._items.items() if name not in EXCLUDED]
+KEY = "k" * 32
 EXAMPLES = settings(
     max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
@@ -40,7 +42,7 @@ def lines(_: object, value: object) -> bytes:
 def app(engine: Engine, settings: Settings, png: Callable[..., bytes]) -> FastAPI:
     photo = png("red")
     engine.put("default", [Draft("a", {"colour": "red"}, sentences=("red",)).with_photo(photo)])
-    return create_app(settings, engine)
+    return create_app(settings.model_copy(update={"admin_key": SecretStr(KEY)}), engine)
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
@@ -50,7 +52,7 @@ def test_every_answer_is_declared(app: FastAPI, method: str, path: str) -> None:
     @EXAMPLES
     @given(case=operation.as_strategy())
     def answer(case: schemathesis.Case) -> None:
-        case.call_and_validate(checks=CHECKED)
+        case.call_and_validate(checks=CHECKED, headers={"Authorization": f"Bearer {KEY}"})
 
     answer()
 

@@ -18,8 +18,8 @@ from app.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 
-LINES = b"POST /items HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
-SEARCH = b"POST /search/image HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+LINES = b"POST /items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+SEARCH = b"POST /search/image HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 @pytest.fixture

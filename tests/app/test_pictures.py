@@ -48,14 +48,14 @@ def labels_on_the_photo(links: tuple[DrawnLink, ...], size: tuple[int, int]) -> 
 
 
 def test_png_and_svg_have_the_same_size():
-    png = Image.open(BytesIO(draw_png(photo(), SENTENCE, LINKS, SCORE)))
+    png = Image.open(BytesIO(draw_png(photo(), SENTENCE, LINKS, SCORE))).convert("RGB")
     svg = svg_of(SENTENCE, LINKS)
     assert png.size == (int(svg.attrib["width"]), int(svg.attrib["height"]))
 
 
 def test_a_box_is_painted_where_the_link_says():
     layout = lay_out((120, 90), SENTENCE, LINKS, SCORE)
-    png = Image.open(BytesIO(draw_png(photo(), SENTENCE, LINKS, SCORE)))
+    png = Image.open(BytesIO(draw_png(photo(), SENTENCE, LINKS, SCORE))).convert("RGB")
     left = round(layout.photo.left + LOG.left * layout.photo.width)
     middle = round(layout.photo.top + 0.8 * layout.photo.height)
     second_hue = tuple(bytes.fromhex(HUES[1][1:]))

@@ -11,11 +11,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from app import sample
+from app.defaults import DEFAULT_COLLECTION
 from app.engine import Engine
 from app.folder import bring_in
 from app.main import create_app
-from app.settings import DEFAULT_COLLECTION, Settings
-from models import checkpoint, images
+from app.settings import Settings
+from models import images, shipped
 
 # What a person may try beside the examples, and the id of the photo that they mean.
 WORDS = {
@@ -86,7 +87,7 @@ def serving(settings: Settings) -> Iterator[TestClient]:
         engine, DEFAULT_COLLECTION, sample.photos(), batch=16, most_bytes=settings.upload_bytes
     )
     assert {outcome.status for outcome in outcomes} == {"stored"}
-    with TestClient(create_app(settings, engine)) as client:
+    with TestClient(create_app(settings, engine), base_url="http://127.0.0.1") as client:
         yield client
     engine.catalog.close()
 
@@ -117,7 +118,7 @@ def test_the_first_hit_of_a_query_is_its_photo(sampled: TestClient, text: str) -
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_light_matcher_answers_most_examples(tmp_path: Path) -> None:
-    light = checkpoint.PRETRAINED / "matcher-light.safetensors"
+    light = shipped.PRETRAINED / "matcher-light.safetensors"
     with serving(Settings(data=tmp_path, matcher=light)) as client:
         answers = {
             example.id: client.post("/search/image", json={"text": example.text, "limit": 1}).json()

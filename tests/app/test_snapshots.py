@@ -163,7 +163,8 @@ def test_restored_snapshot_answers_as_before_hit_for_hit(
     new = tmp_path / "new"
     assert command("restore", downloaded, "--data", new)[0] == 0
     with closing(Engine.load(Settings(data=new))) as engine:
-        client = TestClient(create_app(Settings(data=new), engine))
+        app = create_app(Settings(data=new), engine)
+        client = TestClient(app, base_url="http://127.0.0.1")
         after = ask(client)
         assert after["hits"] == before["hits"]
         assert ask(client, cursor=after["cursor"])["hits"] == rest

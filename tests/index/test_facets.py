@@ -51,6 +51,11 @@ def test_filter_compares_values_of_one_kind(shop, where, found):
         ({"size": float("nan")}, "compares with"),
         ({"size": [[1]]}, "compares with"),
         ({"colour": "x" * 201}, "200 characters"),
+        ({"colour": "\0"}, "compares with"),
+        ({"colour\0": "red"}, "keys are metadata keys"),
+        ({f"key {number}": 1 for number in range(2_000)}, "up to 64 conditions .* got 2,000 and"),
+        ({"size": list(range(300_000))}, "1,000 values in all, got 1 and 300,000"),
+        ({"a": list(range(600)), "b": list(range(600))}, "got 2 and 1,200"),
     ],
 )
 def test_odd_filter_is_refused_with_what_would_work(shop, where, reason):

@@ -25,6 +25,23 @@ def test_id_with_slashes_spaces_and_umlauts_is_fine():
     Entry("a/b ü#?%", sentences=("a",), bags=(sentence(torch.ones(1, 2)),))
 
 
+@pytest.mark.parametrize("odd", ["a\0b", "\ud800", "a \udc80 b"])
+def test_text_that_no_database_holds_is_refused(odd):
+    bags = (sentence(torch.ones(1, 2)),)
+    for fields in ({"sentences": (odd,)}, {"metadata": {"k": [odd]}}, {"metadata": {odd: 1}}):
+        with pytest.raises(ValueError, match="NUL and halves of surrogate pairs"):
+            Entry("a", bags=bags, **({"sentences": ("a",)} | fields))
+
+
+def test_text_that_only_looks_like_an_escape_is_fine():
+    Entry(
+        "a",
+        {"k": "\\u0000", "l": "\\\\u0000"},
+        sentences=("\\0",),
+        bags=(sentence(torch.ones(1, 2)),),
+    )
+
+
 def test_item_needs_a_picture_or_a_sentence():
     with pytest.raises(ValueError, match="neither a picture nor a sentence"):
         Entry("a")

@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from models import checkpoint
+from models import checkpoint, header
 from models.calibration import Calibration
 from models.matcher import Matcher
 
@@ -152,12 +152,12 @@ def test_fingerprint_changes_with_the_weights_alone(tmp_path):
     model, one, other = Small(), tmp_path / "one", tmp_path / "other"
     for path in (one, other):
         checkpoint.save(path, "matchers", "small", model, {})
-    assert checkpoint.fingerprint(one) == checkpoint.fingerprint(other)
-    assert len(checkpoint.fingerprint(one)) == 16
+    assert header.fingerprint(one) == header.fingerprint(other)
+    assert len(header.fingerprint(one)) == 16
     with torch.no_grad():
         model.fine.bias += 1
     checkpoint.save(other, "matchers", "small", model, {})
-    assert checkpoint.fingerprint(one) != checkpoint.fingerprint(other)
+    assert header.fingerprint(one) != header.fingerprint(other)
 
 
 def test_a_calibration_comes_back_and_leaves_the_weights_alone(small_matcher, tmp_path):
@@ -184,4 +184,4 @@ def test_a_checkpoint_is_calibrated_anew_in_its_place(small_matcher, tmp_path):
         checkpoint.calibrate(source, out, made)
     loaded = checkpoint.load(out)
     assert loaded.calibration.weak_below == 0.5
-    assert loaded.fingerprint == checkpoint.fingerprint(small_matcher)
+    assert loaded.fingerprint == header.fingerprint(small_matcher)

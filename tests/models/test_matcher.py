@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from models import checkpoint, registry
+from models import checkpoint, header, registry
 from models.matcher import Config, Matcher
 from models.parsing import parse
 from models.scoring import SCORES
@@ -179,7 +179,7 @@ def test_a_checkpoint_holds_no_packaged_weight_and_answers_alike(matcher, photos
     assert stored
     assert not any(key.startswith(packaged(matcher)) for key in stored)
     assert loaded.model.config == matcher.config
-    assert (loaded.facts, loaded.fingerprint) == ({"seed": 1}, checkpoint.fingerprint(path))
+    assert (loaded.facts, loaded.fingerprint) == ({"seed": 1}, header.fingerprint(path))
     assert loaded.model.image_key() == matcher.image_key()
     assert loaded.model.sentence_key() == matcher.sentence_key()
     for of in ("embed_images", "embed_sentences"):

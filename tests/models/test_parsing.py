@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
+from models import shipped
 from models.parsing import (
     MOST_WORDS,
     NO_HEAD,
-    PRETRAINED,
     choose,
     parse,
     parse_trees,
@@ -194,7 +194,7 @@ def test_a_refused_text_leaves_the_parser_as_it_was():
 
 
 def test_words_never_met_before_do_not_stay_in_memory():
-    nlp = parser(str(PRETRAINED))
+    nlp = parser(str(shipped.PARSER))
     parse_trees(["a dog"])
     before = len(nlp.vocab.strings), len(tokenizer().vocab.strings)
     texts = [f"zy{number}x" for number in range(50)]
@@ -212,8 +212,8 @@ def test_threads_get_the_same_trees():
 @pytest.fixture
 def another(tmp_path, monkeypatch):
     """The pipeline that ships, without its tags, to be chosen."""
-    monkeypatch.setattr("models.parsing.chosen", str(PRETRAINED))
-    spacy.load(PRETRAINED, exclude=["tagger"]).to_disk(tmp_path / "another")
+    monkeypatch.setattr("models.parsing.chosen", str(shipped.PARSER))
+    spacy.load(shipped.PARSER, exclude=["tagger"]).to_disk(tmp_path / "another")
     return tmp_path / "another"
 
 
@@ -238,7 +238,7 @@ def test_a_pipeline_that_does_not_parse_is_refused(tmp_path):
 
 
 def test_the_parser_that_ships_is_small():
-    assert sum(file.stat().st_size for file in PRETRAINED.rglob("*")) < 15e6
+    assert sum(file.stat().st_size for file in shipped.PARSER.rglob("*")) < 15e6
 
 
 def test_what_learned_from_another_parser_s_trees_is_refused():

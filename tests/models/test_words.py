@@ -9,7 +9,8 @@ from models.words import (
     LowerMiniLM,
     Vocabulary,
     WordVectors,
-    minilm,
+    minilm_folder,
+    minilm_weights,
     piece,
     upper_minilm,
 )
@@ -36,10 +37,15 @@ def vectors():
 def hidden_states():
     """Transformers' own states of every layer for one sentence: input, layer 1, layer 2 …"""
 
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig.from_json_file(minilm_folder() / "config.json")
+    network = transformers.BertModel(config, add_pooling_layer=False).eval()
+    network.load_state_dict(minilm_weights(), strict=False)
+
     def of(text):
         ids = torch.tensor([piece(parse(text)).ids])
         with torch.inference_mode():
-            return minilm()(ids, output_hidden_states=True).hidden_states
+            return network(ids, output_hidden_states=True).hidden_states
 
     return of
 
@@ -140,10 +146,11 @@ def test_upper_layers_continue_to_transformers_last_state(hidden_states):
 
 def test_tuning_the_upper_layers_leaves_the_packaged_network_alone():
     upper = upper_minilm(5, dropout=0.0)
-    before = minilm().encoder.layer[5].output.dense.weight.clone()
+    name = "encoder.layer.5.output.dense.weight"
+    before = minilm_weights()[name].clone()
     with torch.no_grad():
         upper[0].narrow.weight += 1
-    assert torch.equal(minilm().encoder.layer[5].output.dense.weight, before)
+    assert torch.equal(minilm_weights()[name], before)
 
 
 @pytest.mark.parametrize("text", ["pinnipeds", "café", "狗", "𝔘𝔫𝔦", "x" * 3000, "🐶 x", "e\u0301"])

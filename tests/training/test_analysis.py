@@ -10,7 +10,7 @@ from models.grounders import two_branch
 from models.images import decode
 from models.proposers import detector
 from training import run
-from training.analysis import app
+from training.cli import app
 from training.data import synthetic
 from training.folder import Place
 

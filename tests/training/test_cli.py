@@ -3,7 +3,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from training.cli import app, duration
+from training.cli import app
+from training.cli.matchers import duration
 
 PRESET = """
 model.image.name = "cells"

@@ -2,6 +2,7 @@ import pytest
 
 from models import checkpoint
 from models.matcher import Matcher
+from models.shipped import PRETRAINED
 from training import preset
 from training.objectives import Term
 from training.preset import parsed
@@ -168,5 +169,5 @@ def test_a_preset_may_begin_with_a_checkpoint_and_take_its_model(tmp_path):
 def test_the_preset_of_products_has_the_model_that_ships():
     products = preset.read("products")
     assert products.model.towers == "regions_in_context + minilm"
-    light = preset.read("products", start=checkpoint.PRETRAINED / "matcher-light.safetensors")
+    light = preset.read("products", start=PRETRAINED / "matcher-light.safetensors")
     assert len(light.model.image.options.views) < len(products.model.image.options.views)

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models import checkpoint
+from models import checkpoint, header
 from models.parsing import parser_key
 from training import run
 from training.building import built
@@ -155,7 +155,7 @@ def test_a_tuned_backbone_learns_from_where_another_run_ended_and_is_in_the_chec
     assert any(name.startswith("image.sight.features.backbone") for name in moved)
     assert not any("standardize" in name for name in moved)
     told = json.loads((best.parent / "run.json").read_text())
-    assert told["start"] == checkpoint.fingerprint(start)
+    assert told["start"] == header.fingerprint(start)
     with pytest.raises(ValueError, match="made with another start"):
         run.train(tuned, few, place, resume=True)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models import checkpoint
+from models import checkpoint, header
 from models.scoring import SCORES
 from models.types import PaddedBags
 from training import run
@@ -112,7 +112,7 @@ def test_teachers_are_trained_once_beside_the_run_and_named_in_it(taught, corpus
     assert diary.begun == ["teacher cells-0", "teacher cells-1", "taught-0"]
     teachers = [place.out / f"cells-{seed}" / "matcher.safetensors" for seed in (0, 1)]
     facts = checkpoint.load(best).facts
-    assert facts["teachers"] == [checkpoint.fingerprint(one) for one in teachers]
+    assert facts["teachers"] == [header.fingerprint(one) for one in teachers]
     made = [one.stat().st_mtime_ns for one in teachers]
     again = Diary()
     run.train(taught, corpus, replace(place, seed=1), teller=again.teller)
@@ -193,7 +193,7 @@ def test_teachers_begin_where_the_run_begins_if_they_are_of_its_model(taught, fe
     (_, one), _ = run.teachers(taught, started)
     assert (one.start, one.seed) == (start, 0)
     run.train(taught, few, started)
-    assert told(started.out / "cells-0")["start"] == checkpoint.fingerprint(start)
+    assert told(started.out / "cells-0")["start"] == header.fingerprint(start)
     stranger = replace(taught.teachers.preset, model=read("dvsa").model)
     (_, one), _ = run.teachers(replace(taught, teachers=Teachers(stranger)), started)
     assert one.start is None

@@ -26,7 +26,8 @@ def test_a_trained_matcher_serves_hits_whose_boxes_hold_the_words(preset, corpus
     truth = entities.read(entities.find(scenes))
     photos = corpus.split("val")[:12]
     found = []
-    with TestClient(create_app(settings, Engine.load(settings))) as client:
+    app = create_app(settings, Engine.load(settings))
+    with TestClient(app, base_url="http://127.0.0.1") as client:
         for photo in photos:
             address = f"/items/{quote(photo.id, safe='')}"
             stored = client.put(address, files={"image": photo.image.read_bytes()})

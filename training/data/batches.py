@@ -1,4 +1,4 @@
-"""Which images and sentences are learned together."""
+"""Batches of images and sentences that are learned together."""
 
 from __future__ import annotations
 

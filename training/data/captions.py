@@ -1,4 +1,4 @@
-"""Which words a captioner says, and how a sentence becomes their indices."""
+"""Captions as indices of a vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where phrases truly are: Flickr30K Entities boxes, and the scenes' own, for grounding."""
+"""True boxes of phrases: Flickr30K Entities, and those of the synthetic scenes."""
 
 from __future__ import annotations
 

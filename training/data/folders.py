@@ -1,4 +1,4 @@
-"""Which layout a folder of photos and sentences has, and so which reader reads it."""
+"""Layouts of corpora on disk, and the reader of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Karpathy's dataset_*.json is read: {images: [{filename, split, sentences: [{raw}]}]}."""
+"""Reader of Karpathy's dataset_*.json: {images: [{filename, split, sentences: [{raw}]}]}."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words and relations train's sentences hold: what a model may know of language."""
+"""Vocabulary: the words and relations of train's sentences."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a trained model is worth."""
+"""Evaluation of trained models."""

@@ -1,4 +1,4 @@
-"""Which photos answer a text: those whose sentences together name every noun of it."""
+"""True answers to a text: photos whose sentences together name each of its nouns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good are captions? Corpus BLEU against several references, after Papineni et al. (2002)."""
+"""Corpus BLEU of captions against several references, after Papineni et al. (2002)."""
 
 from __future__ import annotations
 

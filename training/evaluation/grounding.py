@@ -1,4 +1,4 @@
-"""What a phrase means: its fragments in a sentence's bag, and its boxes taken together."""
+"""Phrases to be localised: their fragments in a sentence's bag, their true boxes as one."""
 
 from __future__ import annotations
 

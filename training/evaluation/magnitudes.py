@@ -1,4 +1,4 @@
-"""Which words weigh most? Mean lengths of their vectors over a split (DVSA, table 4)."""
+"""Magnitudes of words: the mean lengths of their vectors over a split (DVSA, table 4)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.types import WHOLE_SENTENCE, FragmentBag
-
-LEAST_COUNT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +18,7 @@ class Magnitude:
     count: int
 
 
-def magnitudes(sentences: Iterable[FragmentBag], least_count: int = LEAST_COUNT) -> list[Magnitude]:
+def magnitudes(sentences: Iterable[FragmentBag], least_count: int) -> list[Magnitude]:
     """Mean |s_t| of each word, largest first (Karpathy & Fei-Fei 2015, section 6.1 and table 4).
 
     A word's vector depends on its sentence, hence the mean. Words are fragments' labels in lower

@@ -1,4 +1,4 @@
-"""How many of the things that sentences speak of lie in proposed boxes: recall at N."""
+"""Recall of proposals: the share of phrases whose box is among the first N."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which regions stand out among all photos, for a snippet of text or by their own length."""
+"""Outstanding regions among all photos, for a snippet of text or by their own length."""
 
 from __future__ import annotations
 

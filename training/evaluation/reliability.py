@@ -1,4 +1,4 @@
-"""How far probabilities are what happens: reliability curves and the expected calibration error."""
+"""Reliability curves of probabilities, and the expected calibration error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well scores rank true pairs: recall and rank, both ways."""
+"""Retrieval metrics: recall at K and median rank, both ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every image scores against every sentence without holding every link at once."""
+"""Score matrices of all images and sentences, without all links in memory at once."""
 
 from __future__ import annotations
 

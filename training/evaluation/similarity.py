@@ -1,4 +1,4 @@
-"""How alike sentences are that describe the same photo, among the sentences of others."""
+"""Similarity of sentences of the same photo, among the sentences of others."""
 
 from __future__ import annotations
 

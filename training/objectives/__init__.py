@@ -1,4 +1,4 @@
-"""What training makes small: functions from a batch's Match to a scalar, and weighted sums."""
+"""Objectives: functions from a batch's Match to a scalar, and weighted sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well each image picks its sentences out of a batch, and each sentence its image."""
+"""Contrastive objective: images pick their sentences out of a batch, and sentences images."""
 
 from __future__ import annotations
 

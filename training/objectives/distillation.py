@@ -1,4 +1,4 @@
-"""How far scores are from what other matchers make of the same batch."""
+"""Distillation: the distance of scores from those of other matchers on the same batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well single fragments of an image and its sentence agree, and no others."""
+"""Fragment objective: single fragments of a true pair agree, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an objective sees of a batch: encoded bags, who belongs to whom, and all scores."""
+"""A Match: a batch's encoded bags, who belongs to whom, and all scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far true pairs rank above false ones, by a margin."""
+"""Ranking objective: true pairs above false ones, by a margin."""
 
 from __future__ import annotations
 

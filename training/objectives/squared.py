@@ -1,4 +1,4 @@
-"""How far an image's vector lies from those of its own sentences."""
+"""Squared distance of an image's vector from those of its own sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far true pairs lie closer than false ones, across the two views and within each."""
+"""Structure-preserving objective: true pairs closer than false ones, across views and within."""
 
 from __future__ import annotations
 

@@ -1,26 +1,21 @@
-"""The commands of the index: add photos and sentences, tell how it searches, audit it."""
+"""The commands `index …`: add photos and sentences, show how they are searched, audit it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, track
+from rich.progress import Progress
 from rich.table import Table
 from typer.core import TyperGroup
 
-from app import folder
-from app.answers import index as index_answers
-from app.decoding.pool import Allowance, Decoders
-from app.engine import Engine
-from app.folder import Outcome, Source
-from app.options import Data, Named, plain_errors, settings_for
-from app.schemas.system import AuditRequest
-from app.settings import DEFAULT_COLLECTION, Settings
+from app.cli.options import Data, Named, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
+
+if TYPE_CHECKING:
+    from app.engine import Engine
 
 
 class Adding(TyperGroup):
@@ -45,7 +40,7 @@ app = typer.Typer(
 @app.command()
 def add(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Folders, photos, or .jsonl files.")
+        list[Path] | None, typer.Argument(exists=True, help="Folders, photos, or .jsonl files.")
     ] = None,
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
@@ -65,17 +60,22 @@ def add(
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
     with plain_errors():
-        engine = Engine.load(settings)
+        from app.cli.loading import load_engine
+
+        engine = load_engine(settings)
+        from app import folder
+        from app.cli.importing import import_with_bar
+
         if reembed:
             _reembed(engine, collection)
         try:
-            counts = bring_in(engine, collection, folder.find(paths or []), settings)
+            counts = import_with_bar(engine, collection, folder.find(paths or []), settings)
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
         engine.indexes.build()
-    told = ", ".join(f"{counts[status]:,} {status}" for status in ("stored", "skipped", "refused"))
-    typer.echo(told, err=True)
+    statuses = ("stored", "skipped", "refused")
+    typer.echo(", ".join(f"{counts[status]:,} {status}" for status in statuses), err=True)
     if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:
         raise typer.Exit(1)
 
@@ -86,14 +86,18 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
 
     Example: `tessera index stats`
     """
+    settings = settings_for(data=data)
     with plain_errors():
-        found = index_answers.index(Engine.load(settings_for(data=data)), collection)
+        from app.answers import index as answers
+        from app.cli.loading import load_engine
+
+        index = answers.index(load_engine(settings), collection)
     table = Table("", "rows", "in memory", "found by", title=f"collection {collection}")
-    for name, side in (("photos", found.images), ("sentences", found.sentences)):
+    for name, side in (("photos", index.images), ("sentences", index.sentences)):
         by = ", ".join(f"{kind} {rows:,}" for kind, rows in side.found_by.items())
         table.add_row(name, f"{side.rows:,}", f"{side.in_memory:,}", by)
     Console().print(table)
-    typer.echo(f"{found.segments} segments, {found.bytes:,} bytes, {found.behind:,} changes behind")
+    typer.echo(f"{index.segments} segments, {index.bytes:,} bytes, {index.behind:,} changes behind")
 
 
 @app.command()
@@ -107,36 +111,17 @@ def audit(
 
     Example: `tessera index audit "a red bus" "two dogs" boots`
     """
+    settings = settings_for(data=data)
     with plain_errors():
-        asked = AuditRequest(collection=collection, queries=queries, limit=limit)
-        found = index_answers.audit(Engine.load(settings_for(data=data)), asked)
-    typer.echo(f"recall {found.recall:.3f}, worst {found.worst:.3f}, of {found.queries:,} queries")
+        from app.answers import index as answers
+        from app.cli.loading import load_engine
+        from app.schemas.system import AuditRequest
 
-
-def bring_in(
-    engine: Engine, collection: str, found: Iterable[Source | Outcome], settings: Settings
-) -> Counter[str]:
-    """Import with a bar on the terminal, and a line for each that is refused."""
-    with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
-        outcomes: Iterable[Outcome] = folder.bring_in(
-            engine,
-            collection,
-            found,
-            batch=settings.batch,
-            most_bytes=settings.upload_bytes,
-            decode=decode,
-        )
-        console = Console(stderr=True)
-        if console.is_terminal:
-            total = len(found) if isinstance(found, Sequence) else None  # a stream's is not known
-            outcomes = track(outcomes, "Indexing", total=total, console=console)
-        return Counter(_tell(outcome) for outcome in outcomes)
-
-
-def _tell(outcome: Outcome) -> str:
-    if outcome.status == "refused":
-        typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
-    return outcome.status
+        request = AuditRequest(collection=collection, queries=queries, limit=limit)
+        report = answers.audit(load_engine(settings), request)
+    typer.echo(
+        f"recall {report.recall:.3f}, worst {report.worst:.3f}, of {report.queries:,} queries"
+    )
 
 
 def _reembed(engine: Engine, collection: str) -> None:

@@ -1,46 +1,36 @@
-"""The commands of training: train, evaluate, reproduce, report, scenes; and those of parts."""
+"""Commands that make matchers and the results page: train, average, reproduce, report, scenes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from training import (
-    analysis,
-    averaging,
-    class_names,
-    judging,
-    lexicon,
-    parts,
-    progress,
-    report,
-    reproduce,
-    run,
+from training.cli.options import (
+    FEATURES,
+    Cache,
+    Data,
+    Device,
+    Images,
+    Parser,
+    Runs,
+    plain_errors,
 )
-from training import preset as presets
-from training.data import catalogue, folders, synthetic
-from training.data.corpus import Corpus
-from training.folder import Place
-from training.loop import EpochRecord
-from training.options import FEATURES, Cache, Data, Device, Images, Parser, Runs, plain_errors
-from training.preset import Preset
-from training.reproduce import Training
-from training.systems import SYSTEMS
+
+if TYPE_CHECKING:
+    from training.data.corpus import Corpus
+    from training.loop import EpochRecord
+    from training.preset import Preset
+    from training.reproduce import Training
 
 RUNS = Path("runs")
 RESULTS, PAGE = Path("docs/measurements"), Path("docs/results.md")
 
-app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
-for commands in (averaging, parts, analysis, class_names, lexicon, judging):
-    app.registered_commands += commands.app.registered_commands
 
-
-@app.command()
 def train(
     preset: Annotated[str, typer.Argument(help="A preset's name, or a path to a .toml.")],
     data: Data,
@@ -76,6 +66,10 @@ def train(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
+        from training import preset as presets
+        from training import progress, run
+        from training.folder import Place
+
         chosen = presets.read(preset, start=start).with_epochs(epochs)
         best = run.train(
             chosen,
@@ -101,6 +95,8 @@ def corpus_for(
     preset: Preset, data: Path, images: Path | None, options: Catalogue, console: Console
 ) -> Corpus:
     """The corpus that a preset learns from; says what a catalogue's fields were taken for."""
+    from training.data import catalogue, folders
+
     if not preset.sampling:
         if options != Catalogue():
             raise ValueError(
@@ -112,7 +108,42 @@ def corpus_for(
     return lesson.corpus
 
 
-@app.command(name="reproduce")
+def write_average(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="CHECKPOINT…", help="Matchers of one preset.")
+    ],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
+    start: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of what pretrained weights were.")
+    ] = 0.0,
+    images: Images = None,
+    cache: Cache = FEATURES,
+    device: Device = "cpu",
+) -> None:
+    """Average the weights of matchers that differ in their seed, and validate the average.
+
+    Example: tessera average runs/x-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        from training import averaging, progress
+        from training.data import folders
+        from training.folder import Place
+
+        validation = averaging.write(
+            files,
+            folders.read(data, images),
+            start,
+            Place(out, cache, device),
+            progress.on(console),
+        )
+        typer.echo(
+            f"{out}: R@1 {validation.annotation.recall_1:.1f} {validation.search.recall_1:.1f}  "
+            f"sum {validation.recall_sum:.1f}"
+        )
+
+
 def reproduce_rows(
     data: Data,
     images: Images = None,
@@ -133,6 +164,12 @@ def reproduce_rows(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
+        from training import preset as presets
+        from training import progress, reproduce
+        from training.data import folders
+        from training.folder import Place
+        from training.systems import SYSTEMS
+
         rows = [presets.read(name) for name in only or (one.preset for one in SYSTEMS)]
         corpus = folders.read(data, images)
         trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
@@ -151,7 +188,6 @@ def reproduce_rows(
     typer.echo(page)
 
 
-@app.command(name="report")
 def write_report(
     measurements: Annotated[
         Path, typer.Argument(help="Folder of run files and evaluate's --json.")
@@ -163,10 +199,11 @@ def write_report(
     Example: tessera report docs/measurements docs/results.md
     """
     with plain_errors(Console(stderr=True)):
+        from training import report
+
         out.write_text(report.report(report.read(measurements)), encoding="utf-8")
 
 
-@app.command()
 def scenes(
     folder: Annotated[Path, typer.Argument(help="Where to write the corpus.")],
     count: Annotated[int, typer.Option("--train", min=2, help="Scenes to train on.")] = 400,
@@ -177,6 +214,8 @@ def scenes(
 
     Example: tessera scenes scenes/ && tessera train scenes --data scenes/
     """
+    from training.data import synthetic
+
     synthetic.write(folder, {"train": count, "val": val}, seed)
     typer.echo(folder)
 
@@ -193,6 +232,8 @@ def line(record: EpochRecord) -> str:
 
 def planned(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
     """What reproduce is going to do, and for how long."""
+    from training import reproduce
+
     to_do = [one for one in trainings if one.left]
     told = [f"{len(trainings) - len(to_do)} of {len(trainings)} trainings are finished."]
     told += [

@@ -1,4 +1,4 @@
-"""The options that commands of training share, and how they tell mistakes."""
+"""Options that commands of training share, and one-sentence messages for mistakes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-
-from models import parsing
 
 FEATURES = Path(".tessera/features")
 
@@ -36,8 +34,17 @@ def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
     """Parse as the caller wants, and tell mistakes in a sentence, without a traceback."""
     try:
         if parser:
+            from models import parsing
+
             parsing.choose(parser)
         yield
     except (ValueError, LookupError, ArithmeticError) as mistake:
         console.print(f"error: {mistake}", style="red", markup=False)
         raise typer.Exit(1) from mistake
+
+
+def true_boxes(data: Path, boxes: Path | None) -> Path | None:
+    """The file of a corpus's true boxes: the one that is given, or the one beside the data."""
+    from training.data import entities
+
+    return boxes or entities.find(data if data.is_dir() else data.parent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,20 +13,16 @@ from rich.markup import escape
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from app.options import Data, plain_errors, settings_for
-from index import archives, backup
-from index.backup import Outcome, Snapshots
-from index.catalog import Catalog
-from index.checks.everything import check as check_everything
-from index.checks.finding import Finding
-from index.follower import SEGMENTS
-from index.storage import Storage
-from index.transfer import Progress as Report
+from app.cli.options import Data, plain_errors, settings_for
 
-app = typer.Typer()
+if TYPE_CHECKING:
+    from index.backup import Outcome
+    from index.catalog import Catalog
+    from index.checks.finding import Finding
+    from index.storage import Storage
+    from index.transfer import Progress as Report
 
 
-@app.command()
 def snapshot(
     out: Annotated[
         Path | None, typer.Option(help="A new .tar file. [default: a name by the time]")
@@ -38,6 +34,9 @@ def snapshot(
     Example: `tessera snapshot --out /backup/monday.tar`
     """
     settings = settings_for(data=data)
+    from index import backup
+    from index.backup import Outcome, Snapshots
+
     with plain_errors(), _opened(settings.storage) as catalog:
         if out is None:
             kept = Snapshots(settings.snapshot_folder)
@@ -50,7 +49,6 @@ def snapshot(
     _tell(outcome, f"{file}: {file.stat().st_size:,} bytes")
 
 
-@app.command()
 def restore(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A snapshot.")],
     data: Data = None,
@@ -64,6 +62,9 @@ def restore(
     Examples: `tessera restore monday.tar --data new`, `tessera restore monday.tar --force`
     """
     settings = settings_for(data=data)
+    from index import archives, backup
+    from index.follower import SEGMENTS
+
     with plain_errors():
         if verify:
             with _progress() as report:
@@ -77,7 +78,6 @@ def restore(
     _tell(outcome, f"{file} is whole" if verify else f"{file} is restored into {settings.data}")
 
 
-@app.command()
 def check(
     data: Data = None,
     repair: Annotated[
@@ -89,6 +89,8 @@ def check(
     Example: `tessera check --repair`
     """
     settings = settings_for(data=data)
+    from index.checks.everything import check as check_everything
+
     table, left = Table("part", "what", "problem", "repair"), 0
     with plain_errors(), _opened(settings.storage) as catalog:
         with _progress() as report:
@@ -119,6 +121,8 @@ def _opened(storage: Storage, *, create: bool = False) -> Iterator[Catalog]:
     """The catalog of a data folder; LookupError where there is none, and none is made."""
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
+    from index.catalog import Catalog
+
     with closing(Catalog(storage)) as catalog:
         yield catalog
 

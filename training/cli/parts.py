@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from models.parsing import PRETRAINED
-from training import captioning, grounding, parser, progress, proposals
-from training.data import entities, folders
-from training.evaluation.measure import Boxes
-from training.markdown import slashed
-from training.options import FEATURES, Cache, Data, Device, Images, TrueBoxes, plain_errors
+from models import shipped
+from training.cli.options import (
+    FEATURES,
+    Cache,
+    Data,
+    Device,
+    Images,
+    TrueBoxes,
+    plain_errors,
+    true_boxes,
+)
 
-app = typer.Typer()
+if TYPE_CHECKING:
+    from training.evaluation.measure import Boxes
 
 
-@app.command()
 def train_captioner(
     data: Data,
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
@@ -35,6 +40,10 @@ def train_captioner(
     """
     console = Console(stderr=True)
     with plain_errors(console):
+        from training import captioning, progress
+        from training.data import folders
+        from training.markdown import slashed
+
         score = captioning.train(
             folders.read(data, images),
             out,
@@ -45,10 +54,9 @@ def train_captioner(
             progress=progress.on(console),
             report=console.print,
         )
-    typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.scores)}")
+        typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.scores)}")
 
 
-@app.command()
 def train_parser(
     treebank: Annotated[Path, typer.Argument(help="Folder of *-train, -dev, -test.conllu[.gz].")],
     out: Annotated[Path, typer.Argument(help="The pipeline's folder to write.")],
@@ -59,26 +67,28 @@ def train_parser(
     Example: tessera train-parser ud_english_ewt/ parser/
     """
     with plain_errors(Console(stderr=True)):
+        from training import parser
+
         parser.train(treebank, out, seed)
         typer.echo(parser.evaluate(parser.split_file(treebank, "test"), out))
 
 
-@app.command()
 def evaluate_parser(
     treebank: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="A .conllu file, gzipped or not.")
     ],
-    pipeline: Annotated[Path, typer.Option(help="A pipeline's folder.")] = PRETRAINED,
+    pipeline: Annotated[Path, typer.Option(help="A pipeline's folder.")] = shipped.PARSER,
 ) -> None:
     """Measure a parser on a treebank's gold tokens: tags, lemmas, UAS and LAS.
 
     Example: tessera evaluate-parser ud_english_ewt/en_ewt-ud-test.conllu
     """
     with plain_errors(Console(stderr=True)):
+        from training import parser
+
         typer.echo(parser.evaluate(treebank, pipeline))
 
 
-@app.command()
 def train_proposals(
     data: Data,
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
@@ -94,9 +104,12 @@ def train_proposals(
     """
     console = Console(stderr=True)
     with plain_errors(console):
+        from training import progress, proposals
+        from training.data import folders
+
         recalls = proposals.train(
             folders.read(data, images),
-            true_boxes(data, boxes),
+            required_boxes(data, boxes),
             out,
             cache,
             proposals.Recipe(),
@@ -109,7 +122,6 @@ def train_proposals(
         typer.echo(f"{out}: recall of phrases on val {shown}")
 
 
-@app.command()
 def train_grounder(
     data: Data,
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
@@ -128,9 +140,12 @@ def train_grounder(
     """
     console = Console(stderr=True)
     with plain_errors(console):
+        from training import grounding, progress
+        from training.data import folders
+
         localisation = grounding.train(
             folders.read(data, images),
-            true_boxes(data, boxes),
+            required_boxes(data, boxes),
             out,
             cache,
             grounding.WEAK if weak else grounding.SUPERVISED,
@@ -142,9 +157,11 @@ def train_grounder(
         typer.echo(f"{out}: {json.dumps(asdict(localisation))}")
 
 
-def true_boxes(data: Path, boxes: Path | None) -> Boxes:
+def required_boxes(data: Path, boxes: Path | None) -> Boxes:
     """The true boxes of a corpus; LookupError where there are none."""
-    file = boxes or entities.find(data if data.is_dir() else data.parent)
+    from training.data import entities
+
+    file = true_boxes(data, boxes)
     if file is None:
         raise LookupError(f"no {' or '.join(entities.FILES)} beside {data}; give one by --boxes")
     return entities.read(file)

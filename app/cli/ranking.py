@@ -1,25 +1,22 @@
-"""Runs: what a collection answers to each query of a list, for `tessera judge`."""
+"""The command `rank`: what a collection answers to each query of a list, for `judge`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import track
 
-from app.engine import Engine
-from app.options import Data, Named, plain_errors, settings_for
-from app.settings import DEFAULT_COLLECTION
-from index import judgements
-from index.judgements import Judgement
-from index.requests import Request
+from app.cli.options import Data, Named, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
 
-app = typer.Typer()
+if TYPE_CHECKING:
+    from app.engine import Engine
+    from index.judgements import Judgement
 
 
-@app.command()
 def rank(
     judged: Annotated[
         Path, typer.Argument(metavar="JUDGEMENTS", help="What has the queries: .csv, .jsonl, TREC.")
@@ -36,10 +33,14 @@ def rank(
 
     Example: tessera rank judgements.csv before.csv && tessera judge judgements.csv before.csv
     """
+    settings = settings_for(data=data)
     with plain_errors():
+        from app.cli.loading import load_engine
+        from index import judgements
+
         queries = judgements.queries(judgements.read(judged))
         texts = judgements.topics(topics) if topics else {}
-        engine = Engine.load(settings_for(data=data))
+        engine = load_engine(settings)
         hits = ranked(engine, collection, queries, texts, limit)
         judgements.write_run(run, hits)
     typer.echo(run)
@@ -53,6 +54,9 @@ def ranked(
     limit: int,
 ) -> Iterator[Judgement]:
     """The hits of each query, whose text is that of `texts` if it has one there."""
+    from index.judgements import Judgement
+    from index.requests import Request
+
     for query in track(queries, "searching"):
         asked = engine.models.query(texts.get(query, query))
         answer = engine.search(collection, Request("images", asked, limit=limit))

@@ -1,24 +1,22 @@
-"""The command judge: runs of a search against judgements, and against each other."""
+"""The command `judge`: runs of a search against judgements, and against each other."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from index import judgements
-from training.evaluation.relevance import MEASURES, Comparison, relevance
-from training.options import plain_errors
+from training.cli.options import plain_errors
 
-app = typer.Typer()
+if TYPE_CHECKING:
+    from training.evaluation.relevance import Comparison
 
 
-@app.command()
 def judge(
     judged: Annotated[
         Path, typer.Argument(metavar="JUDGEMENTS", help=".csv, .jsonl, or TREC's qrels.")
@@ -37,6 +35,9 @@ def judge(
     Example: tessera judge judgements.csv before.csv after.csv
     """
     with plain_errors(Console(stderr=True)):
+        from index import judgements
+        from training.evaluation.relevance import MEASURES, relevance
+
         grades = judgements.by_query(judgements.read(judged))
         files = [run, other] if other else [run]
         runs = [judgements.by_query(judgements.read(file)) for file in files]

@@ -1,0 +1,157 @@
+"""Access: the role that each route asks for, and what the key of a request allows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Security
+from fastapi.security import (
+    APIKeyCookie,
+    APIKeyHeader,
+    HTTPAuthorizationCredentials,
+    HTTPBearer,
+    SecurityScopes,
+)
+
+from app.engine import Engine
+from app.errors import Forbidden, Unauthorized, Unavailable
+from app.keyring import Keyring, check_lock
+from app.keys import Caller, Role
+from app.quotas import Quotas
+from app.sessions import COOKIE, Sessions
+from app.settings import Settings
+
+ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
+NOBODY = Caller(name="nobody", role=Role.READ, collections=("",))  # at routes that are public
+UNBOUND = "unbound"  # beside a role in OpenAPI: a key that is bound to collections will not do
+
+BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer KEY")
+HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header")
+SESSION = APIKeyCookie(
+    name=COOKIE, auto_error=False, scheme_name="session", description="Set by POST /session."
+)
+
+
+class Door:
+    """Who is let in: the keys, and the requests of each caller."""
+
+    def __init__(self, settings: Settings, keyring: Keyring) -> None:
+        self.settings, self.keyring = settings, keyring
+        self.quotas = Quotas()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Door:
+        """The door that settings describe.
+
+        ValueError where others could reach a service without keys that was not said to be open.
+        """
+        keyring = Keyring.of(settings)
+        check_lock(settings, keyring)
+        return cls(settings, keyring)
+
+    @classmethod
+    def unlocked(cls, settings: Settings) -> Door:
+        """A door for callers in this very process, who have the data folder anyway."""
+        return cls(settings, Keyring(None))
+
+    def caller(
+        self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
+    ) -> Caller:
+        """Who sends a request; Unauthorized for a key that is missing or not known."""
+        if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
+            return ANYONE
+        match: Caller | None
+        if key is not None:
+            match = self.keyring.find(key)
+        elif session is not None:
+            match = self._of_session(loaded_engine(request), session)
+        else:
+            raise Unauthorized(
+                f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
+                "X-API-Key: KEY"
+            )
+        if match is None:
+            raise Unauthorized(
+                "this key is not known here; tessera keys list shows which there are"
+            )
+        return match
+
+    def _of_session(self, engine: Engine, session: str) -> Caller | None:
+        named = Sessions(engine.catalog.secret).read(session)
+        return None if named is None else self.keyring.find_mark(*named)
+
+
+def may(role: Role | str, *, unbound: bool = False) -> Any:
+    """A dependency of a route: callers need this role, and where `unbound` one for all collections.
+
+    `read`: search, explain and look at what is stored. `write`: change items as well. `admin`:
+    change collections as a whole, snapshots and audits as well.
+    """
+    return Security(admitted, scopes=[Role(role).value, *([UNBOUND] if unbound else [])])
+
+
+async def sent_key(
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)],
+    header: Annotated[str | None, Depends(HEADER)],
+) -> str | None:
+    """The key that a request brings, if any."""
+    return bearer.credentials if bearer else header
+
+
+KeyDep = Annotated[str | None, Depends(sent_key)]
+SessionDep = Annotated[str | None, Depends(SESSION)]
+
+
+async def admitted(
+    request: Request, asked: SecurityScopes, key: KeyDep, session: SessionDep
+) -> AsyncGenerator[Caller, None]:
+    """The caller of a request, while it runs; Unauthorized, Forbidden or TooManyRequests."""
+    door: Door = request.app.state.door
+    needed = next(Role(scope) for scope in asked.scopes if scope != UNBOUND)
+    caller = door.caller(request, key, session, needed)
+    _check(caller, needed, unbound=UNBOUND in asked.scopes)
+    request.state.caller = caller
+    client = request.client.host if request.client else "this client"
+    name = client if caller is ANYONE else f"the key {caller.name!r}"
+    rate = caller.rate_limit or door.settings.rate_limit
+    at_once = caller.concurrency_limit or door.settings.concurrency_limit
+    with door.quotas.request(name, rate, at_once):
+        yield caller
+
+
+async def public(request: Request) -> None:
+    """A dependency of routes that need no key; no collection is open to them."""
+    request.state.caller = NOBODY
+
+
+PUBLIC = Depends(public)
+
+
+def loaded_engine(request: Request) -> Engine:
+    """The engine, whoever asks; Unavailable until its model is loaded."""
+    loaded: Engine | None = request.app.state.engine
+    if loaded is None:
+        failure = request.app.state.failure
+        raise Unavailable(
+            f"the model cannot be loaded: {failure}"
+            if failure
+            else "the model is being loaded; try again in a moment"
+        )
+    return loaded
+
+
+def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
+    if not caller.role.includes(needed):
+        raise Forbidden(
+            f"the key {caller.name!r} has the role {caller.role}, and this needs the role {needed}"
+        )
+    if unbound and caller.collections is not None:
+        raise Forbidden(
+            f"the key {caller.name!r} is bound to {', '.join(caller.collections)}, and this needs "
+            f"a key with the role {needed} that is bound to no collection"
+        )
+
+
+def _reads_metrics(request: Request) -> bool:
+    return bool(request.url.path.removeprefix(request.scope.get("root_path", "")) == "/metrics")

@@ -1,0 +1,50 @@
+"""Collections and aliases as JSON."""
+
+from __future__ import annotations
+
+from app.engine import Engine
+from app.schemas.collections import AliasesOut, AliasOut, CollectionOut, CollectionsOut
+from index.items import Collection
+
+
+def collections(engine: Engine) -> CollectionsOut:
+    """All collections."""
+    return CollectionsOut(collections=[_out(engine, one) for one in engine.collections()])
+
+
+def collection(engine: Engine, name: str) -> CollectionOut:
+    """The collection that a name or an alias stands for."""
+    return _out(engine, engine.find(name))
+
+
+def made(engine: Engine, name: str) -> bool:
+    """Open a collection; says whether it was made for that."""
+    known = {one.name for one in engine.collections()}
+    return engine.open(name, create=True).name not in known
+
+
+def aliases(engine: Engine) -> AliasesOut:
+    """All aliases."""
+    found = engine.catalog.names.aliases()
+    return AliasesOut(aliases=[AliasOut(name=one.name, collection=one.collection) for one in found])
+
+
+def alias(engine: Engine, name: str) -> AliasOut:
+    """An alias, as it stands now."""
+    return AliasOut(name=name, collection=engine.catalog.find(name).name)
+
+
+def _out(engine: Engine, home: Collection) -> CollectionOut:
+    return CollectionOut(
+        name=home.name,
+        aliases=[
+            one.name
+            for one in engine.catalog.names.aliases()
+            if one.collection == home.name and engine.sees(one.name)
+        ],
+        items=engine.catalog.count(home),
+        model=home.fingerprint,
+        dimension=home.dimension,
+        score=home.score,
+        usable=home.fingerprint == engine.models.fingerprint,
+    )

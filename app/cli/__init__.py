@@ -1,0 +1,39 @@
+"""The commands of search, from serve to check.
+
+Modules here import little: a command imports what it needs when it runs, so that help and
+usage errors come at once.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from app.cli import (
+    explaining,
+    indexing,
+    keys,
+    listing,
+    migrating,
+    ranking,
+    searching,
+    serving,
+    stored,
+    upkeep,
+)
+
+app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
+app.command()(serving.serve)
+app.command()(migrating.migrate)
+app.command()(searching.search)
+app.command()(ranking.rank)
+app.command()(explaining.describe)
+app.command()(explaining.align)
+app.command()(explaining.ground)
+app.command()(listing.models)
+app.command()(upkeep.snapshot)
+app.command()(upkeep.restore)
+app.command()(upkeep.check)
+app.command()(stored.delete)
+app.add_typer(indexing.app, name="index")
+app.add_typer(keys.app, name="keys")
+app.add_typer(stored.collections, name="collections")

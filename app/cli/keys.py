@@ -1,0 +1,100 @@
+"""The commands of keys: `keys add`, `keys list`, `keys remove`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.options import Data, plain_errors, settings_for
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Keys that let others in. A service that runs sees changes at once.\n\n"
+    "Example: `tessera keys add anna --role write`",
+)
+
+Name = Annotated[str, typer.Argument(help="What the key is called, such as who uses it.")]
+File = Annotated[
+    Path | None, typer.Option("--keys", help="File of keys. [default: keys.jsonl in the data]")
+]
+
+
+@app.command()
+def add(
+    name: Name,
+    role: Annotated[
+        Literal["read", "write", "admin"],
+        typer.Option(help="What it may do; each role includes those before."),
+    ],
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(help="Bind it to a collection; may be given more than once. [default: all]"),
+    ] = None,
+    rate_limit: Annotated[
+        str | None, typer.Option(help="How many requests in a while, such as 100/minute.")
+    ] = None,
+    concurrency_limit: Annotated[
+        int | None, typer.Option(min=1, help="How many requests at once.")
+    ] = None,
+    keys: File = None,
+    data: Data = None,
+) -> None:
+    """Make a key, show it once, and keep its hash.
+
+    Examples: `tessera keys add anna --role write`
+
+    `tessera keys add shop-page --role read --collection shop --rate-limit 600/minute`
+    """
+    file = settings_for(keys=keys, data=data).keys_file
+    with plain_errors():
+        from app.keyring import add_key
+        from app.keys import Role, make_key
+
+        secret, key = make_key(
+            name,
+            Role(role),
+            collections=tuple(collection) if collection else None,
+            rate_limit=rate_limit,
+            concurrency_limit=concurrency_limit,
+        )
+        add_key(file, key)
+    typer.echo(secret)
+    typer.echo(f"This is the only time that the key is shown. {file} holds its hash.", err=True)
+
+
+@app.command("list")
+def list_keys(keys: File = None, data: Data = None) -> None:
+    """List the keys of the file, without what is secret.
+
+    Example: `tessera keys list`
+    """
+    file = settings_for(keys=keys, data=data).keys_file
+    with plain_errors():
+        from app.keyring import read_keys
+
+        known = read_keys(file)
+    table = Table("name", "role", "collections", "rate limit", "concurrency limit")
+    for key in known:
+        bound = "all" if key.collections is None else ", ".join(key.collections)
+        limits = key.rate_limit or "", str(key.concurrency_limit or "")
+        table.add_row(escape(key.name), key.role, escape(bound), *limits)
+    Console().print(table)
+
+
+@app.command()
+def remove(name: Name, keys: File = None, data: Data = None) -> None:
+    """Take a key back; requests with it are refused from now on.
+
+    Example: `tessera keys remove anna`
+    """
+    file = settings_for(keys=keys, data=data).keys_file
+    with plain_errors():
+        from app.keyring import remove_key
+
+        remove_key(file, name)
+    typer.echo(f"{name} is no key any more.", err=True)

@@ -1,0 +1,47 @@
+"""Models and engines for commands, loaded after quick checks of the files that they need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.settings import Settings
+from models import header
+
+if TYPE_CHECKING:
+    from app.engine import Engine
+    from app.inference import Models
+
+
+def load_models(settings: Settings) -> Models:
+    """The models that the settings name; errors are those of `check`."""
+    check(settings)
+    from app.inference import Models
+
+    return Models.of(settings)
+
+
+def load_engine(settings: Settings) -> Engine:
+    """The engine that the settings describe; errors are those of `check` and of the catalog."""
+    check(settings)
+    from app.engine import Engine
+
+    return Engine.load(settings)
+
+
+def check(settings: Settings) -> None:
+    """Read the headers of all checkpoints before anything is loaded.
+
+    LookupError for a missing matcher, ValueError for a file that is no checkpoint of its kind.
+    """
+    check_kind(settings.matcher, "matchers")
+    for kind, path in (("captioners", settings.captioner), ("grounders", settings.grounder)):
+        if path and path.is_file():
+            check_kind(path, kind)
+
+
+def check_kind(path: Path, kind: str) -> None:
+    """ValueError unless a file is a checkpoint of a kind."""
+    actual = header.read(path).get("kind")
+    if actual != kind:
+        raise ValueError(f"{path} is one of the {actual}, not of the {kind}")

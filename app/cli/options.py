@@ -1,0 +1,46 @@
+"""Options that commands of search share, and one-sentence messages for mistakes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+
+Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera]")]
+Named = Annotated[str, typer.Option(help="A named set of items.")]
+
+
+def settings_for(**options: object) -> Settings:
+    """The settings, in which options of the command line come first; a bad one is a usage error."""
+    from pydantic import ValidationError
+
+    from app.settings import Settings
+
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as invalid:
+        problem = invalid.errors()[0]
+        name = str(problem["loc"][0])
+        source = f"--{name}" if name in given else f"TESSERA_{name.upper()}"
+        raise typer.BadParameter(
+            f"{problem['input']!r}: {problem['msg']}", param_hint=source
+        ) from invalid
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Tell the caller's mistakes in a sentence, without a traceback; the exit code is 1."""
+    try:
+        yield
+    except (ValueError, LookupError, OSError) as mistake:
+        logging.getLogger("tessera").debug("refused", exc_info=True)
+        typer.echo(f"error: {mistake}", err=True)
+        raise typer.Exit(1) from mistake

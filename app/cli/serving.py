@@ -1,0 +1,160 @@
+"""The command `serve`: search, its page and its API over HTTP."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.options import Data, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
+
+if TYPE_CHECKING:
+    from app.engine import Engine
+    from app.settings import Settings
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port. [default: 8000]")] = None,
+    data: Data = None,
+    photos: Annotated[
+        Path | None, typer.Option(exists=True, help="Photos to index in the background.")
+    ] = None,
+    with_sample: Annotated[
+        bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
+    ] = True,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Let everybody who reaches the address do everything.")
+    ] = False,
+    ssl_certfile: Annotated[
+        Path | None, typer.Option(help="Certificate chain, as PEM, to serve HTTPS with.")
+    ] = None,
+    ssl_keyfile: Annotated[
+        Path | None, typer.Option(help="Key of the certificate. [default: in its file]")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")
+    ] = None,
+) -> None:
+    """Serve search, its page and its API over HTTP.
+
+    Examples: `tessera serve`, then open http://127.0.0.1:8000
+
+    `tessera serve --photos ~/Pictures --port 9000`
+
+    At another address than this machine's own, it needs keys (`tessera keys add`) or `--open`.
+    """
+    settings = settings_for(
+        data=data,
+        host=host,
+        port=port,
+        workers=workers,
+        open=open_ or None,
+        ssl_certfile=ssl_certfile,
+        ssl_keyfile=ssl_keyfile,
+    )
+    with plain_errors():
+        from app.keyring import Keyring, check_lock
+
+        check_lock(settings, Keyring.of(settings))
+        settings.check_certificate()
+        listener = bound(settings.host, settings.port)
+    with closing(listener):
+        with plain_errors():
+            engine = _loaded(settings, with_sample and photos is None)
+        # The server passes on the signal that ended it, and what began here must end too.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        with _indexing(photos, settings), suppress(KeyboardInterrupt):
+            if settings.workers > 1:
+                engine.close()
+                del engine
+                _serve_by_workers(settings, listener)
+            else:
+                with closing(engine):
+                    _serve(settings, engine, listener)
+
+
+def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
+    import uvicorn
+
+    from app.main import create_app
+    from app.server import OPTIONS
+
+    engine.serve()
+    app = create_app(settings, engine)
+    config = uvicorn.Config(
+        app,
+        settings.host,
+        settings.port,
+        ssl_certfile=settings.ssl_certfile,
+        ssl_keyfile=settings.ssl_keyfile,
+        **OPTIONS,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
+    from app.main import serve_by_workers
+    from app.metrics import share
+
+    with share():
+        serve_by_workers(settings, listener)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that has an address to itself before models load; OSError if it cannot."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind)
+        if os.name == "posix":  # the port of a service that just ended is free
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.set_inheritable(True)  # by workers
+    except OSError as refused:
+        raise OSError(
+            f"cannot listen at {host} port {port}: {refused.strerror}; choose another with --port"
+        ) from refused
+    return listener
+
+
+def _loaded(settings: Settings, with_sample: bool) -> Engine:
+    """The engine, with sample photos where it has none and some are wanted."""
+    from app.cli.loading import load_engine
+
+    engine = load_engine(settings)
+    from app import sample
+    from app.cli.importing import import_with_bar
+
+    home = engine.open(DEFAULT_COLLECTION)
+    if with_sample and not engine.catalog.count(home):
+        typer.echo("No photos yet, so here is a sample; --no-sample starts without.", err=True)
+        import_with_bar(engine, DEFAULT_COLLECTION, sample.photos(), settings)
+    return engine
+
+
+@contextmanager
+def _indexing(photos: Path | None, settings: Settings) -> Iterator[None]:
+    """Index photos in a process of its own, politely, so that searches stay quick."""
+    if photos is None:
+        yield
+        return
+    command = ["-m", "tessera", "index", str(photos), "--data", str(settings.data)]
+    child = subprocess.Popen([sys.executable, *command])  # noqa: S603 - our own command
+    if hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, child.pid, 10)
+    try:
+        yield
+    finally:
+        child.terminate()
+        child.wait()

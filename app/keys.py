@@ -1,0 +1,76 @@
+"""API keys: their names, roles, collections and limits, and the hashes by which they are known."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+
+from app.settings import RateLimit
+
+PREFIX = "tessera_"  # by which scanners for leaked secrets recognise a key
+
+
+class Role(StrEnum):
+    """What a key is for; each role includes those before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+    def includes(self, other: Role) -> bool:
+        """Whether whoever has this role may do what the other one may."""
+        roles = list(Role)
+        return roles.index(self) >= roles.index(other)
+
+
+class Caller(BaseModel):
+    """Who sends a request, and what they may do; None stands for every collection, or no limit."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
+    role: Role
+    collections: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    rate_limit: RateLimit | None = None
+    concurrency_limit: PositiveInt | None = None
+
+
+class Key(Caller):
+    """A caller who is known by a key, of which only the SHA-256 is kept, in hexadecimal."""
+
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+    @property
+    def mark(self) -> str:
+        """What tells this key from an earlier one of the same name."""
+        return self.sha256[:16]
+
+
+def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, Key]:
+    """A new key, and what a file keeps of it; ValueError for a name or a limit that is none."""
+    secret = new_key()
+    try:
+        return secret, Key(name=name, role=role, sha256=hash_of(secret), **chosen)
+    except ValidationError as wrong:
+        raise ValueError(first_mistake(wrong)) from None
+
+
+def new_key() -> str:
+    """A key of 256 random bits."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def hash_of(key: str) -> str:
+    """SHA-256 in hexadecimal. A slow hash would protect short keys, and random ones need none."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def first_mistake(wrong: ValidationError) -> str:
+    """The first thing that is wrong, without the values that were checked."""
+    first = wrong.errors()[0]
+    place = ".".join(map(str, first["loc"])) or "the line"
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"

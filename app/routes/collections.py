@@ -1,0 +1,127 @@
+"""Collections: made, renamed, dropped, and aliases that move from one to another at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Response
+
+from app.access import may
+from app.answers import collections as answers
+from app.errors import TooLarge, Unavailable, WrongMediaType
+from app.openapi import JSON, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
+from app.routes.dependencies import EngineDep, LanesDep, decoded
+from app.schemas.collections import (
+    AliasesOut,
+    AliasOut,
+    AliasTarget,
+    CollectionOut,
+    CollectionsOut,
+    Renaming,
+)
+from app.uploads import reads_json
+from index.items import NameConflict
+
+router = APIRouter(tags=["collections"])
+
+ADMIN = may("admin", unbound=True)
+OF_NAMES = problems(*OF_COLLECTION, NameConflict, *OF_WRITE)
+OF_BODIES = OF_NAMES | problems(TooLarge, WrongMediaType)
+NEW_COLLECTION: Responses = {201: {"model": CollectionOut, "description": "New."}}
+NEW_ALIAS: Responses = {201: {"model": AliasOut, "description": "New."}}
+
+
+async def path_name(name: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:
+    """The name that a path holds, decoded."""
+    return decoded(name)
+
+
+NameDep = Annotated[str, Depends(path_name)]
+
+
+@router.get("/collections", dependencies=[may("read")], responses=problems(Unavailable))
+def collections(engine: EngineDep) -> CollectionsOut:
+    """The named sets of items there are."""
+    return answers.collections(engine)
+
+
+@router.get("/collections/{name}", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
+def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
+    """The collection that a name or an alias stands for."""
+    return answers.collection(engine, name)
+
+
+@router.put("/collections/{name}", dependencies=[may("write")], responses=NEW_COLLECTION | OF_NAMES)
+async def make_collection(
+    name: NameDep, response: Response, engine: EngineDep, lanes: LanesDep
+) -> CollectionOut:
+    """Make a collection for the loaded model, empty; one that is there stays as it is."""
+    with lanes.writes.place():
+        new = await lanes.writes.run(answers.made, engine, name)
+    response.status_code = 201 if new else 200
+    return await lanes.writes.run(answers.collection, engine, name)
+
+
+@router.patch(
+    "/collections/{name}",
+    dependencies=[ADMIN],
+    responses=OF_BODIES,
+    openapi_extra=lines_of(Renaming, JSON),
+)
+async def rename_collection(
+    name: NameDep,
+    sent: Annotated[Renaming, Depends(reads_json(Renaming))],
+    engine: EngineDep,
+    lanes: LanesDep,
+) -> CollectionOut:
+    """Give a collection another name; `alias` leaves the old one as an alias, in the same step."""
+    with lanes.writes.place():
+        rename = engine.catalog.names.rename
+        await lanes.writes.run(rename, name, sent.name, alias=sent.alias)
+    return await lanes.writes.run(answers.collection, engine, sent.name)
+
+
+@router.delete("/collections/{name}", dependencies=[ADMIN], status_code=204, responses=OF_NAMES)
+async def drop_collection(name: NameDep, engine: EngineDep, lanes: LanesDep) -> None:
+    """Drop a collection: nothing finds it from now on, and its items are deleted in the background.
+
+    Refused while an alias stands for it.
+    """
+    with lanes.writes.place():
+        await lanes.writes.run(engine.catalog.names.drop, name)
+
+
+@router.get("/aliases", dependencies=[may("read", unbound=True)], responses=problems(Unavailable))
+def aliases(engine: EngineDep) -> AliasesOut:
+    """The aliases there are, and what they stand for."""
+    return answers.aliases(engine)
+
+
+@router.put(
+    "/aliases/{name}",
+    dependencies=[ADMIN],
+    responses=NEW_ALIAS | OF_BODIES,
+    openapi_extra=lines_of(AliasTarget, JSON),
+)
+async def point_alias(
+    name: NameDep,
+    sent: Annotated[AliasTarget, Depends(reads_json(AliasTarget))],
+    response: Response,
+    engine: EngineDep,
+    lanes: LanesDep,
+) -> AliasOut:
+    """Have an alias stand for a collection from now on: for searches, cursors and puts alike.
+
+    What it stood for before stays until it is dropped.
+    """
+    with lanes.writes.place():
+        new = await lanes.writes.run(engine.catalog.names.point, name, sent.collection)
+    response.status_code = 201 if new else 200
+    return await lanes.writes.run(answers.alias, engine, name)
+
+
+@router.delete("/aliases/{name}", dependencies=[ADMIN], status_code=204, responses=OF_NAMES)
+async def forget_alias(name: NameDep, engine: EngineDep, lanes: LanesDep) -> None:
+    """Delete an alias; the collection stays."""
+    with lanes.writes.place():
+        await lanes.writes.run(engine.catalog.names.forget, name)

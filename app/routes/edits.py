@@ -1,0 +1,75 @@
+"""Edits of stored items: a patch of the metadata of one, deletion of many."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+
+from app.access import may
+from app.answers.items import item_out
+from app.conditions import ConditionsDep, etag
+from app.errors import TooLarge, WrongMediaType
+from app.openapi import JSON, OF_COLLECTION, OF_WRITE, lines_of, problems
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, ItemIdDep, LanesDep
+from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
+from app.uploads import reads_json
+from index import editing
+from index.editing import Chosen
+from index.items import Collection, ConditionFailed, Item
+
+router = APIRouter(
+    tags=["items"], responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType, *OF_WRITE)
+)
+
+MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
+
+
+@router.patch(
+    "/items/{id}",
+    dependencies=[may("write")],
+    responses=problems(ConditionFailed),
+    openapi_extra=lines_of(ItemPatch, MERGE_PATCH, JSON),
+)
+async def patch_item(
+    id: ItemIdDep,  # noqa: A002 - the API's own name
+    sent: Annotated[ItemPatch, Depends(reads_json(ItemPatch, MERGE_PATCH, JSON))],
+    conditions: ConditionsDep,
+    response: Response,
+    engine: EngineDep,
+    lanes: LanesDep,
+    collection: CollectionDep = DEFAULT,
+) -> ItemOut:
+    """Merge a patch into an item's metadata; its photo and sentences are not embedded again."""
+
+    def patch(home: Collection) -> tuple[Collection, Item]:
+        expected = conditions.expected(home)
+        return home, editing.patch(engine.catalog, home, id, sent.metadata, expected)
+
+    with lanes.writes.place():
+        home, item = await lanes.writes.run(engine.on, collection, patch)
+    response.headers["ETag"] = etag(home, item.revision)
+    return item_out(collection, item)
+
+
+@router.post("/items/delete", dependencies=[may("write")], openapi_extra=lines_of(Deletion, JSON))
+async def delete_items(
+    sent: Annotated[Deletion, Depends(reads_json(Deletion))], engine: EngineDep, lanes: LanesDep
+) -> DeletionOut:
+    """Delete items by their ids or by a filter, in short transactions; `dry_run` counts them.
+
+    What is stored or patched meanwhile stays. Send the request again if the connection breaks.
+    """
+    chosen = Chosen(sent.ids, sent.filter)
+
+    def count(home: Collection) -> int:
+        return editing.count(engine.catalog, home, chosen)
+
+    def delete(home: Collection) -> int:
+        return editing.delete(engine.catalog, home, chosen)
+
+    work = count if sent.dry_run else delete
+    with lanes.writes.place():
+        matched = await lanes.writes.run(engine.on, sent.collection, work)
+    deleted = 0 if sent.dry_run else matched
+    return DeletionOut(collection=sent.collection, matched=matched, deleted=deleted)

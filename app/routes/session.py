@@ -1,0 +1,85 @@
+"""Sessions of the page: a key is sent once, and a cookie that no script reads stands for it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from app.access import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
+from app.errors import TooLarge, Unauthorized, Unavailable, WrongMediaType
+from app.keys import Caller
+from app.openapi import JSON, lines_of, problems
+from app.schemas.session import SessionIn, SessionOut
+from app.sessions import COOKIE, Sessions
+from app.uploads import reads_json
+
+router = APIRouter(tags=["session"], dependencies=[PUBLIC])
+NOT_READY = problems(Unavailable)
+
+
+async def door(request: Request) -> Door:
+    """Who is let in."""
+    entrance: Door = request.app.state.door
+    return entrance
+
+
+DoorDep = Annotated[Door, Depends(door)]
+
+
+@router.get("/session", responses=NOT_READY)
+async def session(
+    request: Request, entrance: DoorDep, key: KeyDep, cookie: SessionDep
+) -> SessionOut:
+    """What the caller may do, and whether a key is needed for more."""
+    try:
+        return _session(entrance.caller(request, key, cookie))
+    except Unauthorized:
+        return SessionOut(key_needed=True, name=None, role=None, collections=None)
+
+
+@router.post(
+    "/session",
+    responses=NOT_READY | problems(Unauthorized, TooLarge, WrongMediaType, ValueError),
+    openapi_extra=lines_of(SessionIn, JSON),
+)
+async def sign_in(
+    body: Annotated[SessionIn, Depends(reads_json(SessionIn))],
+    request: Request,
+    response: Response,
+    entrance: DoorDep,
+) -> SessionOut:
+    """Begin a session of a browser: its cookie stands for the key until it is taken back."""
+    key = entrance.keyring.find(body.key.strip())
+    if key is None:
+        raise Unauthorized("this key is not known here; check that all of it was copied")
+    response.set_cookie(
+        COOKIE,
+        Sessions(loaded_engine(request).catalog.secret).write(key),
+        path=_path(request),
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return _session(key)
+
+
+@router.delete("/session", status_code=204)
+async def sign_out(request: Request, response: Response) -> None:
+    """End the session of a browser."""
+    response.delete_cookie(COOKIE, path=_path(request))
+
+
+def _path(request: Request) -> str:
+    """The path below which this service is, which a proxy may have chosen."""
+    return request.scope.get("root_path") or "/"
+
+
+def _session(caller: Caller) -> SessionOut:
+    bound = caller.collections
+    return SessionOut(
+        key_needed=caller is not ANYONE,
+        name=None if caller is ANYONE else caller.name,
+        role=caller.role,
+        collections=None if bound is None else list(bound),
+    )

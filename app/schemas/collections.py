@@ -1,0 +1,61 @@
+"""Collections and their aliases as JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from index.items import LONGEST_ID
+
+Name = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_ID, description="Printable characters.")
+]
+
+
+class CollectionOut(BaseModel):
+    """A named set of items, all embedded by one model."""
+
+    name: str
+    aliases: list[str] = Field(description="Other names that stand for it.")
+    items: int
+    model: str
+    dimension: int
+    score: str
+    usable: bool = Field(description="Whether the loaded model made it.")
+
+
+class CollectionsOut(BaseModel):
+    """The collections there are, by name."""
+
+    collections: list[CollectionOut]
+
+
+class Renaming(BaseModel):
+    """Another name for a collection."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+    alias: bool = Field(False, description="Leave the old name as an alias.")
+
+
+class AliasTarget(BaseModel):
+    """The collection that an alias stands for from now on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    collection: Name
+
+
+class AliasOut(BaseModel):
+    """Another name of a collection."""
+
+    name: str
+    collection: str
+
+
+class AliasesOut(BaseModel):
+    """The aliases there are, by name."""
+
+    aliases: list[AliasOut]

@@ -1,0 +1,26 @@
+"""Sessions of the page: the key that begins one, and what it allows."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.keys import Role
+
+
+class SessionIn(BaseModel):
+    """The key that a session stands for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: str = Field(max_length=1000)
+
+
+class SessionOut(BaseModel):
+    """What the caller may do here."""
+
+    key_needed: bool = Field(description="Whether this service needs a key.")
+    name: str | None = Field(description="The name of the caller's key; null without one.")
+    role: Role | None = Field(description="What the caller may do; null where a key is missing.")
+    collections: list[str] | None = Field(
+        description="The collections that the key is bound to; null if it is bound to none."
+    )

@@ -1,0 +1,133 @@
+"""Start of the service: processor and wall seconds until /readyz answers, memory, and `--help`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+TESSERA = (sys.executable, "-m", "tessera")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a start cost until it was done; memory in MB, 0 for a command that ended."""
+
+    processor_seconds: float
+    wall_seconds: float
+    resident: float = 0.0
+    after_a_search: float = 0.0
+
+
+def command(*arguments: str) -> Start:
+    """A command that ends."""
+    before, began = os.times(), time.perf_counter()
+    subprocess.run([*TESSERA, *arguments], capture_output=True, check=False)  # noqa: S603 - our own
+    after = os.times()
+    used = after.children_user + after.children_system
+    used -= before.children_user + before.children_system
+    return Start(used, time.perf_counter() - began)
+
+
+def service(data: Path) -> Start:
+    """A service until it is ready, and its memory after one search more."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    began = time.perf_counter()
+    with running("serve", "--data", str(data), "--port", str(port)) as child:
+        address = f"http://127.0.0.1:{port}"
+        while not answers(f"{address}/readyz"):
+            assert child.poll() is None, "the service ended"
+            time.sleep(0.02)
+        wall, used, resident = time.perf_counter() - began, processor(child.pid), memory(child.pid)
+        search(address)
+        return Start(used, wall, resident, memory(child.pid))
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that goes on until it is told to end."""
+    child = subprocess.Popen([*TESSERA, *arguments], stderr=subprocess.DEVNULL)  # noqa: S603
+    try:
+        yield child
+    finally:
+        child.terminate()
+        child.wait()
+
+
+def answers(url: str) -> bool:
+    """Whether a URL answers with success."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own address
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError):
+        return False
+
+
+def search(address: str) -> None:
+    """One search by a text."""
+    request = urllib.request.Request(  # noqa: S310 - our own address
+        f"{address}/search/image",
+        json.dumps({"text": "a cat"}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request) as answer:  # noqa: S310
+        assert json.load(answer)["hits"]
+
+
+def processor(pid: int) -> float:
+    """Seconds that all threads of a process have computed."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def memory(pid: int) -> float:
+    """The resident memory of a process in MB."""
+    line = next(
+        line
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("VmRSS:")
+    )
+    return int(line.split()[1]) / 1024
+
+
+def median(measure: Callable[[], Start], times: int) -> dict[str, float]:
+    """The median of each number over several starts."""
+    starts = [asdict(measure()) for _ in range(times)]
+    return {name: statistics.median(start[name] for start in starts) for name in starts[0]}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=5)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder)
+        service(data)  # the first one stores the sample and compiles
+        measures = {
+            "tessera --help": lambda: command("--help"),
+            "tessera serve --port abc": lambda: command("serve", "--port", "abc"),
+            "tessera serve, ready": lambda: service(data),
+        }
+        for name, measure in measures.items():
+            numbers = median(measure, given.times)
+            print(name, "; ".join(f"{key} {value:.2f}" for key, value in numbers.items()))
+
+
+if __name__ == "__main__":
+    main()

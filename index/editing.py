@@ -1,0 +1,138 @@
+"""Edits of stored items: metadata merged with a patch, and deletion of many at a time.
+
+Neither looks at photos or sentences. An item whose metadata changes gets a new revision, as rows
+never change, and its bags are copied as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, select
+
+from index.catalog import PAUSE, Catalog
+from index.facets import matching
+from index.items import ANY, Collection, Expected, Item, check_id
+from index.records import chunks, read_items, retire, row_of, with_metadata, write
+from index.revisions import advance, hold, live
+from index.tables import items
+
+BATCH = 200  # items that are deleted in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Items that are to be deleted: those with some ids, or those that a filter lets through.
+
+    ValueError for what is neither or both, and for an empty filter, which would mean all.
+    """
+
+    ids: Sequence[str] | None = None
+    where: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.ids is None) == (self.where is None):
+            raise ValueError("name either ids or a filter")
+        if self.where is not None and not self.where:
+            raise ValueError("the filter has no condition; drop the collection to delete all of it")
+        for item in self.ids or ():
+            check_id(item)
+
+    def parts(self, collection: int) -> Iterator[ColumnElement[bool]]:
+        """Conditions that together mean these items, each short enough for one statement."""
+        if self.where is not None:
+            yield items.c.revision.in_(matching(collection, self.where))
+        for part in chunks(sorted(set(self.ids or ()))):
+            yield items.c.id.in_(part)
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """A JSON value with a merge patch applied (RFC 7396): objects merge, null deletes.
+
+    >>> merge({"a": 1, "b": {"c": 2, "d": 3}}, {"a": None, "b": {"c": 4}})
+    {'b': {'c': 4, 'd': 3}}
+    """
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
+
+
+def patch(
+    catalog: Catalog,
+    collection: Collection,
+    item: str,
+    change: Mapping[str, Any] | None,
+    expected: Expected = ANY,
+) -> Item:
+    """Merge a patch into an item's metadata, or None: none is left; gives the item as it is then.
+
+    LookupError for an unknown id, ConditionFailed if it is not at a revision that was expected,
+    ValueError where the metadata would be none.
+    """
+    with catalog.writer.begin() as connection:
+        revision = advance(connection, collection, 1)
+        row = row_of(connection, collection, item)
+        expected.check(item, row.revision)
+        metadata = {} if change is None else merge(json.loads(row.metadata), change)
+        changed = with_metadata(connection, collection.key, row, metadata)
+        write(connection, collection.key, revision, [changed])
+        row = row_of(connection, collection, item)
+        (patched,) = read_items(connection, collection.key, [row])
+    catalog.acknowledge(collection, revision)
+    return patched
+
+
+def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
+    """How many items there are of those that are chosen."""
+    with catalog.reader.begin() as connection:
+        return sum(
+            connection.execute(
+                select(func.count()).select_from(items).where(_here(collection), part)
+            ).scalar_one()
+            for part in chosen.parts(collection.key)
+        )
+
+
+def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
+    """Delete items in short transactions, between which others write; gives how many there were.
+
+    What is put or patched meanwhile stays. An interruption leaves the items that were still to
+    go: the same call deletes them.
+    """
+    newest = catalog.revision(collection)
+    deleted = 0
+    for part in chosen.parts(collection.key):
+        which = and_(_here(collection), items.c.revision <= newest, part)
+        while (batch := _delete(catalog, collection, which)) == BATCH:
+            deleted += batch
+            time.sleep(PAUSE)
+        deleted += batch
+    return deleted
+
+
+def _delete(catalog: Catalog, collection: Collection, which: ColumnElement[bool]) -> int:
+    """Delete the next of the items; gives how many."""
+    with catalog.writer.begin() as connection:
+        hold(connection, collection)
+        ids = connection.execute(select(items.c.id).where(which).limit(BATCH)).scalars().all()
+        if not ids:
+            return 0
+        last = advance(connection, collection, len(ids))
+        first = last - len(ids) + 1
+        retire(connection, collection.key, {item: first + at for at, item in enumerate(ids)})
+    catalog.acknowledge(collection, last)
+    return len(ids)
+
+
+def _here(collection: Collection) -> ColumnElement[bool]:
+    return items.c.collection == live(collection.key)

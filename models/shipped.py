@@ -1,0 +1,12 @@
+"""Paths of what ships in models/pretrained; imports little, so that commands start quickly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PRETRAINED = Path(__file__).parent / "pretrained"
+MATCHER = PRETRAINED / "matcher.safetensors"
+CAPTIONER = PRETRAINED / "captioner.safetensors"
+GROUNDER = PRETRAINED / "grounder.safetensors"
+PROPOSALS = PRETRAINED / "proposals.safetensors"
+PARSER = PRETRAINED / "parser"

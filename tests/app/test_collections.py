@@ -1,0 +1,153 @@
+"""Collections are made, renamed and dropped, and a name moves from one to another at once."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app import indexes
+from app.engine import Engine
+from index import follower
+from index.follower import Following
+from index.storage import Storage
+
+
+def put(client: TestClient, collection: str, *items: str) -> None:
+    for item in items:
+        sent = {"sentences": [f"red {item}"], "collection": collection}
+        assert client.put(f"/items/{item}", json=sent).status_code in (200, 201)
+
+
+def listed(client: TestClient, collection: str) -> list[str]:
+    answer = client.get("/items", params={"collection": collection}).json()
+    return [item["id"] for item in answer["items"]]
+
+
+def hits(client: TestClient, collection: str, **asked: Any) -> Any:
+    answer = client.post("/search/text", json={"text": "red", "collection": collection} | asked)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_collection_is_made_renamed_and_dropped(client: TestClient) -> None:
+    made = client.put("/collections/new%2Fshop")
+    assert (made.status_code, made.json()["name"], made.json()["items"]) == (201, "new/shop", 0)
+    assert client.put("/collections/new%2Fshop").status_code == 200
+    put(client, "new/shop", "a")
+    renamed = client.patch("/collections/new%2Fshop", json={"name": "shop"}).json()
+    assert (renamed["name"], renamed["items"], renamed["aliases"]) == ("shop", 1, [])
+    assert client.get("/collections/new%2Fshop").status_code == 404
+    assert client.delete("/collections/shop").status_code == 204
+    assert client.delete("/collections/shop").status_code == 404
+    assert client.get("/collections").json() == {"collections": []}
+
+
+def test_alias_serves_searches_lists_puts_and_deletes(client: TestClient) -> None:
+    put(client, "shop-1", "a")
+    put(client, "shop-2", "b")
+    first = client.put("/aliases/shop", json={"collection": "shop-1"})
+    assert (first.status_code, first.json()) == (201, {"name": "shop", "collection": "shop-1"})
+    put(client, "shop", "c")
+    assert listed(client, "shop") == listed(client, "shop-1") == ["a", "c"]
+    answer = hits(client, "shop")
+    assert (answer["collection"], len(answer["hits"])) == ("shop", 2)
+    assert client.delete("/items/c", params={"collection": "shop"}).status_code == 204
+    assert client.put("/aliases/shop", json={"collection": "shop-2"}).status_code == 200
+    assert [hit["id"] for hit in hits(client, "shop")["hits"]] == ["b"]
+    assert client.get("/aliases").json()["aliases"] == [{"name": "shop", "collection": "shop-2"}]
+    assert client.get("/collections/shop").json()["aliases"] == ["shop"]
+    assert client.delete("/aliases/shop").status_code == 204
+    assert client.delete("/aliases/shop").status_code == 404
+
+
+def test_cursor_of_an_alias_goes_on_in_what_it_stands_for_now(client: TestClient) -> None:
+    for name in ("old", "new"):
+        put(client, name, "a", "b", "c")
+    client.put("/aliases/shop", json={"collection": "old"})
+    page = client.get("/items", params={"collection": "shop", "limit": 1}).json()
+    found = hits(client, "shop", limit=1)
+    client.put("/aliases/shop", json={"collection": "new"})
+    client.delete("/collections/old")
+    after = client.get("/items", params={"collection": "shop", "cursor": page["cursor"]}).json()
+    assert [item["id"] for item in after["items"]] == ["b", "c"]
+    assert len(hits(client, "shop", cursor=found["cursor"])["hits"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "status", "reason"),
+    [
+        ("PUT", "/aliases/a", {"collection": "b"}, 409, "'a' is a collection"),
+        ("PUT", "/aliases/x", {"collection": "y"}, 404, "no collection 'y'"),
+        ("PATCH", "/collections/a", {"name": "b"}, 409, "'b' is taken"),
+        ("PATCH", "/collections/a", {"name": "alias"}, 409, "'alias' is taken"),
+        ("PATCH", "/collections/alias", {"name": "c"}, 409, "alias of collection 'a'"),
+        ("PATCH", "/collections/a", {"name": "c\n"}, 422, "printable"),
+        ("PATCH", "/collections/a", {}, 422, "name: Field required"),
+        ("DELETE", "/collections/alias", None, 409, "alias of collection 'a'"),
+        ("DELETE", "/collections/a", None, 409, "has the alias alias"),
+        ("DELETE", "/aliases/a", None, 404, "no alias 'a'"),
+    ],
+)
+def test_odd_change_of_names_is_refused(
+    client: TestClient, method: str, path: str, sent: Any, status: int, reason: str
+) -> None:
+    client.put("/collections/a")
+    client.put("/collections/b")
+    client.put("/aliases/alias", json={"collection": "a"})
+    answer = client.request(method, path, json=sent)
+    assert (answer.status_code, reason in answer.json()["detail"]) == (status, True), answer.text
+
+
+def test_searches_never_miss_a_name_while_it_is_reloaded(client: TestClient) -> None:
+    """A name is reloaded thirty times under searches: each finds one of the loads, whole."""
+    put(client, "load 0", "a", "b")
+    client.put("/aliases/shop", json={"collection": "load 0"})
+    stopped = threading.Event()
+    answers: list[tuple[int, int]] = []
+
+    def ask() -> None:
+        asked = {"text": "red", "collection": "shop"}
+        while not stopped.is_set():
+            answer = client.post("/search/text", json=asked)
+            found = len(answer.json()["hits"]) if answer.status_code == 200 else -1
+            answers.append((answer.status_code, found))
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(1, 31):
+        put(client, f"load {number}", "a", "b")
+        client.put("/aliases/shop", json={"collection": f"load {number}"})
+        assert client.delete(f"/collections/load%20{number - 1}").status_code == 204
+    stopped.set()
+    for thread in threads:
+        thread.join()
+    assert set(answers) == {(200, 2)}
+
+
+def test_dropped_collection_is_swept_in_the_background(
+    client: TestClient, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = threading.Event()
+
+    def start(storage: Storage) -> subprocess.Popen[bytes]:
+        started.set()
+        return subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE)
+
+    monkeypatch.setattr(follower, "start", start)
+    monkeypatch.setattr(indexes, "WATCH", 0.01)
+    put(client, "big", "a", "b")
+    hits(client, "big")
+    engine.serve()
+    assert client.delete("/collections/big").status_code == 204
+    assert started.wait(30)  # the process that does the work, as follows
+    engine.indexes.close()
+    assert list(engine.indexes._open) == []
+    assert engine.catalog.names.garbage()
+    Following(engine.catalog, tmp_path).step()
+    assert not engine.catalog.names.garbage()

@@ -1,0 +1,248 @@
+"""Metadata changes without its photo, many items go at once, and nobody overwrites another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.engine import Engine
+from index.catalog import Catalog
+
+Png = Callable[..., bytes]
+MERGE = {"content-type": "application/merge-patch+json"}
+
+
+def found(client: TestClient, **asked: Any) -> list[str]:
+    answer = client.post("/search/image", json={"text": "red"} | asked)
+    return [hit["id"] for hit in answer.json()["hits"]]
+
+
+@pytest.fixture
+def shop(client: TestClient, png: Png) -> TestClient:
+    for name, kind in (("a", "hat"), ("b", "hat"), ("c", "shoe")):
+        fields = {"metadata": json.dumps({"kind": kind, "price": 1}), "sentences": ["red"]}
+        client.put(f"/items/{name}", files={"image": png("red")}, data=fields)
+    return client
+
+
+def test_patch_merges_metadata_and_keeps_the_rest(
+    shop: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.models.matcher, "embed_images", pytest.fail)
+    before = shop.get("/items/a").json()
+    patch = b'{"metadata": {"price": null, "size": {"eu": 40}}}'
+    answer = shop.patch("/items/a", content=patch, headers=MERGE)
+    assert answer.status_code == 200
+    assert answer.json() == before | {"metadata": {"kind": "hat", "size": {"eu": 40}}}
+    assert shop.get("/items/a").json() == answer.json()
+    again = shop.patch("/items/a", json={"metadata": {"size": {"us": 8}}})
+    assert again.json()["metadata"] == {"kind": "hat", "size": {"eu": 40, "us": 8}}
+    assert shop.patch("/items/a", json={}).json() == again.json()
+    assert shop.patch("/items/a", json={"metadata": None}).json()["metadata"] == {}
+
+
+def test_patch_reaches_filters_of_searches_and_lists(shop: TestClient) -> None:
+    assert found(shop, filter={"kind": "hat"}) == ["a", "b"]
+    shop.patch("/items/c", json={"metadata": {"kind": "hat"}})
+    shop.patch("/items/a", json={"metadata": {"kind": "cap"}})
+    assert found(shop, filter={"kind": "hat"}) == ["b", "c"]
+    listed = shop.get("/items", params={"filter": '{"kind": "cap"}'}).json()["items"]
+    assert [item["id"] for item in listed] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "status", "reason"),
+    [
+        ("/items/x", {"json": {"metadata": {"a": 1}}}, 404, "no item 'x'"),
+        ("/items/a?collection=x", {"json": {}}, 404, "no collection 'x'"),
+        ("/items/a", {"json": {"sentences": ["blue"]}}, 422, "sentences: Extra inputs"),
+        ("/items/a", {"json": {"metadata": [1]}}, 422, "metadata: Input should be"),
+        ("/items/a", {"content": b"{", "headers": MERGE}, 422, "JSON"),
+        ("/items/a", {"content": b"{}"}, 415, "merge-patch"),
+        ("/items/a", {"json": {"metadata": {"a": "x" * 200_000}}}, 413, "100,000 bytes"),
+        ("/items/a", {"json": {"metadata": {"a": "\0"}}}, 422, "NUL"),
+    ],
+)
+def test_odd_patch_is_refused(
+    shop: TestClient, path: str, sent: dict[str, Any], status: int, reason: str
+) -> None:
+    answer = shop.patch(path, **sent)
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        status,
+        "application/problem+json",
+    )
+    assert reason in answer.json()["detail"]
+
+
+def test_change_is_made_only_to_what_the_client_has_seen(shop: TestClient) -> None:
+    tag = shop.get("/items/a").headers["etag"]
+    changed = shop.patch("/items/a", json={"metadata": {"price": 2}}, headers={"if-match": tag})
+    assert changed.status_code == 200
+    assert changed.headers["etag"] == shop.get("/items/a").headers["etag"] != tag
+    for method in ("put", "patch", "delete"):
+        sent = {} if method == "delete" else {"json": {"metadata": {}}}
+        answer = shop.request(method, "/items/a", headers={"if-match": tag}, **sent)
+        if method == "put":
+            answer = shop.put("/items/a", json={"sentences": ["red"]}, headers={"if-match": tag})
+        assert answer.status_code == 412
+        assert "is at revision 4" in answer.json()["detail"]
+    either = {"if-match": f"{tag}, {changed.headers['etag']}"}
+    assert shop.delete("/items/a", headers=either).status_code == 204
+
+
+def test_item_is_stored_only_where_there_is_none(client: TestClient) -> None:
+    item = {"sentences": ["red"]}
+    assert client.put("/items/a", json=item, headers={"if-match": "*"}).status_code == 412
+    first = client.put("/items/a", json=item, headers={"if-none-match": "*"})
+    assert (first.status_code, client.get("/items/a").headers["etag"]) == (
+        201,
+        first.headers["etag"],
+    )
+    assert client.put("/items/a", json=item, headers={"if-none-match": "*"}).status_code == 412
+    assert client.put("/items/a", json=item, headers={"if-match": "*"}).status_code == 200
+    both = {"if-match": "*", "if-none-match": "*"}
+    assert client.put("/items/a", json=item, headers=both).status_code == 422
+
+
+def test_tag_of_another_collection_matches_nothing(client: TestClient) -> None:
+    item = {"sentences": ["red"]}
+    tag = client.put("/items/a", json=item | {"collection": "other"}).headers["etag"]
+    client.put("/items/a", json=item)
+    assert client.put("/items/a", json=item, headers={"if-match": tag}).status_code == 412
+    assert client.put("/items/a", json=item, headers={"if-match": '"9-x"'}).status_code == 412
+
+
+def test_one_of_many_that_make_an_item_is_told_so(client: TestClient) -> None:
+    def make(number: int) -> int:
+        item = {"sentences": ["red"], "metadata": {"by": number}}
+        return client.put("/items/a", json=item).status_code
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sorted(pool.map(make, range(6))) == [200] * 5 + [201]
+
+
+def test_put_is_answered_though_a_delete_follows_at_once(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Catalog.replace
+
+    def overtaken(self: Catalog, *given: Any) -> Any:
+        stored = replace(self, *given)
+        self.delete(given[0], "a")
+        return stored
+
+    monkeypatch.setattr(Catalog, "replace", overtaken)
+    answer = client.put("/items/a", json={"sentences": ["red"]})
+    assert (answer.status_code, answer.json()["sentences"]) == (201, ["red"])
+    assert client.get("/items/a").status_code == 404
+
+
+def test_items_are_deleted_by_filter_after_a_dry_run(shop: TestClient) -> None:
+    hats = {"filter": {"kind": "hat"}}
+    dry = shop.post("/items/delete", json=hats | {"dry_run": True}).json()
+    assert dry == {"collection": "default", "matched": 2, "deleted": 0}
+    assert shop.post("/items/delete", json=hats).json() == dry | {"deleted": 2}
+    assert found(shop) == ["c"]
+    answer = shop.post("/items/delete", json={"ids": ["c", "no such"]}).json()
+    assert (answer["deleted"], found(shop)) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "reason"),
+    [
+        ({}, 422, "either ids or a filter"),
+        ({"ids": ["a"], "filter": {"kind": "hat"}}, 422, "either ids or a filter"),
+        ({"filter": {}}, 422, "no condition"),
+        ({"ids": []}, 422, "ids"),
+        ({"ids": ["a"] * 10_001}, 422, "10000 items"),
+        ({"ids": ["a\0"]}, 422, "printable"),
+        ({"ids": ["a"], "collection": "x"}, 404, "no collection"),
+    ],
+)
+def test_odd_deletion_is_refused(
+    shop: TestClient, sent: dict[str, Any], status: int, reason: str
+) -> None:
+    answer = shop.post("/items/delete", json=sent)
+    assert (answer.status_code, reason in answer.json()["detail"]) == (status, True)
+    assert len(found(shop)) == 3
+
+
+@pytest.mark.parametrize("where", [{f"k{n}": 1 for n in range(2_000)}, {"k": [*range(1_001)]}])
+def test_filter_of_too_many_keys_or_values_is_refused(shop: TestClient, where: Any) -> None:
+    answers = [
+        shop.post("/search/image", json={"text": "red", "filter": where}),
+        shop.post("/search/text", json={"text": "red", "filter": where}),
+        shop.post("/items/delete", json={"filter": where}),
+        shop.get("/items", params={"filter": json.dumps(where)}),
+    ]
+    for answer in answers:
+        assert answer.status_code == 422
+        assert "up to 32 keys and 1,000 values" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("odd", ["%00", "%ED%A0%80", "%FF", "a%0Ab"])
+def test_id_that_is_no_text_is_refused_everywhere(client: TestClient, odd: str) -> None:
+    answers = [
+        client.put(f"/items/{odd}", json={"sentences": ["red"]}),
+        client.patch(f"/items/{odd}", json={}),
+        client.get(f"/items/{odd}"),
+        client.get(f"/items/{odd}/image"),
+        client.delete(f"/items/{odd}"),
+        client.put(f"/collections/{odd}"),
+        client.put(f"/aliases/{odd}", json={"collection": "default"}),
+    ]
+    assert [answer.status_code for answer in answers] == [422] * 7
+
+
+@pytest.mark.parametrize("odd", ["\\ud800", "\\u0000", "\\udc00x"])
+def test_text_that_no_database_holds_is_refused_everywhere(client: TestClient, odd: str) -> None:
+    client.put("/items/a", json={"sentences": ["red"]})
+    plain = {"content-type": "application/json"}
+    bodies = [
+        ("PUT", "/items/a", f'{{"metadata": {{"k": "{odd}"}}, "sentences": ["red"]}}'),
+        ("PUT", "/items/a", f'{{"metadata": {{"{odd}": 1}}, "sentences": ["red"]}}'),
+        ("PUT", "/items/a", f'{{"sentences": ["red {odd}"]}}'),
+        ("PUT", "/items/a", f'{{"sentences": ["red"], "collection": "{odd}"}}'),
+        ("PATCH", "/items/a", f'{{"metadata": {{"k": ["{odd}"]}}}}'),
+        ("POST", "/items/delete", f'{{"ids": ["{odd}"]}}'),
+        ("POST", "/items/delete", f'{{"filter": {{"{odd}": 1}}}}'),
+        ("POST", "/search/image", f'{{"text": "red", "filter": {{"k": "{odd}"}}}}'),
+        ("POST", "/search/image", f'{{"id": "{odd}"}}'),
+        ("POST", "/search/image", f'{{"text": "red", "collection": "{odd}"}}'),
+    ]
+    for method, path, body in bodies:
+        answer = client.request(method, path, content=body, headers=plain)
+        assert answer.status_code == 422, (method, path, body, answer.text)
+    lines = [f'{{"id": "{odd}", "sentences": ["red"]}}', f'{{"id": "b", "sentences": ["{odd}"]}}']
+    lines += [f'{{"id": "b", "metadata": {{"{odd}": 1}}, "sentences": ["red"]}}']
+    answer = client.post(
+        "/items", content="\n".join(lines), headers={"content-type": "application/x-ndjson"}
+    )
+    assert [json.loads(line)["status"] for line in answer.text.splitlines()] == ["refused"] * 3
+    form = client.put("/items/b", data={"metadata": f'{{"k": "{odd}"}}', "sentences": ["red"]})
+    assert form.status_code in (415, 422)
+
+
+def test_put_patch_and_delete_race_without_a_server_error(shop: TestClient) -> None:
+    """Thirty requests a thread on one item: each is done, or refused for a reason."""
+
+    def work(thread: int) -> set[int]:
+        change: Callable[[], Any] = (
+            lambda: shop.put("/items/a", json={"sentences": ["red"]}),
+            lambda: shop.delete("/items/a"),
+            lambda: shop.patch("/items/a", json={"metadata": {"n": 1}}),
+            lambda: shop.post("/items/delete", json={"ids": ["a"]}),
+            lambda: shop.get("/items/a"),
+            lambda: shop.post("/search/image", json={"text": "red"}),
+        )[thread]
+        return {change().status_code for _ in range(30)}
+
+    with ThreadPoolExecutor(6) as pool:
+        statuses = list(pool.map(work, range(6)))
+    assert statuses[0] <= {200, 201}
+    assert set.union(*statuses) <= {200, 201, 204, 404}

@@ -1,0 +1,93 @@
+"""Keys are made, listed and taken back by commands that never show a key twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import app
+from app.keyring import Keyring
+from app.keys import Role
+from app.settings import Settings
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs a command in this process; its exit code, output and errors."""
+    monkeypatch.setenv("TESSERA_DATA", str(tmp_path / "data"))
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        result = CliRunner().invoke(app, [str(one) for one in arguments])
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
+
+
+def test_a_key_is_shown_once_and_works(command: Command, tmp_path: Path) -> None:
+    shop = ("--collection", "shop", "--collection", "blog", "--rate-limit", "9/minute")
+    code, secret, said = command("keys", "add", "shop", "--role", "read", *shop)
+    assert code == 0
+    assert "only time" in said
+    key = Keyring.of(Settings(data=tmp_path / "data")).find(secret.strip())
+    assert key is not None
+    assert (key.name, key.role, key.collections) == ("shop", Role.READ, ("shop", "blog"))
+    assert key.rate_limit == "9/minute"
+    code, listed, _ = command("keys", "list")
+    assert code == 0
+    assert "shop, blog" in listed
+    assert secret.strip() not in listed
+    assert key.sha256 not in listed
+
+
+def test_a_key_is_taken_back(command: Command, tmp_path: Path) -> None:
+    secret = command("keys", "add", "anna", "--role", "admin")[1].strip()
+    assert command("keys", "remove", "anna")[0] == 0
+    assert Keyring.of(Settings(data=tmp_path / "data")).find(secret) is None
+    code, _, said = command("keys", "remove", "anna")
+    assert code == 1
+    assert said.startswith("error: there is no key 'anna' in ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("", "--role", "read"), "name: "),
+        (("a", "--role", "read", "--rate-limit", "often"), "no rate such as 100/minute"),
+        (("a", "--role", "owner"), "owner"),
+    ],
+)
+def test_what_is_no_key_is_told_in_a_sentence(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    code, _, said = command("keys", "add", *arguments)
+    assert code in (1, 2)
+    assert words in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "data" / "keys.jsonl").exists()
+
+
+def test_another_file_can_be_named(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "elsewhere.jsonl"
+    assert command("keys", "add", "anna", "--role", "read", "--keys", file)[0] == 0
+    assert '"name":"anna"' in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--host", "0.0.0.0"), "tessera serve --open"),  # noqa: S104 - refused
+        (("--ssl-keyfile", "key.pem"), "set ssl_certfile as well"),
+        (("--ssl-certfile", "none.pem"), "there is no file none.pem"),
+    ],
+)
+def test_an_unsafe_service_does_not_start(
+    command: Command, options: tuple[str, ...], words: str
+) -> None:
+    code, _, said = command("serve", *options)
+    assert code == 1
+    assert words in said

@@ -1,0 +1,205 @@
+"""Commands that measure a checkpoint or look inside: evaluate, calibrate, magnitudes, regions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from training.cli.options import (
+    FEATURES,
+    Cache,
+    Data,
+    Device,
+    Images,
+    Parser,
+    TrueBoxes,
+    plain_errors,
+    true_boxes,
+)
+
+File = Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.")]
+Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.")]
+Sheet = Annotated[Path, typer.Option("--out", help="The .png of regions to write.")]
+Count = Annotated[int, typer.Option(min=1, help="Regions on the sheet, one a photo.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Photos, drawn at random. [default: the whole split]")
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option(help="Search for each value of this field; may be given more than once."),
+]
+Queries = Annotated[
+    Path | None,
+    typer.Option(exists=True, dir_okay=False, help="Search for each {text, id} of a .json file."),
+]
+Occluded = Annotated[
+    int, typer.Option(min=0, help="Photos to embed anew with a linked region greyed out.")
+]
+
+
+def evaluate(
+    file: File,
+    data: Data,
+    images: Images = None,
+    split: str = "val",
+    limit: Limit = None,
+    field: Fields = None,
+    queries: Queries = None,
+    occlude: Occluded = 0,
+    boxes: TrueBoxes = None,
+    json_file: Numbers = None,
+    cache: Cache = FEATURES,
+    device: Device = "cpu",
+    parser: Parser = None,
+) -> None:
+    """Measure a checkpoint on a split: retrieval and links, captions, phrases' boxes or proposals.
+
+    With --field or --queries, measure a matcher's search over photos that need no sentences.
+
+    Examples: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
+
+    tessera evaluate models/pretrained/matcher.safetensors --data groceries.jsonl --field kind
+    """
+    console = Console(stderr=True)
+    with plain_errors(console, parser):
+        from models import checkpoint
+        from training import analysis, progress
+        from training.data import catalogue, entities, folders
+        from training.evaluation import queries as natural
+
+        loaded = checkpoint.load(file, device)
+        searches = bool(field or queries)
+        corpus = catalogue.read(data, images) if searches else folders.read(data, images)
+        examples, part = analysis.sample(corpus.split(split), split, limit)
+        box_file = true_boxes(data, boxes)
+        truth = entities.read(box_file) if box_file else {}
+        exam = analysis.Exam(
+            examples, truth, cache, progress.on(console), device,
+            fields=field or (), queries=natural.read(queries), occluded=occlude,
+        )  # fmt: skip
+        examine = analysis.of_search if searches else analysis.EXAMS[loaded.kind]
+        table, numbers = examine(loaded, exam)
+        Console().print(
+            f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}", table, sep="\n"
+        )
+        about = analysis.about(loaded) | {"data": corpus.name, "split": part}
+        analysis.store(json_file, about | numbers)
+
+
+def calibrate(
+    file: File,
+    data: Data,
+    images: Images = None,
+    check: Annotated[
+        list[Path] | None, typer.Option(help="Another corpus, whose split val is measured only.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
+    ] = None,
+    json_file: Numbers = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the curves into this .svg.")] = None,
+    device: Device = "cpu",
+    parser: Parser = None,
+) -> None:
+    """Give a matcher probabilities: fit on one half of val's photos, measure on the other.
+
+    Example: tessera calibrate matcher.safetensors --data flickr8k/ --check pascal_part/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console, parser):
+        from models import checkpoint
+        from training import analysis, calibration, progress
+        from training.data import folders
+        from training.evaluation import reliability, tables
+
+        loaded = analysis.matcher(file, device)
+        corpora = [folders.read(data, images), *map(folders.read, check or ())]
+        made, curves = calibration.calibrate(
+            loaded.model, corpora[0], corpora[1:], progress.on(console), device
+        )
+        checkpoint.calibrate(file, out or file, made)
+        Console().print(tables.reliabilities(curves))
+        Console().print(f"hits below a probability of {made.weak_below:.2f} are weak")
+        analysis.store(
+            json_file,
+            {"checkpoint": loaded.fingerprint, "weak_below": made.weak_below} | made.facts,
+        )
+        if picture:
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            picture.write_text(reliability.draw(curves), encoding="utf-8")
+        typer.echo(out or file)
+
+
+def show_magnitudes(
+    file: File,
+    data: Data,
+    images: Images = None,
+    split: str = "val",
+    out: Sheet = Path("magnitudes.png"),
+    count: Count = 24,
+    least_count: Annotated[
+        int, typer.Option(min=1, help="Leave out words that come less often.")
+    ] = 5,
+    json_file: Numbers = None,
+    device: Device = "cpu",
+    parser: Parser = None,
+) -> None:
+    """Show which words and regions weigh most: mean |s| a word, the regions of the largest |v|.
+
+    Example: tessera magnitudes models/pretrained/matcher.safetensors --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console, parser):
+        from training import analysis, progress
+        from training.data import folders
+        from training.evaluation import regions, tables
+        from training.evaluation.embedding import embedded, photos
+        from training.evaluation.magnitudes import magnitudes
+
+        loaded = analysis.matcher(file, device)
+        examples, watch = folders.read(data, images).split(split), progress.on(console)
+        texts = [text for example in examples for text in example.sentences]
+        bags = embedded(loaded.model.embed_sentences, texts, watch, "sentences")
+        words = magnitudes(bags, least_count)
+        Console().print(tables.extremes(words))
+        longest = regions.longest(photos(loaded.model, examples, watch), count)
+        analysis.draw(out, longest, examples, "|v|")
+        numbers = {"checkpoint": loaded.fingerprint, "words": [asdict(word) for word in words]}
+        analysis.store(json_file, numbers | {"regions": analysis.listed(longest, examples)})
+
+
+def show_regions(
+    file: File,
+    snippet: Annotated[str, typer.Argument(metavar="TEXT", help="As short as “red bus”.")],
+    data: Data,
+    images: Images = None,
+    split: str = "val",
+    out: Sheet = Path("regions.png"),
+    count: Count = 24,
+    json_file: Numbers = None,
+    device: Device = "cpu",
+    parser: Parser = None,
+) -> None:
+    """Show the regions of a split's photos that answer a text best.
+
+    Example: tessera regions models/pretrained/matcher.safetensors "red bus" --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console, parser):
+        from training import analysis, progress
+        from training.data import folders
+        from training.evaluation import regions
+        from training.evaluation.embedding import photos
+
+        loaded = analysis.matcher(file, device)
+        examples, watch = folders.read(data, images).split(split), progress.on(console)
+        bag = loaded.model.embed_sentences([snippet])[0]
+        photo_bags = photos(loaded.model, examples, watch)
+        best = regions.answering(photo_bags, bag, loaded.model.score, count)
+        analysis.draw(out, best, examples, "score")
+        numbers = {"checkpoint": loaded.fingerprint, "text": snippet}
+        analysis.store(json_file, numbers | {"regions": analysis.listed(best, examples)})
