@@ -187,7 +187,8 @@ def round_bounds(least: float, most: float) -> list[float]:
     power = 10.0 ** np.floor(np.log10((most - least) / RANGES))
     step = next(power * one for one in ROUND if (most - least) / (power * one) <= RANGES)
     first, last = int(np.floor(least / step)) + 1, int(np.ceil(most / step))
-    return [float(f"{number * step:.12g}") for number in range(first, last)]
+    bounds = [float(f"{number * step:.12g}") for number in range(first, last)]
+    return [bound for bound in bounds if least < bound <= most]
 
 
 def _ranges(
