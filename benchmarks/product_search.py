@@ -181,7 +181,9 @@ def timed(work: Callable[[int], object], count: int) -> tuple[float, float]:
 def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
     """How long searches with facets and a range take, and what they do not share with others."""
     start = time.perf_counter()
-    documents = engine.index("many").documents.current()
+    reader = engine.index("many").documents
+    while not len(documents := reader.current()) or documents.behind:
+        pass
     yield f"documents read in {time.perf_counter() - start:.1f} s: {len(documents):,}"
     request = ProductRequest(facets=FACETS, least=engine.models.weak_below or 0.0)
 
@@ -214,9 +216,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=1_000)
     parser.add_argument("--typos", type=int, default=300)
     parser.add_argument("--many", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1, help="of the models")
     parser.add_argument("--bags", type=Path, help="folder of real photos' bags")
     asked = parser.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(asked.threads)
     engine = Engine.load(Settings(data=asked.data, captioner=None, grounder=None))
     rows = chosen(asked.catalogue, asked.limit)
     embed(engine, asked.catalogue, rows)
@@ -227,6 +230,7 @@ def main() -> None:
     if asked.many:
         fill(engine, rows, Bags.load(asked.bags, "images-other"), asked.many)
         texts = [one.text for found in judged.values() for one in found]
+        engine.serve()
         for line in speed(engine, random.Random(2).sample(texts, len(texts))):
             print(line, flush=True)
     engine.close()

@@ -56,6 +56,7 @@ class Column:
         self.values: list[Scalar] = []
         self._numbers = array("d")  # of each code, NaN where it is no number
         self._documents, self._codes = array("q"), array("q")
+        self._numeric = False  # whether any value is a number
         self._arrays = np.empty(0, np.int64), np.empty(0, np.int64)
         self._values = np.empty(0)  # the numbers of all codes
         self._ranks: tuple[int, Codes] = (0, np.empty(0, np.int64))
@@ -71,6 +72,7 @@ class Column:
                 number = number_of(value)
                 self.values.append(value)
                 self._numbers.append(np.nan if number is None else number)
+                self._numeric |= number is not None
             self._documents.append(document)
             self._codes.append(code)
 
@@ -139,16 +141,14 @@ class Column:
     def facet(self, key: str, counted: Mask, most: int, bounds: Iterable[float] = ()) -> Facet:
         """What the documents of a mask (N,) have, with up to `most` values."""
         documents, codes = self.entries
-        inside = counted[documents]
-        documents, codes, numbers = documents[inside], codes[inside], self.numbers[inside]
+        inside = np.flatnonzero(counted[documents])
+        documents, codes = documents[inside], codes[inside]
         counts = np.bincount(codes, minlength=len(self.values))
         there = np.flatnonzero(counts)
-        ranks = self._ranked()
-        order = there[np.lexsort((ranks[there], -counts[there]))][:most]
-        having = np.zeros(len(counted), np.bool_)
-        having[documents] = True
-        values = tuple((self.values[code], int(counts[code])) for code in order.tolist())
-        missing = int(counted.sum() - having.sum())
+        values = tuple((self.values[code], int(counts[code])) for code in self._most(counts, most))
+        having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
+        missing = int(np.count_nonzero(counted)) - having
+        numbers = self.numbers[inside] if self._numeric else np.empty(0)
         numeric = ~np.isnan(numbers)
         if not numeric.any():
             return Facet(key, values, len(there), missing)
@@ -157,6 +157,16 @@ class Column:
         edges = sorted(set(bounds)) or round_bounds(least, largest)
         ranges = _ranges(documents, numbers, edges)
         return Facet(key, values, len(there), missing, least, largest, ranges)
+
+    def _most(self, counts: Codes, most: int) -> list[int]:
+        """The codes that are counted most, those of one count in the order of their values."""
+        there = np.flatnonzero(counts)
+        order = self._ranked()[there] - counts[there] * len(self.values)
+        if most < len(there):
+            there = there[np.argpartition(order, most)[:most]]
+            order = self._ranked()[there] - counts[there] * len(self.values)
+        codes: list[int] = there[np.argsort(order)].tolist()
+        return codes
 
     def _ranked(self) -> Codes:
         """The place of each code among the sorted values: numbers, then texts, then others."""

@@ -181,7 +181,7 @@ class Ranking:
                 for word, own in zip(self.words, having, strict=True)
             ]
             weight = np.array(idf) @ having
-            every = (weight > 0) & (weight >= HALF * sum(idf))
+            every = np.logical_and(weight > 0, weight >= HALF * sum(idf))
         return answering | every
 
     def scores(self) -> Gains:
@@ -206,13 +206,23 @@ class Ranking:
         return boost.weight * (np.zeros(size) if column is None else column.shares(size))
 
     def order(self, scores: Gains) -> Codes:
-        """The places of the chosen documents, best first."""
-        ties = self.documents.places()[self.chosen]
+        """The places of the chosen documents, best first: of all, or as many as are asked for."""
         column = self.documents.columns.get(self.request.sort or "")
-        if column is None:
-            return np.lexsort((ties, -scores))
-        keys = column.sort_keys(len(self.documents), self.request.descending)
-        return np.lexsort((ties, -scores, keys[self.chosen]))
+        first = -scores
+        if column is not None:
+            keys = column.sort_keys(len(self.documents), self.request.descending)
+            first = keys[self.chosen].astype(np.float64)
+        some = self._first(first)
+        ties = self.documents.places()[self.chosen[some]]
+        order: Codes = some[np.lexsort((ties, -scores[some], first[some]))]
+        return order
+
+    def _first(self, values: Gains) -> Codes:
+        """The places of the smallest values: of all, or of those that a page may need."""
+        needed = self.request.offset + self.request.limit
+        if self.request.collapse or needed >= len(values):
+            return np.arange(len(values))
+        return np.flatnonzero(values <= np.partition(values, needed - 1)[needed - 1])
 
     def collapsed(self, order: Codes) -> tuple[Codes, Codes]:
         """The first of each group in an order, and how many each group has."""
@@ -274,7 +284,7 @@ def search(documents: Documents, request: ProductRequest, photos: Photos) -> Pro
         return ProductAnswer(
             tuple(hits),
             total=len(ranking.chosen),
-            groups=len(first),
+            groups=len(first) if request.collapse else len(ranking.chosen),
             facets=tuple(ranking.facet(asked) for asked in request.facets),
             items=int(documents.live.sum()),
             behind=documents.behind,
