@@ -11,7 +11,7 @@ from index.conditions import parse, simple_parts
 from index.documents import Documents
 from index.items import Collection, Item
 from index.photos import BEST, Photos
-from index.products import Part, Product, ProductAnswer, ProductRequest
+from index.product_requests import Part, Product, ProductAnswer, ProductRequest
 from index.reading import read_text
 from index.requests import Hit
 from index.search import Index

@@ -31,7 +31,7 @@ from app.engine import Engine
 from app.settings import Settings
 from benchmarks.bags import Bags
 from index.items import Entry, Picture
-from index.products import FacetRequest, ProductRequest, Weights
+from index.product_requests import FacetRequest, ProductRequest, Weights
 from index.terms import words
 from models.types import Box, FragmentBag
 
@@ -183,7 +183,7 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
     start = time.perf_counter()
     reader = engine.index("many").documents
     while not len(documents := reader.current()) or documents.behind:
-        pass
+        time.sleep(0.5)
     yield f"documents read in {time.perf_counter() - start:.1f} s: {len(documents):,}"
     request = ProductRequest(facets=FACETS, least=engine.models.weak_below or 0.0)
 

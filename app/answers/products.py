@@ -27,7 +27,7 @@ from app.schemas.products import (
 )
 from index.facets import canonical_filter
 from index.items import Item
-from index.products import Boost, FacetRequest, Part, Product, ProductRequest, Weights
+from index.product_requests import Boost, FacetRequest, Part, Product, ProductRequest, Weights
 from index.requests import Hit
 from index.wording import QueryWord
 from models import alignment

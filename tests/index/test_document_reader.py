@@ -8,7 +8,8 @@ import pytest
 from index import document_reader
 from index.document_reader import DocumentReader
 from index.photos import NONE
-from index.products import ProductRequest, search
+from index.product_requests import ProductRequest
+from index.products import search
 
 
 @pytest.fixture
