@@ -42,7 +42,7 @@ from app.routes import (
     snapshots,
     system,
 )
-from app.server import OPTIONS
+from app.server import OPTIONS, address
 from app.settings import Settings
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
@@ -108,6 +108,7 @@ def serve_by_workers(settings: Settings, listener: socket) -> None:
         ssl_keyfile=settings.ssl_keyfile,
         **OPTIONS,
     )
+    logger.warning("%s processes will be running on %s", config.workers, address(listener, config))
     # What uvicorn.run does itself, which takes only the name of an application.
     Multiprocess(config, sockets=[listener]).run()
 

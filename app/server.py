@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from socket import socket
 from typing import Any
 
+from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS = 10.0  # seconds, from the connection or the last answer on
+
+logger = logging.getLogger("uvicorn.error")
 
 
 class PatientProtocol(H11Protocol):
@@ -42,6 +47,23 @@ class PatientProtocol(H11Protocol):
     def _close_if_idle(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
+
+
+class AnnouncedServer(Server):
+    """A server that says where it is once it answers; uvicorn does not for a given socket."""
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Start to answer, and log the address of each socket."""
+        await super().startup(sockets)
+        for one in sockets or []:
+            logger.info("Tessera is running on %s (Ctrl+C ends it)", address(one, self.config))
+
+
+def address(listener: socket, config: Config) -> str:
+    """The address that a browser opens."""
+    host, port = listener.getsockname()[:2]
+    scheme = "https" if config.ssl_certfile else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 OPTIONS: dict[str, Any] = {

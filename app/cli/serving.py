@@ -87,7 +87,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
     import uvicorn
 
     from app.main import create_app
-    from app.server import OPTIONS
+    from app.server import OPTIONS, AnnouncedServer
 
     engine.serve()
     app = create_app(settings, engine)
@@ -99,7 +99,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
         ssl_keyfile=settings.ssl_keyfile,
         **OPTIONS,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    AnnouncedServer(config).run(sockets=[listener])
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:

@@ -208,7 +208,7 @@ def test_full_disk_is_said_on_every_way_to_write(
         raise NoSpace("the disk is full, so nothing was stored; make room, then try again")
 
     assert client.get("/readyz").status_code == 200
-    monkeypatch.setattr(engine.catalog, "put_many", full)
+    monkeypatch.setattr(engine.catalog, "_store", full)
     monkeypatch.setattr("app.engine.try_writing", full)
     put = client.put("/items/a", json={"sentences": ["red"]})
     assert (put.status_code, put.json()["type"]) == (507, "urn:tessera:problem:no-space")

@@ -117,20 +117,21 @@ def serving(data: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[str]]]
         [*command, "--data", str(data)], stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
+    draining = threading.Thread(target=process.stderr.read)
     try:
         address = ""
         for line in process.stderr:
             if "running on" in line:
                 address = line.split("running on ")[1].split()[0]
                 break
-        draining = threading.Thread(target=process.stderr.read)
         draining.start()
         with httpx2.Client(base_url=address, timeout=60) as client:
             yield client, process
     finally:
         process.kill()
         process.wait()
-        draining.join()
+        if draining.is_alive():
+            draining.join()
         process.stderr.close()
 
 
