@@ -75,7 +75,7 @@ class Ranking:
         if not self.words:
             return answering
         having = self.lexical.gains > 0
-        every: Mask = having.all(0)
+        every: Mask = np.all(having, axis=0)
         if not (every & passing).any():
             lexical = self.documents.lexical
             idf = [
