@@ -18,6 +18,7 @@ from app.engine import Engine
 from app.errors import Forbidden, Unauthorized, Unavailable
 from app.keyring import Keyring, check_lock
 from app.keys import Caller, Role
+from app.logs import note
 from app.quotas import Quotas
 from app.sessions import COOKIE, Sessions
 from app.settings import Settings
@@ -112,6 +113,8 @@ async def admitted(
     caller = door.caller(request, key, session, needed)
     _check(caller, needed, unbound=UNBOUND in asked.scopes)
     request.state.caller = caller
+    if caller is not ANYONE:
+        note(key=caller.name)
     client = request.client.host if request.client else "this client"
     name = client if caller is ANYONE else f"the key {caller.name!r}"
     rate = caller.rate_limit or door.settings.rate_limit

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from app.stages import stage
 from index.items import Entry, Picture
 from models import images
 from models.images import DisplayCopy
@@ -59,10 +60,11 @@ def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
     """
     photos = [draft.pixels for draft in drafts if draft.pixels is not None]
     texts = [text for draft in drafts for text in draft.sentences]
+    embed_photos = stage("embed_photo")(matcher.embed_images)
     photo_bags = chain.from_iterable(
-        matcher.embed_images(photos[at : at + TOGETHER]) for at in range(0, len(photos), TOGETHER)
+        embed_photos(photos[at : at + TOGETHER]) for at in range(0, len(photos), TOGETHER)
     )
-    text_bags = iter(matcher.embed_sentences(texts) if texts else [])
+    text_bags = iter(stage("embed_text")(matcher.embed_sentences)(texts) if texts else [])
     for draft in drafts:
         yield Entry(
             draft.id,

@@ -12,7 +12,9 @@ from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
 from app.indexes import Indexes
 from app.inference import Models
+from app.logs import note
 from app.settings import Settings
+from app.stages import stage
 from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
@@ -88,6 +90,7 @@ class Engine:
 
     def find(self, name: str) -> Collection:
         """A collection of whichever matcher; LookupError if there is none, OutOfBounds as open."""
+        note(collection=name)
         if self.visible is not None and name not in self.visible:
             raise OutOfBounds(f"this key is bound to other collections: {', '.join(self.visible)}")
         try:
@@ -155,7 +158,9 @@ class Engine:
     def _search(self, home: Collection, request: Request) -> Answer:
         if not request.query.parts:
             return Answer((), exact=True, candidates=0, rows=0)
-        return self.indexes.of(home).best(request)
+        index = self.indexes.of(home)
+        with stage("search"):
+            return index.best(request)
 
     def audit(self, collection: str, requests: Sequence[Request] | None = None) -> Audit:
         """The recall of requests, or of the newest ones whose answers left rows out."""
@@ -179,7 +184,11 @@ class Engine:
         Makes the collection if it is new. Raises ValueError for what cannot be embedded.
         """
         entries = self.embed(drafts)
-        self.on(collection, lambda home: self.catalog.put_many(home, entries), create=True)
+        self.on(collection, lambda home: self._store(home, entries), create=True)
+
+    def _store(self, home: Collection, entries: Sequence[Entry]) -> list[int]:
+        with stage("store"):
+            return self.catalog.put_many(home, entries)
 
     def embed_each(self, drafts: Sequence[Draft]) -> list[Entry | str]:
         """Entries of drafts, each on its own merits: or what is wrong with it."""
@@ -194,7 +203,7 @@ class Engine:
             # What is wrong with the collection is no item's fault.
             return self.on(
                 collection,
-                lambda home: each(lambda part: self.catalog.put_many(home, part), entries),
+                lambda home: each(lambda part: self._store(home, part), entries),
                 create=True,
             )
         except (Busy, NoSpace) as failed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+from asgi_correlation_id import correlation_id
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, ValidationError
@@ -23,6 +24,7 @@ from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
 from index.pictures import PictureLost
 from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
+REQUEST_ID = "X-Request-ID"
 LEFT = 499  # nginx's status of requests whose clients left
 
 
@@ -190,8 +192,10 @@ def _headers(error: Exception) -> dict[str, str]:
 
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
-    # The server logs the exception; what broke is not for the client.
-    return problem(UNEXPECTED, "the service failed; its log says why", request.url.path)
+    # The server logs the exception; what broke is not for the client. No middleware sees this
+    # answer, so the request's id is added here.
+    named = {REQUEST_ID: correlation_id.get() or ""}
+    return problem(UNEXPECTED, "the service failed; its log says why", request.url.path, **named)
 
 
 async def _answer_disk(request: Request, error: Exception) -> JSONResponse:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.settings import Settings
+from app.stages import stage
 from index.bags import as_stored
 from models import alignment, checkpoint, images, parsing, queries
 from models.checkpoint import Checkpoint
@@ -112,12 +113,14 @@ class Models:
     def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
         """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
         words = self.calibration.words if self.calibration else frozenset[str]()
-        return queries.of_phrases(self.matcher, weighted, words)
+        with stage("embed_text"):
+            return queries.of_phrases(self.matcher, weighted, words)
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
         pixels = photo.pixels if part is None else images.crop(photo.pixels, part)
-        bag = as_stored(self.matcher.embed_images([pixels])[0])  # uploads and items score alike
+        with stage("embed_photo"):
+            bag = as_stored(self.matcher.embed_images([pixels])[0])  # uploads and items score alike
         if part is None:
             return bag
         boxes = tuple(part.whole(box) for box in bag.places if isinstance(box, Box))
@@ -139,7 +142,8 @@ class Models:
         """The best captions of a photo, best first; NoCaptioner where none is loaded."""
         if self.captioner is None:
             raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
-        return self.captioner.describe([photo.pixels], beam=beam, count=count)[0]
+        with stage("caption"):
+            return self.captioner.describe([photo.pixels], beam=beam, count=count)[0]
 
     def caption_probabilities(
         self, photo: Photo, captions: Sequence[Caption], bag: FragmentBag | None = None
@@ -171,7 +175,8 @@ class Models:
         if self.grounder is None:
             raise NoGrounder("no grounder is loaded; set TESSERA_GROUNDER to a checkpoint")
         spans = [queries.find_phrase(text, phrase) for phrase in phrases]
-        boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
+        with stage("ground"):
+            boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
         if self.calibration is not None:
             bag = bag or self.photo(photo)
         grounded = []

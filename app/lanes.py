@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, fields
 from functools import partial
-from threading import Lock, get_native_id
+from threading import get_native_id
+from time import perf_counter
 from typing import ParamSpec, TypeVar
 
 from app.errors import Unavailable
+from app.metrics import STAGE_SECONDS, LaneGauges
 from app.settings import Settings
 
 Arguments = ParamSpec("Arguments")
@@ -28,23 +30,24 @@ class Lane:
     answered; the next is refused. `patience` is how many seconds work may wait for its turn.
     """
 
-    def __init__(self, running: int, waiting: int, patience: float | None, nice: int = 0) -> None:
-        self.running, self.waiting, self.patience = running, waiting, patience
+    def __init__(
+        self, name: str, running: int, waiting: int, patience: float | None, nice: int = 0
+    ) -> None:
+        self.places, self.patience = running + waiting, patience
         self.taken = 0  # places; changed by the event loop's thread only
-        self.refused = 0
-        self.computing = 0
-        self._lock = Lock()
+        self.gauges = LaneGauges(name, self.places)
         self._threads = ThreadPoolExecutor(running, initializer=_be_nice, initargs=(nice,))
 
     @contextmanager
     def place(self) -> Iterator[None]:
         """Take a place; Unavailable if there is none."""
-        if self.taken >= self.running + self.waiting:
-            self.refused += 1
+        if self.taken >= self.places:
+            self.gauges.refused.inc()
             raise Unavailable("too many requests are waiting; try again in a second")
         self.taken += 1
         try:
-            yield
+            with self.gauges.requests.track_inprogress():
+                yield
         finally:
             self.taken -= 1
 
@@ -55,26 +58,26 @@ class Lane:
         **options: Arguments.kwargs,
     ) -> Result:
         """Do work in its turn. It is left undone where the task is cancelled before it begins."""
-        call = partial(copy_context().run, self._compute, partial(work, *args, **options))
+        task = partial(work, *args, **options)
+        call = partial(copy_context().run, self._compute, task, perf_counter())
+        self.gauges.waiting.inc()
         future: Future[Result] = self._threads.submit(call)
         turn = asyncio.wrap_future(future)
         try:
             await asyncio.wait({turn}, timeout=self.patience)
             if not turn.done() and future.cancel():
-                self.refused += 1
+                self.gauges.refused.inc()
                 raise Unavailable("the service is busy; try again in a moment")
             return await turn
         finally:
-            future.cancel()
+            if future.cancel():
+                self.gauges.waiting.dec()
 
-    def _compute(self, work: Callable[[], Result]) -> Result:
-        with self._lock:
-            self.computing += 1
-        try:
+    def _compute(self, work: Callable[[], Result], asked: float) -> Result:
+        self.gauges.waiting.dec()
+        STAGE_SECONDS.labels("wait").observe(perf_counter() - asked)
+        with self.gauges.running.track_inprogress():
             return work()
-        finally:
-            with self._lock:
-                self.computing -= 1
 
     def close(self) -> None:
         """Drop work that has not begun."""
@@ -96,11 +99,11 @@ class Lanes:
         """The lanes that the settings describe."""
         running, patience = settings.running, settings.patience
         return cls(
-            searches=Lane(running, settings.waiting, patience),
-            photos=Lane(running, settings.photos_waiting, patience, nice=5),
-            batches=Lane(1, settings.imports, None, nice=10),
-            writes=Lane(8, settings.photos_waiting, patience),
-            fetches=Lane(8, settings.photos_waiting, None),
+            searches=Lane("searches", running, settings.waiting, patience),
+            photos=Lane("photos", running, settings.photos_waiting, patience, nice=5),
+            batches=Lane("batches", 1, settings.imports, None, nice=10),
+            writes=Lane("writes", 8, settings.photos_waiting, patience),
+            fetches=Lane("fetches", 8, settings.photos_waiting, None),
         )
 
     def named(self) -> dict[str, Lane]:

@@ -15,17 +15,16 @@ import uvicorn
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from prometheus_client import CollectorRegistry
 from uvicorn.supervisors import Multiprocess
 
-from app import __version__, errors, fetching
+from app import __version__, errors, fetching, logs
 from app.access import Door
 from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.fetching import Fetcher
 from app.lanes import Lanes
-from app.metrics import Metrics
 from app.middleware import RawPaths, SecurityHeaders
+from app.observation import observe
 from app.openapi import describe
 from app.origins import AllowedHosts, SameOrigin, allowed_hosts
 from app.patience import Patience
@@ -66,13 +65,15 @@ def create_app(
         lifespan=_lifespan,
         docs_url=None,
         redoc_url=None,
+        # Spans go where the standard variables of OpenTelemetry say, if they say so.
+        telemetry={"auto_configure": True, "metrics": False, "logs": False},
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
     app.state.door = door or Door.of(settings)
     app.state.fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else fetching.refuse
-    app.state.health = CapacityLimiter(1)  # its own thread: readiness never waits for others
+    # Threads of their own: readiness and metrics never wait for others.
+    app.state.health, app.state.scrapes = CapacityLimiter(1), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
-    app.state.registry = CollectorRegistry()
     api = (search, products, explain, items, edits, bulk, collections, snapshots, system, session)
     for module in (*api, page):
         app.include_router(module.router)
@@ -91,7 +92,7 @@ def create_app(
     app.add_middleware(SameOrigin, trusted=settings.cors_origins)
     app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(Metrics, registry=app.state.registry, lanes=app.state.lanes)
+    observe(app, queries=settings.log_queries)
     return app
 
 
@@ -104,6 +105,7 @@ def serve_by_workers(settings: Settings, listener: socket) -> None:
         port=settings.port,
         workers=settings.workers,
         timeout_worker_healthcheck=STARTING,
+        log_config=logs.configuration(settings.log_style),
         ssl_certfile=settings.ssl_certfile,
         ssl_keyfile=settings.ssl_keyfile,
         **OPTIONS,

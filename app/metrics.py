@@ -1,95 +1,115 @@
-"""Metrics for Prometheus: counts, times and queues."""
+"""Metrics: what is counted and timed, by Prometheus's conventions, of all workers together."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.multiprocess import MultiProcessCollector
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from app.lanes import Lanes
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the one way to tell prometheus_client
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+OWN = CollectorRegistry()  # of this process
+
+REQUESTS = Counter(
+    "tessera_http_requests",
+    "HTTP requests answered; 499 are those whose clients left.",
+    ("method", "route", "status"),
+    registry=OWN,
+)
+REQUEST_SECONDS = Histogram(
+    "tessera_http_request_duration_seconds",
+    "Seconds from a request's headers to the end of its answer.",
+    ("method", "route"),
+    buckets=SECONDS,
+    registry=OWN,
+)
+STAGE_SECONDS = Histogram(
+    "tessera_stage_duration_seconds",
+    "Seconds that a stage of a request took; wait is for a turn in a lane.",
+    ("stage",),
+    buckets=SECONDS,
+    registry=OWN,
+)
+LANE_PLACES = Gauge(
+    "tessera_lane_places",
+    "Requests that a lane takes at most.",
+    ("lane",),
+    registry=OWN,
+    multiprocess_mode="livesum",
+)
+LANE_REQUESTS = Gauge(
+    "tessera_lane_requests",
+    "Requests of a lane, from before their bodies are read until they are answered.",
+    ("lane",),
+    registry=OWN,
+    multiprocess_mode="livesum",
+)
+LANE_RUNNING = Gauge(
+    "tessera_lane_running",
+    "Tasks of a lane that run.",
+    ("lane",),
+    registry=OWN,
+    multiprocess_mode="livesum",
+)
+LANE_WAITING = Gauge(
+    "tessera_lane_waiting",
+    "Tasks of a lane that wait for their turn.",
+    ("lane",),
+    registry=OWN,
+    multiprocess_mode="livesum",
+)
+LANE_REFUSED = Counter(
+    "tessera_lane_refused",
+    "Requests refused, as their lane was full or their turn did not come in time.",
+    ("lane",),
+    registry=OWN,
+)
+IMPORT_LINES = Counter(
+    "tessera_import_lines", "Lines of imports, by what became of them.", ("status",), registry=OWN
+)
 
 
-def shared_registry() -> CollectorRegistry:
-    """What all workers have counted, of those too that have ended; see `share`."""
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return registry
+class LaneGauges:
+    """The metrics of one lane."""
+
+    def __init__(self, lane: str, places: int) -> None:
+        LANE_PLACES.labels(lane).set(places)
+        self.requests, self.refused = LANE_REQUESTS.labels(lane), LANE_REFUSED.labels(lane)
+        self.running, self.waiting = LANE_RUNNING.labels(lane), LANE_WAITING.labels(lane)
 
 
 @contextmanager
 def share() -> Iterator[None]:
     """Have processes that start from here on count into files, which any of them adds up."""
     with TemporaryDirectory(prefix="tessera-metrics-") as folder:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # the one way to tell prometheus_client
+        os.environ[SHARED] = folder
         yield
 
 
-class Metrics:
-    """ASGI middleware that counts and times requests by route, into a registry of its own."""
-
-    def __init__(self, app: ASGIApp, registry: CollectorRegistry, lanes: Lanes) -> None:
-        self.app = app
-        labels = ("method", "route", "status")
-        self.requests = Counter("tessera_requests", "Requests answered.", labels, registry=registry)
-        self.seconds = Histogram(
-            "tessera_request_seconds", "Seconds to answer.", ("route",), registry=registry
-        )
-        self.lanes = LaneGauges(lanes, registry)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and note how it went."""
-        if scope["type"] != "http":
-            return await self.app(scope, receive, send)
-        status, start = 500, perf_counter()
-        self.lanes.note()
-
-        async def watch(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self.app(scope, receive, watch)
-        finally:
-            # Routes, not addresses, and known methods: what clients make up must not add series.
-            route = getattr(scope.get("route"), "path", "unknown")
-            method = scope["method"] if route != "unknown" else "any"
-            self.lanes.note()
-            self.requests.labels(method, route, status).inc()
-            self.seconds.labels(route).observe(perf_counter() - start)
+def shared() -> bool:
+    """Whether this process is one of several workers that share what they count."""
+    return SHARED in os.environ
 
 
-class LaneGauges:
-    """How full the lanes are; noted with each request, as what workers share are plain numbers."""
+def counted() -> CollectorRegistry:
+    """What this process has counted, or where workers share it, all of them, ended ones too."""
+    if not shared():
+        return OWN
+    _forget_gauges_of_ended_workers(Path(os.environ[SHARED]))
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return registry
 
-    def __init__(self, lanes: Lanes, registry: CollectorRegistry) -> None:
-        self.lanes = lanes
-        self.places = Gauge(
-            "tessera_lane_places",
-            "Requests in a lane: those that have a place, those that compute, and the most.",
-            ("lane", "of"),
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self.refused = Gauge(
-            "tessera_lane_refused",
-            "Requests that a full lane has refused.",
-            ("lane",),
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
 
-    def note(self) -> None:
-        """Note how full the lanes are now."""
-        for name, lane in self.lanes.named().items():
-            self.places.labels(name, "taken").set(lane.taken)
-            self.places.labels(name, "computing").set(lane.computing)
-            self.places.labels(name, "most").set(lane.running + lane.waiting)
-            self.refused.labels(name).set(lane.refused)
+def _forget_gauges_of_ended_workers(folder: Path) -> None:
+    """An ended worker's counts stay; that it once ran tasks is no longer true."""
+    for file in folder.glob("gauge_live*_*.db"):
+        worker = int(file.stem.rpartition("_")[2])
+        if not Path(f"/proc/{worker}").exists() and Path("/proc").exists():
+            mark_process_dead(worker)  # type: ignore[no-untyped-call]

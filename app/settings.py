@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -129,6 +130,13 @@ class Settings(BaseSettings):
     batch: PositiveInt = Field(
         default=16, description="Items embedded and stored together in an import."
     )
+    log: Literal["json", "plain"] | None = Field(
+        default=None,
+        description="Shape of log records; plain on a terminal, else json, if not set.",
+    )
+    log_queries: bool = Field(
+        default=False, description="Log what people search for, in the line of each request."
+    )
     cors_origins: tuple[str, ...] = Field(
         default=(),
         description='Web origins that may call the API from a browser, as JSON: ["https://a.b"].',
@@ -174,6 +182,11 @@ class Settings(BaseSettings):
         for file in (self.ssl_certfile, self.ssl_keyfile):
             if file and not file.is_file():
                 raise ValueError(f"there is no file {file} to serve HTTPS with")
+
+    @property
+    def log_style(self) -> Literal["json", "plain"]:
+        """The shape of log records where they go."""
+        return self.log or ("plain" if sys.stderr.isatty() else "json")
 
     @property
     def storage(self) -> Storage:

@@ -9,6 +9,7 @@ from rapidfuzz.distance import OSA
 
 from app.answers.fragments import fragments
 from app.engine import Engine
+from app.logs import note
 from app.schemas.fields import Corners
 from app.schemas.search import QueryOut, Search
 from models.images import Photo
@@ -29,8 +30,10 @@ def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
     if asked.box is not None and photo is None:
         raise ValueError("box: it chooses a part of an uploaded image; send an image with it")
     if asked.text is not None:
+        note(query=asked.text)
         return engine.models.query(asked.text)
     if asked.phrases is not None:
+        note(query=", ".join(one.text for one in asked.phrases))
         return engine.models.phrases([(one.text, one.weight) for one in asked.phrases])
     if asked.id is not None:
         return Query.of(engine.item_photo(asked.collection, asked.id)[0])

@@ -86,6 +86,7 @@ def serve(
 def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
     import uvicorn
 
+    from app import logs
     from app.main import create_app
     from app.server import OPTIONS, AnnouncedServer
 
@@ -97,6 +98,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
         settings.port,
         ssl_certfile=settings.ssl_certfile,
         ssl_keyfile=settings.ssl_keyfile,
+        log_config=logs.configuration(settings.log_style),
         **OPTIONS,
     )
     AnnouncedServer(config).run(sockets=[listener])

@@ -17,6 +17,7 @@ import numpy as np
 
 from app.decoding import worker
 from app.settings import Settings
+from app.stages import stage
 from models import images
 from models.images import DisplayCopy
 from models.photo_files import ImageTooLarge, too_many_bytes
@@ -72,6 +73,10 @@ class Decoders:
         """The display copy of a photo; errors are those of models.images.decode."""
         if len(data) > self.allowance.most_bytes:
             raise too_many_bytes(len(data), self.allowance.most_bytes)
+        with stage("decode"):
+            return self._decode(data)
+
+    def _decode(self, data: bytes) -> DisplayCopy:
         process = self._idle.get()
         try:
             if process is None or process.ended:

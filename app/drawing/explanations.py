@@ -9,11 +9,13 @@ from torch import Tensor
 from app.drawing.bars import DrawnLink
 from app.drawing.pictures import draw_png, draw_svg
 from app.inference import Alignment, GroundedPhrase
+from app.stages import stage
 from models.types import WHOLE_FRAME, Span
 
 PNG, SVG = "image/png", "image/svg+xml"
 
 
+@stage("draw")
 def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -> bytes:
     """An alignment of a photo, uint8 RGB (3, height, width), and a text as a PNG or SVG file."""
     links = []
@@ -25,6 +27,7 @@ def draw_alignment(pixels: Tensor, text: str, alignment: Alignment, kind: str) -
     return _file(pixels, text, links, alignment.score, kind)
 
 
+@stage("draw")
 def draw_grounding(
     pixels: Tensor, text: str, grounded: Sequence[GroundedPhrase], kind: str
 ) -> bytes:

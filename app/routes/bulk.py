@@ -18,6 +18,7 @@ from app.engine import Engine
 from app.errors import WrongMediaType, explain
 from app.fetching import Fetch, photo_of
 from app.lanes import Lanes
+from app.metrics import IMPORT_LINES
 from app.openapi import OF_COLLECTION, Responses, lines_of, problems, reference
 from app.routes.dependencies import (
     DEFAULT,
@@ -202,4 +203,5 @@ def _status(line: Line, name: str | None, outcome: int | str | Entry) -> ImportS
 
 
 def _written(status: ImportStatus) -> bytes:
+    IMPORT_LINES.labels(status.status).inc()
     return status.model_dump_json(exclude_none=True).encode() + b"\n"

@@ -16,6 +16,7 @@ from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
 from app.engine import Engine
 from app.errors import NotAcceptable
 from app.inference import NoCaptioner
+from app.logs import note
 from app.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
 from app.routes.dependencies import EngineDep
 from app.schemas.explain import (
@@ -26,6 +27,7 @@ from app.schemas.explain import (
     GroundingOut,
     GroundRequest,
 )
+from app.stages import stage
 from app.uploads import Upload, answer, reads
 from index.pictures import PictureLost
 from models import images
@@ -55,6 +57,7 @@ async def align(
     """Say which region answers which words; `Accept` chooses JSON, image/png or image/svg+xml."""
     kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
     asked = upload.fields
+    note(query=asked.text)
 
     def explain() -> AlignmentOut | Response:
         photo, bag = _photo(engine, upload)
@@ -83,6 +86,7 @@ async def ground(
     """Find what phrases mean; `Accept` chooses JSON, image/png or image/svg+xml."""
     kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
     asked = upload.fields
+    note(query=asked.text)
 
     def explain() -> GroundingOut | Response:
         photo, bag = _photo(engine, upload)
@@ -144,4 +148,5 @@ def _photo(
         return photo, None
     assert asked.id is not None
     bag, picture = engine.item_photo(asked.collection, asked.id)
-    return images.decode(picture.jpeg), bag
+    with stage("decode"):
+        return images.decode(picture.jpeg), bag

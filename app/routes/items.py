@@ -25,6 +25,7 @@ from app.routes.dependencies import (
 )
 from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
+from app.stages import stage
 from app.uploads import Upload, reads
 from index.items import Collection, ConditionFailed, Entry, ModelMismatch
 from index.pictures import PictureLost
@@ -64,7 +65,8 @@ async def put_item(
         return ready, engine.embed([ready])[0]
 
     def store(home: Collection) -> tuple[Collection, int, int]:
-        return home, *engine.catalog.replace(home, entry, conditions.expected(home))
+        with stage("store"):
+            return home, *engine.catalog.replace(home, entry, conditions.expected(home))
 
     fetched = None
     if sent.image_url is not None:

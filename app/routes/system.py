@@ -6,12 +6,12 @@ from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from app.access import PUBLIC, may
 from app.answers import index as index_answers
 from app.errors import TooLarge, Unavailable, WrongMediaType
-from app.metrics import shared_registry
+from app.gauges import exposition
 from app.openapi import JSON, OF_COLLECTION, Responses, lines_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, LanesDep, SettingsDep
 from app.schemas.system import (
@@ -31,8 +31,9 @@ TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "s
 NOT_READY = problems(Unavailable)
 
 
-@router.get("/healthz", dependencies=[PUBLIC])
-async def healthz() -> dict[str, str]:
+@router.get("/healthz", dependencies=[PUBLIC], summary="As /livez.")
+@router.get("/livez", dependencies=[PUBLIC])
+async def livez() -> dict[str, str]:
     """The process answers."""
     return {"status": "alive"}
 
@@ -52,12 +53,11 @@ async def readyz(request: Request, engine: EngineDep) -> dict[str, str]:
 @router.get(
     "/metrics", dependencies=[may("read", unbound=True)], response_class=Response, responses=TEXT
 )
-def metrics(request: Request) -> Response:
-    """Counters and latencies as Prometheus text."""
-    registry: CollectorRegistry = request.app.state.registry
-    if request.app.state.settings.workers > 1:
-        registry = shared_registry()
-    return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+async def metrics(request: Request) -> Response:
+    """Counters, timings and gauges as Prometheus text."""
+    state = request.app.state
+    text = await to_thread.run_sync(exposition, state.engine, limiter=state.scrapes)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 @router.get("/model", dependencies=[may("read")], responses=NOT_READY)

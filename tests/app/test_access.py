@@ -24,6 +24,7 @@ Png = Callable[..., bytes]
 # Which role each operation needs; None for those that need none.
 ROLES = {
     "get /healthz": None,
+    "get /livez": None,
     "get /readyz": None,
     "get /session": None,
     "post /session": None,

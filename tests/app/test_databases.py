@@ -255,5 +255,5 @@ def test_workers_share_items_and_metrics_add_up(hosts, png):
                 time.sleep(0.1)
             assert f"{number}" in {hit["id"] for hit in answer.json()["hits"]}
     counted = host.client.get("/metrics").text.splitlines()
-    line = 'tessera_requests_total{method="PUT",route="/items/{id}",status="201"}'
+    line = 'tessera_http_requests_total{method="PUT",route="/items/{id}",status="201"}'
     assert [one for one in counted if one.startswith(line)] == [f"{line} {asked}.0"]

@@ -18,7 +18,7 @@ from app.lanes import Lane
 
 
 def test_a_lane_computes_as_many_at_once_as_it_says() -> None:
-    lane, inside, most = Lane(2, 98, patience=None), 0, 0
+    lane, inside, most = Lane("searches", 2, 98, patience=None), 0, 0
     lock = threading.Lock()
 
     def enter() -> None:
@@ -38,16 +38,16 @@ def test_a_lane_computes_as_many_at_once_as_it_says() -> None:
 
 
 def test_a_full_lane_refuses_and_opens_again() -> None:
-    lane = Lane(1, 0, patience=None)
+    lane = Lane("searches", 1, 0, patience=None)
     with lane.place(), pytest.raises(Unavailable, match="try again"), lane.place():
         pass
     with lane.place():
-        assert (lane.taken, lane.refused) == (1, 1)
+        assert lane.taken == 1
     assert lane.taken == 0
 
 
 def test_work_that_waits_too_long_is_refused_and_never_done() -> None:
-    lane, leave, done = Lane(1, 1, patience=0.01), Event(), list[str]()
+    lane, leave, done = Lane("searches", 1, 1, patience=0.01), Event(), list[str]()
 
     async def check() -> None:
         first = asyncio.create_task(lane.run(leave.wait, 60))
@@ -62,7 +62,7 @@ def test_work_that_waits_too_long_is_refused_and_never_done() -> None:
 
 
 def test_work_whose_client_left_is_dropped_where_it_has_not_begun() -> None:
-    lane, leave, done = Lane(1, 1, patience=None), Event(), list[str]()
+    lane, leave, done = Lane("searches", 1, 1, patience=None), Event(), list[str]()
 
     async def check() -> None:
         first = asyncio.create_task(lane.run(leave.wait, 60))
@@ -85,7 +85,7 @@ def test_text_is_searched_while_every_photo_waits(
     png,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lanes = replace(app.state.lanes, photos=Lane(1, 0, patience=None))
+    lanes = replace(app.state.lanes, photos=Lane("photos", 1, 0, patience=None))
     monkeypatch.setattr(app.state, "lanes", lanes)
     entered, leave = Event(), Event()
     embed = engine.models.matcher.embed_images
@@ -107,4 +107,4 @@ def test_text_is_searched_while_every_photo_waits(
         leave.set()
         assert put.result().status_code == 201
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert 'tessera_lane_places{lane="photos",of="most"}' in metrics
+    assert 'tessera_lane_places{lane="photos"}' in metrics

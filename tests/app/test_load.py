@@ -68,7 +68,7 @@ def test_declared_length_that_is_too_long_is_refused_unread(address: str) -> Non
 def test_request_beyond_the_queue_is_told_when_to_come_again(
     address: str, engine: Engine, monkeypatch: pytest.MonkeyPatch, client: TestClient
 ) -> None:
-    lanes = replace(client.app.state.lanes, searches=Lane(1, 0, patience=None))
+    lanes = replace(client.app.state.lanes, searches=Lane("searches", 1, 0, patience=None))
     monkeypatch.setattr(client.app.state, "lanes", lanes)
     entered, leave = threading.Event(), threading.Event()
     embed = engine.models.matcher.embed_sentences

@@ -184,7 +184,9 @@ def test_a_failure_is_not_repeated() -> None:
 def test_every_endpoint_has_a_method() -> None:
     paths = create_app(Settings()).openapi()["paths"]
     served = {(method.upper(), path) for path, methods in paths.items() for method in methods}
-    machines = {("GET", path) for path in ("/healthz", "/readyz", "/metrics", "/examples")}
+    machines = {
+        ("GET", path) for path in ("/healthz", "/livez", "/readyz", "/metrics", "/examples")
+    }
     machines |= {(method, path) for method, path in served if path.startswith("/snapshots")}
     machines |= {(method, "/session") for method in ("GET", "POST", "DELETE")}
     source = Path(clients.calls.__file__).read_text()

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.metrics import OWN
+from app.stages import stage
+
+
+def times(name: str) -> float:
+    return OWN.get_sample_value("tessera_stage_duration_seconds_count", {"stage": name}) or 0.0
+
+
+def test_a_stage_that_fails_is_timed_as_well():
+    before = times("draw")
+    with pytest.raises(ValueError, match="broken"), stage("draw"):
+        raise ValueError("broken")
+    assert times("draw") == before + 1
+
+
+STAGES = ("decode", "embed_photo", "embed_text", "search", "store", "draw", "caption", "ground")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "passed"),
+    [
+        ("/search/image", {"text": "red"}, {"embed_text", "search"}),
+        ("/search/image", {"id": "a"}, {"search"}),
+        ("/align", {"text": "red", "id": "a"}, {"decode", "embed_text", "draw"}),
+        ("/caption", {"id": "a"}, {"decode", "caption"}),
+        ("/ground", {"text": "left", "id": "a"}, {"decode", "ground", "embed_text", "draw"}),
+    ],
+)
+def test_each_stage_of_a_request_is_timed(client: TestClient, png, path: str, body, passed):
+    client.put("/items/a", files={"image": png("red")})
+    before = {name: times(name) for name in STAGES}
+    kind = "image/svg+xml" if "draw" in passed else "application/json"
+    answer = client.post(path, json=body, headers={"accept": kind})
+    assert answer.status_code == 200
+    assert {name for name in STAGES if times(name) > before[name]} == passed
+
+
+def test_the_stages_of_an_upload_are_timed(client: TestClient, png):
+    before = {name: times(name) for name in (*STAGES, "wait")}
+    client.put("/items/a", files={"image": png("red")}, data={"sentences": "red"})
+    passed = {name for name, count in before.items() if times(name) > count}
+    assert passed == {"wait", "decode", "embed_photo", "embed_text", "store"}
