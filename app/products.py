@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.engine import Engine
+from app.stages import stage
 from index import photos, products
 from index.completion import Completion, complete
 from index.conditions import parse, simple_parts
@@ -62,9 +63,10 @@ def _search(
             notes = (*notes, UNCALIBRATED)
         elif request.weights.looks:
             query = engine.models.query(text.corrected)
-    answer = products.search(documents, request, _photos(index, documents, request, query))
-    shown = [hit.revision for hit in answer.hits if hit.probability is not None]
-    explained = index.explained(query, shown) if query and shown else {}
+    with stage("search"):
+        answer = products.search(documents, request, _photos(index, documents, request, query))
+        shown = [hit.revision for hit in answer.hits if hit.probability is not None]
+        explained = index.explained(query, shown) if query and shown else {}
     hits = [_exact(request, hit, explained.get(hit.revision)) for hit in answer.hits]
     if request.sort is None:  # photos' probabilities are exact now
         hits.sort(key=lambda hit: (-hit.score, hit.id))
