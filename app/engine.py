@@ -23,6 +23,7 @@ from index.failures import Busy
 from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced
 from index.requests import Answer, Request
 from index.search import Index
+from index.wording import Synonyms, parse_synonyms
 from models.types import FragmentBag
 
 Part = TypeVar("Part")
@@ -36,17 +37,27 @@ class OutOfBounds(LookupError):
 class Engine:
     """Everything that is done with stored items, for many threads at once."""
 
-    def __init__(self, models: Models, catalog: Catalog, folder: Path, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        models: Models,
+        catalog: Catalog,
+        folder: Path,
+        device: str = "cpu",
+        synonyms: Synonyms | None = None,
+    ) -> None:
         self.models, self.catalog, self.folder = models, catalog, folder
         self.visible: Sequence[str] | None = None
-        self.indexes = Indexes(catalog, folder, models.calibration, device)
+        self.indexes = Indexes(catalog, folder, models.calibration, device, synonyms)
 
     @classmethod
     def load(cls, settings: Settings) -> Engine:
         """The engine that the settings describe."""
         memory.give_back()
         catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
-        return cls(Models.of(settings), catalog, settings.data, settings.device)
+        synonyms = None
+        if settings.synonyms is not None:
+            synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())
+        return cls(Models.of(settings), catalog, settings.data, settings.device, synonyms)
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.

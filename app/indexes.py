@@ -11,6 +11,7 @@ from index import follower
 from index.catalog import Catalog
 from index.items import Collection
 from index.search import Index
+from index.wording import Synonyms
 from models.calibration import Calibration
 
 WATCH = 1.0  # seconds
@@ -22,10 +23,15 @@ class Indexes:
     """The indexes of a catalog's collections, opened when they are asked for. For many threads."""
 
     def __init__(
-        self, catalog: Catalog, folder: Path, calibration: Calibration | None, device: str
+        self,
+        catalog: Catalog,
+        folder: Path,
+        calibration: Calibration | None,
+        device: str,
+        synonyms: Synonyms | None = None,
     ) -> None:
         self._catalog, self._folder = catalog, folder
-        self._calibration, self._device = calibration, device
+        self._calibration, self._device, self._synonyms = calibration, device, synonyms
         self._open: dict[str, Index] = {}  # by the tokens of their collections
         self._lock = Lock()
         self._stopped = Event()
@@ -43,6 +49,7 @@ class Indexes:
                 segments,
                 calibration=self._calibration,
                 device=self._device,
+                synonyms=self._synonyms,
             )
             if self._watcher is not None:
                 index.start()

@@ -35,6 +35,7 @@ from app.routes import (
     explain,
     items,
     page,
+    products,
     search,
     session,
     snapshots,
@@ -73,7 +74,7 @@ def create_app(
     # Threads of their own: readiness and metrics never wait for others.
     app.state.health, app.state.scrapes = CapacityLimiter(1), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
-    api = (search, explain, items, edits, bulk, collections, snapshots, system, session)
+    api = (search, products, explain, items, edits, bulk, collections, snapshots, system, session)
     for module in (*api, page):
         app.include_router(module.router)
     page.serve(app)

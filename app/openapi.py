@@ -28,6 +28,7 @@ from app.origins import CROSS_SITE, UNKNOWN_HOST
 from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
+from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch, TextSearch
 from app.schemas.session import SessionIn
 from app.schemas.system import AuditRequest
@@ -37,6 +38,9 @@ from models.photo_files import ImageError, ImageTooLarge, NotAnImage
 
 REFERENCE = "#/components/schemas/{model}"
 JSON, FORM = "application/json", "multipart/form-data"
+JSON_IN_FORMS = (  # form fields that hold JSON
+    *("boosts", "facets", "fields", "filter", "metadata", "phrases", "sort", "weights"),
+)
 
 # The models that only `body_of`, `lines_of` and `problems` refer to.
 MODELS = (
@@ -52,6 +56,7 @@ MODELS = (
     ItemBody,
     ItemPatch,
     Problem,
+    ProductSearch,
     Renaming,
     SessionIn,
     TextSearch,
@@ -79,9 +84,7 @@ def body_of(model: type[BaseModel]) -> dict[str, Any]:
     schema["title"] += "Upload"
     schema["properties"]["image"] = {"type": "string", "format": "binary"}
     encoding = {
-        name: {"contentType": JSON}
-        for name in ("filter", "metadata", "phrases")
-        if name in schema["properties"]
+        name: {"contentType": JSON} for name in JSON_IN_FORMS if name in schema["properties"]
     }
     if "box" in schema["properties"]:
         encoding["box"] = {"style": "form", "explode": False}  # type: ignore[dict-item]

@@ -61,6 +61,11 @@ class Settings(BaseSettings):
         default=None,
         description="spaCy pipeline, a package's name or a folder; the one that ships if not set.",
     )
+    synonyms: Path | None = Field(
+        default=None,
+        description="File of words that product search takes for each other: a line such as "
+        "sofa, couch, settee.",
+    )
     device: str = Field(
         default="cpu",
         pattern=r"^(cpu|mps|cuda(:\d+)?)$",

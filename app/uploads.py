@@ -15,15 +15,13 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from app.drafts import Decode
 from app.errors import TooLarge, WrongMediaType
 from app.lanes import Lane
-from app.openapi import FORM, JSON
+from app.openapi import FORM, JSON, JSON_IN_FORMS
 from app.routes.dependencies import DecodersDep, LanesDep, SettingsDep
 from app.settings import Settings
 from models.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=BaseModel)
 LightLane = Literal["searches", "photos"]
-
-JSON_IN_FORMS = ("filter", "metadata", "phrases")  # form fields that hold JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,6 +274,11 @@ class Catalog:
                 found.update((row.source, row.stamp) for row in connection.execute(chosen))
         return found
 
+    def keys(self, collection: Collection) -> list[str]:
+        """The metadata keys that items have."""
+        with self.reading(collection) as view:
+            return view.keys()
+
     @contextmanager
     def reading(self, collection: Collection) -> Iterator[View]:
         """One consistent view of a collection; Replaced if it is gone."""

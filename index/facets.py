@@ -1,19 +1,34 @@
-"""Metadata filters: top-level values as canonical text, equal to a value or any of a list."""
+"""Facets: the top-level values of metadata as rows, and filters over them as SQL."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Double, Select, and_, case, cast, func, or_, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import Text
 
-from index.items import NO_TEXT
+from index.conditions import (
+    COMPARISONS,
+    LONGEST_NUMBER,
+    LONGEST_VALUE,
+    Condition,
+    Either,
+    Equals,
+    Every,
+    Not,
+    Prefix,
+    Simple,
+    Within,
+    canonical,
+    comparable,
+    described,
+    parse,
+)
 from index.tables import facets, items
-
-LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
-MOST_KEYS = 32  # of a filter
-MOST_VALUES = 1_000  # of a filter, those of all keys together
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
@@ -23,15 +38,8 @@ def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
         for key, values in metadata.items()
         if len(key) <= LONGEST_VALUE
         for value in (values if isinstance(values, list | tuple) else [values])
-        if _comparable(value)
+        if comparable(value)
     }
-
-
-def canonical(value: str | float | bool | None) -> str:
-    """One text for equal values: 3 and 3.0 are equal; 3, "3" and true are not."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return json.dumps(value, ensure_ascii=False)
 
 
 def canonical_filter(where: Mapping[str, Any] | None) -> str:
@@ -39,71 +47,76 @@ def canonical_filter(where: Mapping[str, Any] | None) -> str:
 
     ValueError for what is no filter.
 
-    >>> canonical_filter({"size": [3, 1.0, 3], "dry": True})
-    '[["dry", ["true"]], ["size", ["1", "3"]]]'
+    >>> canonical_filter({"size": [3, 1.0, 3]}) == canonical_filter({"size": [1, 3]})
+    True
     """
-    pairs = conditions(where or {})
-    return json.dumps(sorted([key, sorted(set(values))] for key, values in pairs))
+    return described(parse(where))
 
 
 def matching(collection: int, where: Mapping[str, Any]) -> Select[tuple[int]]:
-    """Select the revisions whose metadata has, for every key, the value or any of the list."""
-    selected = select(items.c.revision).where(items.c.collection == collection)
-    for key, values in conditions(where):
-        selected = selected.where(
-            items.c.revision.in_(
-                select(facets.c.revision).where(
-                    facets.c.collection == collection,
-                    facets.c.key == key,
-                    facets.c.value.in_(values),
-                )
+    """Select the revisions whose metadata passes a filter."""
+    chosen = select(items.c.revision).where(items.c.collection == collection)
+    return chosen.where(_passes(collection, parse(where)))
+
+
+def carrying(collection: int, condition: Simple) -> Select[tuple[int]]:
+    """Select the revisions that a condition on one key holds for; some more than once."""
+    return select(facets.c.revision).where(
+        facets.c.collection == collection, facets.c.key == condition.key, _holds(condition)
+    )
+
+
+class text_of(GenericFunction[str]):  # noqa: N801 - the name of a function in SQL
+    """The text that a canonical text means, to be compared by code point."""
+
+    type = Text()
+    inherit_cache = True
+
+
+@compiles(text_of, "sqlite")
+def _text_in_sqlite(function: text_of, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_extract({compiler.process(function.clauses, **options)}, '$')"
+
+
+@compiles(text_of, "postgresql")
+def _text_in_postgresql(function: text_of, compiler: SQLCompiler, **options: Any) -> str:
+    return f"(({compiler.process(function.clauses, **options)})::json #>> '{{}}') COLLATE \"C\""
+
+
+def _passes(collection: int, condition: Condition) -> ColumnElement[bool]:
+    match condition:
+        case Every(parts):
+            return and_(True, *(_passes(collection, part) for part in parts))
+        case Either(parts):
+            return or_(False, *(_passes(collection, part) for part in parts))
+        case Not(part):
+            return ~_passes(collection, part)
+        case _:
+            return items.c.revision.in_(carrying(collection, condition))
+
+
+def _holds(condition: Simple) -> ColumnElement[bool]:
+    """Whether a condition holds for a row of facets with its key."""
+    value = facets.c.value
+    match condition:
+        case Equals(_, values):
+            return value.in_(values)
+        case Within() if condition.numeric:
+            # The cast has to wait for the check, which databases promise for "case" alone.
+            number = and_(
+                func.substr(value, 1, 1).in_(list("-0123456789")),
+                func.length(value) <= LONGEST_NUMBER,
             )
-        )
-    return selected
+            return _inside(condition, case((number, cast(value, Double)), else_=None))
+        case Within():
+            text = func.substr(value, 1, 1) == '"'
+            return _inside(condition, case((text, text_of(value)), else_=None))
+        case Prefix(_, text):
+            start = canonical(text)[:-1]
+            return func.substr(value, 1, len(start)) == start
+        case _:
+            return facets.c.key == condition.key
 
 
-def conditions(where: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """The keys of a filter with the canonical values of which each may have any.
-
-    Raises ValueError for what cannot be compared, or is too much of it.
-    """
-    listed = {
-        key: values if isinstance(values, list | tuple) else [values]
-        for key, values in where.items()
-    }
-    keys, values = len(listed), sum(map(len, listed.values()))
-    if keys > MOST_KEYS or values > MOST_VALUES:
-        raise ValueError(
-            f"a filter has up to {MOST_KEYS} keys and {MOST_VALUES:,} values in all, "
-            f"got {keys:,} keys and {values:,} values"
-        )
-    return [
-        (_checked(key), [canonical(_compared(key, value)) for value in listed[key]])
-        for key in listed
-    ]
-
-
-def _checked(key: object) -> str:
-    if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE or NO_TEXT.search(key):
-        raise ValueError(
-            f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
-            f"{key!r:.100}"
-        )
-    return key
-
-
-def _compared(key: str, value: Any) -> Any:
-    if not _comparable(value) or (isinstance(value, str) and NO_TEXT.search(value)):
-        raise ValueError(
-            f"filter {key!r:.100} compares with text of up to {LONGEST_VALUE} characters, a "
-            f"finite number, true, false or null, or a list of these, got {value!r:.100}"
-        )
-    return value
-
-
-def _comparable(value: object) -> bool:
-    if isinstance(value, str):
-        return len(value) <= LONGEST_VALUE
-    if isinstance(value, float):
-        return value - value == 0  # neither infinite nor NaN
-    return value is None or isinstance(value, int)
+def _inside(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool]:
+    return and_(*(COMPARISONS[name](value, bound) for name, bound in condition.bounds))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from index.catalog import Catalog
-from index.facets import conditions
+from index.conditions import Condition, Either, Equals, Every, Not, Simple, parse
 from index.items import Collection
 from index.rows import Numbers, Rows
 
@@ -22,52 +22,63 @@ MOST = 1_024  # bitmaps that are kept: of a million revisions each has up to 125
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
-    """The revisions up to one of them whose items carry a value. Some may be retired since."""
+    """The revisions up to one of them that a condition holds for. Some may be retired since."""
 
     until: int
     revisions: BitMap
 
 
 class Filters:
-    """Bitmaps of one collection's metadata values, kept and brought up to date when asked for.
+    """Bitmaps of conditions on a collection's metadata, kept and brought up to date when asked for.
 
     Safe for many threads; no search waits for another one's bitmap.
     """
 
     def __init__(self, catalog: Catalog, collection: Collection) -> None:
         self._catalog, self._collection = catalog, collection
-        self._kept: OrderedDict[tuple[str, str], Carriers] = OrderedDict()
+        self._kept: OrderedDict[Simple | None, Carriers] = OrderedDict()
         self._lock = Lock()
 
     def matching(self, where: Mapping[str, Any], revision: int) -> Numbers:
-        """The revisions, in order, whose items have any of each key's values.
+        """The revisions, in order, whose items pass a filter; complete up to a revision.
 
-        Complete up to a revision. Raises ValueError for what cannot be compared.
+        Raises ValueError for what is no filter.
         """
-        passing: BitMap | None = None
-        for key, values in conditions(where):
-            carriers = [self._carriers(key, value, revision).revisions for value in values]
-            union = BitMap.union(*carriers) if carriers else BitMap()
-            passing = union if passing is None else passing & union
-        assert passing is not None, "a filter has conditions"
-        return np.array(passing.to_array(), np.int64)
+        return np.array(self._passing(parse(where), revision).to_array(), np.int64)
 
-    def _carriers(self, key: str, value: str, revision: int) -> Carriers:
+    def _passing(self, condition: Condition, revision: int) -> BitMap:
+        match condition:
+            case Every(parts):
+                passed = [self._passing(part, revision) for part in parts]
+                return BitMap.intersection(*passed) if passed else self._carriers(None, revision)
+            case Either(parts):
+                return BitMap.union(*(self._passing(part, revision) for part in parts))
+            case Not(part):
+                return self._carriers(None, revision) - self._passing(part, revision)
+            case Equals(key, values):
+                alone = (Equals(key, (value,)) for value in dict.fromkeys(values))
+                carriers = [self._carriers(one, revision) for one in alone]
+                return BitMap.union(*carriers) if carriers else BitMap()
+            case _:
+                return self._carriers(condition, revision)
+
+    def _carriers(self, condition: Simple | None, revision: int) -> BitMap:
+        """The revisions that a condition on one key holds for; all of them for None."""
         with self._lock:
-            kept = self._kept.get((key, value))
+            kept = self._kept.get(condition)
             if kept is not None:
-                self._kept.move_to_end((key, value))
+                self._kept.move_to_end(condition)
         if kept is not None and kept.until >= revision:
-            return kept
+            return kept.revisions
         until, known = (kept.until, kept.revisions) if kept else (0, BitMap())
         with self._catalog.reading(self._collection) as view:
-            new = view.carrying(key, value, until)
+            new = view.carrying(condition, until)
             fresh = Carriers(view.revision, known | BitMap(new.astype(np.uint32)))
         with self._lock:
-            self._kept[key, value] = fresh
+            self._kept[condition] = fresh
             if len(self._kept) > MOST:
                 self._kept.popitem(last=False)
-        return fresh
+        return fresh.revisions
 
 
 def passing(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:

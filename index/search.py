@@ -13,16 +13,20 @@ from numpy.typing import NDArray
 
 from index import ranking, rescorer
 from index.bags import IMAGE
+from index.candidates import PER_HIT
 from index.catalog import Catalog
 from index.choice import choose
+from index.document_reader import DocumentReader
 from index.filters import Filters
 from index.items import Collection
 from index.lookup import Stored
+from index.photos import NONE, Photos
 from index.ranking import Key
 from index.requests import Answer, Hit, Request
 from index.rescorer import Coded, Rescorer, Role, Term
 from index.rows import Numbers, Rows
 from index.snapshot import Reader, Snapshot
+from index.wording import Synonyms
 from models import alignment
 from models.calibration import Calibration
 from models.queries import Query
@@ -82,12 +86,14 @@ class Index:
         calibration: Calibration | None = None,
         threads: int | None = None,
         device: str | None = None,
+        synonyms: Synonyms | None = None,
     ) -> None:
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
         self._score = score_named(collection.score)
         self._rescorer = Rescorer(self._score, threads, device)
         self._filters = Filters(catalog, collection)
+        self.documents = DocumentReader(catalog, collection, synonyms)
         self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
         self._reader = Reader(catalog, collection, directory / collection.token, self._score)
@@ -95,10 +101,12 @@ class Index:
     def start(self) -> None:
         """Follow the catalog in the background from now on."""
         self._reader.start()
+        self.documents.start()
 
     def close(self) -> None:
         """Stop following."""
         self._reader.close()
+        self.documents.close()
 
     def snapshot(self) -> Snapshot:
         """What a search would look at now."""
@@ -121,11 +129,8 @@ class Index:
         another model has re-embedded the collection.
         """
         request = replace(request, query=self._checked(request.query))
-        if request.least is not None and self._calibration is None:
-            raise ValueError(
-                "there are no probabilities to cut at: the matcher is not calibrated; "
-                "run `tessera calibrate`, or leave min_probability out"
-            )
+        if request.least is not None:
+            self._check_calibrated()
         for _ in range(TRIES):
             snapshot = self._reader.current()
             answer, vanished = self._answer(request, snapshot)
@@ -141,17 +146,12 @@ class Index:
 
     def _answer(self, request: Request, snapshot: Snapshot) -> tuple[Answer, bool]:
         """The best hits of a snapshot, and whether rows that might be among them have vanished."""
-        terms = _terms(request.query)
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
-        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
-        chosen, exact = choose(
-            snapshot.segments, request, terms, revisions, None if every else self._score
-        )
-        based = request.side == "images"
-        coded = [Coded(one, self._score, request.role, rows_have_base=based) for one in terms]
-        scored = [self._scored(rows, numbers, coded) for rows, numbers in chosen]
+        terms = _terms(request.query)
+        scored, exact = self._estimated(request, terms, snapshot, revisions)
+        candidates = sum(len(one.numbers) for one in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
         if request.least is not None:
@@ -161,12 +161,53 @@ class Index:
         answer = Answer(
             tuple(self._hit(one, request, asked) for one in found[: request.limit]),
             exact=exact,
-            candidates=sum(len(numbers) for _, numbers in chosen),
+            candidates=candidates,
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
             behind=snapshot.behind,
             more=len(found) > request.limit,
         )
         return answer, vanished
+
+    def photos(self, query: Query, count: int, revisions: Numbers | None = None) -> Photos:
+        """About the `count` photos that promise most, of items with some revisions, in order.
+
+        Their scores and probabilities are those of codes. ValueError without a calibration.
+        """
+        request = Request("images", self._checked(query), limit=max(count // PER_HIT, 1))
+        self._check_calibrated()
+        snapshot = self._reader.current()
+        scored, _ = self._estimated(request, _terms(request.query), snapshot, revisions)
+        if not scored:
+            return replace(NONE, asked=True)
+        told = [self._told(one, request, np.float32(0)) for one in scored]
+        return Photos(
+            np.concatenate([one.rows.revisions[one.numbers] for one in scored]),
+            np.concatenate([one.total for one in scored]),
+            np.concatenate([np.array(one) for one in told]),
+        )
+
+    def explained(self, query: Query, revisions: Sequence[int]) -> dict[int, Hit]:
+        """The photos of items with some revisions as hits, if they are still there."""
+        request = Request("images", self._checked(query))
+        terms, keys = _terms(request.query), [(revision, IMAGE) for revision in revisions]
+        ranked, asked = self._ranked(keys, request, terms), request.query.bag
+        return {key[0]: self._hit(one, request, asked) for key, one in ranked.items()}
+
+    def _estimated(
+        self,
+        request: Request,
+        terms: Sequence[Term],
+        snapshot: Snapshot,
+        revisions: Numbers | None,
+    ) -> tuple[list[Scored], bool]:
+        """The rows that might be among the best with their scores from codes, and whether all."""
+        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
+        chosen, exact = choose(
+            snapshot.segments, request, terms, revisions, None if every else self._score
+        )
+        based = request.side == "images"
+        coded = [Coded(one, self._score, request.role, rows_have_base=based) for one in terms]
+        return [self._scored(rows, numbers, coded) for rows, numbers in chosen], exact
 
     def _scored(self, rows: Rows, numbers: Numbers, query: Sequence[Coded]) -> Scored:
         """The scores of rows from their codes."""
@@ -189,10 +230,15 @@ class Index:
 
         Their scores may be off by a share of their errors.
         """
-        assert self._calibration is not None
         assert request.least is not None
+        told = self._told(scored, request, share)
+        return scored.only(np.array(told, np.float32) >= request.least - SLACK)
+
+    def _told(self, scored: Scored, request: Request, share: np.float32) -> list[float]:
+        """The probabilities of rows, if their scores are off by a share of their errors."""
+        assert self._calibration is not None
         higher = share * np.sign(request.query.weights, dtype=np.float32)[:, None] * scored.errors
-        told = ranking.probabilities(
+        return ranking.probabilities(
             self._calibration,
             request.query,
             request.role,
@@ -201,7 +247,6 @@ class Index:
             scored.rows.sizes[scored.numbers],
             in_photos=request.side == "images",
         )
-        return scored.only(np.array(told, np.float32) >= request.least - SLACK)
 
     def _exact(
         self,
@@ -251,20 +296,30 @@ class Index:
             )
             for one, at in chosen
         ]
+        ranked = self._ranked(keys, request, terms)
+        for key, (one, at) in zip(keys, chosen, strict=True):
+            if key in ranked:
+                if abs(ranked[key].key.score - one.total[at]) > one.error[at]:
+                    self._reader.report(key[0])
+                yield ranked[key]
+
+    def _ranked(
+        self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[Term]
+    ) -> dict[tuple[int, int], Ranked]:
+        """Bags by revision and position with their exact scores, if they are still there."""
         stored = self._catalog.bags(self._collection, keys)
-        there = [place for place, key in enumerate(keys) if key in stored]
-        if not there:
-            return
-        found = [stored[keys[place]] for place in there]
-        vectors = [bag.vectors for bag in found]
+        if not stored:
+            return {}
+        vectors = [bag.vectors for bag in stored.values()]
         parts = np.stack([rescorer.exact(self._score, vectors, t, request.role) for t in terms])
         total = ranking.totals(parts, [term.weight for term in terms])
         told = self._probabilities(vectors, parts, request)
-        for bag, place, score, probability in zip(found, there, total.tolist(), told, strict=True):
-            one, at = chosen[place]
-            if abs(score - one.total[at]) > one.error[at]:
-                self._reader.report(keys[place][0])
-            yield Ranked(Key(-score, bag.item, bag.position), bag, probability)
+        return {
+            key: Ranked(Key(-score, bag.item, bag.position), bag, probability)
+            for (key, bag), score, probability in zip(
+                stored.items(), total.tolist(), told, strict=True
+            )
+        }
 
     def _probabilities(
         self, bags: Sequence[Floats], parts: Floats, request: Request
@@ -289,6 +344,13 @@ class Index:
             links = alignment.links(asked, bag, score)
         position = None if found.key.position == IMAGE else found.key.position
         return Hit(found.key.item, position, found.key.score, links, bag, found.probability)
+
+    def _check_calibrated(self) -> None:
+        if self._calibration is None:
+            raise ValueError(
+                "there are no probabilities to cut at: the matcher is not calibrated; "
+                "run `tessera calibrate`, or leave min_probability out"
+            )
 
     def _checked(self, query: Query) -> Query:
         parts = tuple(self._checked_part(part) for part in query.parts)

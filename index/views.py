@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, func, select
 
+from index.conditions import Simple
+from index.facets import carrying
 from index.tables import bags, changes, facets, items, retired
 
 CHUNK = 2**27  # bytes
@@ -20,6 +24,16 @@ class BagRow:
     revision: int
     position: int
     vectors: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """What one stored item says: its metadata and its sentences."""
+
+    revision: int
+    id: str
+    metadata: dict[str, Any]
+    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +89,17 @@ class View:
             )
         )
 
-    def carrying(self, key: str, value: str, after: int) -> NDArray[np.int64]:
-        """The revisions later than `after` whose metadata has a canonical value, in order."""
-        return self._numbers(
-            select(facets.c.revision)
-            .where(
-                facets.c.collection == self.collection,
-                facets.c.key == key,
-                facets.c.value == value,
-                facets.c.revision > after,
-            )
-            .order_by(facets.c.revision)
-        )
+    def carrying(self, condition: Simple | None, after: int) -> NDArray[np.int64]:
+        """The revisions later than `after` that a condition on one key holds for, in order.
+
+        All of them without a condition; some may come more than once.
+        """
+        if condition is None:
+            chosen, revision = select(items.c.revision), items.c.revision
+            chosen = chosen.where(items.c.collection == self.collection)
+        else:
+            chosen, revision = carrying(self.collection, condition), facets.c.revision
+        return self._numbers(chosen.where(revision > after).order_by(revision))
 
     def bags(self, after: int, until: int, size: int = CHUNK) -> tuple[list[BagRow], int]:
         """The bags of items put later than `after`, by revision and position.
@@ -113,6 +126,42 @@ class View:
                 found.append(BagRow(*row))
                 filled += len(row.vectors)
         return found, until
+
+    def items(self, after: int, count: int) -> list[ItemRow]:
+        """The first items that were put later than `after`, by revision."""
+        chosen = (
+            select(items.c.revision, items.c.id, items.c.metadata)
+            .where(items.c.collection == self.collection, items.c.revision > after)
+            .order_by(items.c.revision)
+            .limit(count)
+        )
+        rows = self.connection.execute(chosen).all()
+        said: dict[int, list[str]] = {row.revision: [] for row in rows}
+        if rows:
+            texts = (
+                select(bags.c.revision, bags.c.text)
+                .where(bags.c.collection == self.collection, bags.c.text.is_not(None))
+                .where(bags.c.revision.between(rows[0].revision, rows[-1].revision))
+                .order_by(bags.c.revision, bags.c.position)
+            )
+            for revision, text in self.connection.execute(texts):
+                said[revision].append(text)
+        return [
+            ItemRow(row.revision, row.id, json.loads(row.metadata), tuple(said[row.revision]))
+            for row in rows
+        ]
+
+    def keys(self) -> list[str]:
+        """The metadata keys that items have."""
+        found: list[str] = []
+        key: str | None = ""
+        while key is not None:  # one look at the index for each, instead of at all values
+            later = select(func.min(facets.c.key)).where(
+                facets.c.collection == self.collection, facets.c.key > key
+            )
+            key = self.connection.execute(later).scalar()
+            found += [] if key is None else [key]
+        return found
 
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)

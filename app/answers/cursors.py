@@ -48,7 +48,7 @@ class Cursors:
 
 def kind_of_items(collection: str, where: Mapping[str, Any] | None) -> str:
     """A name of the list of a collection's items, the same for every way to write the filter."""
-    return _name("items", collection, canonical_filter(where))
+    return name_of_list("items", collection, canonical_filter(where))
 
 
 def kind_of_hits(request: Search, query: Query) -> str:
@@ -57,7 +57,7 @@ def kind_of_hits(request: Search, query: Query) -> str:
     vectors = hashlib.sha256(query.bag.vectors.numpy().tobytes()).hexdigest()
     filter_ = canonical_filter(request.filter)
     asked = (type(request).__name__, request.collection, filter_, request.min_probability)
-    return _name("hits", *asked, parts, vectors)
+    return name_of_list("hits", *asked, parts, vectors)
 
 
 def placed(cursors: Cursors, asked: Search, request: Request) -> Request:
@@ -80,5 +80,6 @@ def following(cursors: Cursors, asked: Search, request: Request, answer: Answer)
     return cursors.write(kind_of_hits(asked, request.query), value)
 
 
-def _name(*parts: object) -> str:
+def name_of_list(*parts: object) -> str:
+    """A name for what a list is made by."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

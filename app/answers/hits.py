@@ -8,7 +8,7 @@ from typing import TypedDict, TypeVar
 from app.answers.cursors import Cursors, following, placed
 from app.answers.fragments import ends, links, phrases
 from app.answers.items import photo_address, photo_address_of
-from app.answers.queries import query_out
+from app.answers.queries import query_out, unknown_keys
 from app.engine import Engine
 from app.schemas.search import (
     ImageHit,
@@ -21,6 +21,7 @@ from app.schemas.search import (
     SentenceHit,
     SentenceHits,
 )
+from index.conditions import parse, simple_parts
 from index.items import Item
 from index.requests import Hit, Request
 from index.rows import Side
@@ -82,11 +83,17 @@ def _page(
     return hits, AboutHits(
         collection=asked.collection,
         model=engine.models.name,
-        query=query_out(query),
+        query=query_out(query, _unknown(engine, asked) if asked.filter and not hits else ()),
         weak_below=engine.models.weak_below,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=following(cursors, asked, request, answer),
     )
+
+
+def _unknown(engine: Engine, asked: Search) -> list[str]:
+    """Notes about keys of the filter that no item has."""
+    known = engine.on(asked.collection, engine.catalog.keys)
+    return unknown_keys([part.key for part in simple_parts(parse(asked.filter))], known)
 
 
 def _image_hit(collection: str, query: Query, hit: Hit, stored: Item) -> ImageHit:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
 from app.answers.fragments import fragments
 from app.engine import Engine
 from app.logs import note
@@ -10,6 +15,8 @@ from app.schemas.search import QueryOut, Search
 from models.images import Photo
 from models.queries import Query
 from models.types import Box
+
+NEAR = 0.5  # of a key's letters, those that must agree with the one that is named as nearest
 
 
 def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
@@ -44,6 +51,23 @@ def part(corners: Corners | None) -> Box | None:
     return box
 
 
-def query_out(query: Query) -> QueryOut:
-    """The query as a client reads it."""
-    return QueryOut(text=query.text, fragments=fragments(query.bag), notes=list(query.notes))
+def unknown_keys(asked: Iterable[str], known: Collection[str]) -> list[str]:
+    """Notes about metadata keys that no item has, with the nearest one that there is."""
+    return [
+        f"No item has {key!r:.100} in its metadata{_nearest(key, known)}."
+        for key in asked
+        if key not in known
+    ]
+
+
+def _nearest(key: str, known: Collection[str]) -> str:
+    near = process.extractOne(
+        key, known, scorer=OSA.normalized_similarity, processor=str.casefold, score_cutoff=NEAR
+    )
+    return "" if near is None else f"; the nearest key is {near[0]!r:.100}"
+
+
+def query_out(query: Query, notes: Iterable[str] = ()) -> QueryOut:
+    """The query as a client reads it, with further notes."""
+    told = [*query.notes, *dict.fromkeys(notes)]
+    return QueryOut(text=query.text, fragments=fragments(query.bag), notes=told)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.defaults import DEFAULT_COLLECTION
-from index.facets import MOST_KEYS, MOST_VALUES
+from index.conditions import MOST_CONDITIONS, MOST_VALUES
 
 Scalar = str | int | float | bool | None
-# The counts are checked by index.facets, in one sentence for both.
-Values = Annotated[list[Scalar], Field(json_schema_extra={"maxItems": MOST_VALUES})]
 Filter = Annotated[
-    dict[str, Scalar | Values],
+    dict[str, JsonValue],
     Field(
-        description="Metadata that items must have: a value or any of a list, for every key. Up "
-        f"to {MOST_KEYS} keys, and {MOST_VALUES:,} values in all.",
-        json_schema_extra={"maxProperties": MOST_KEYS},
+        description="Metadata that items must have. Every key must hold: "
+        '{"colour": "red"}, any of several ["red", "blue"], a range {"gte": 10, "lt": 50} of '
+        'numbers or of texts such as dates, {"prefix": "Nike"}, {"exists": true}. '
+        '{"$or": [filters]}, {"$and": [filters]} and {"$not": filter} combine filters. Up to '
+        f"{MOST_CONDITIONS} conditions and {MOST_VALUES:,} values in all.",
+        json_schema_extra={"maxProperties": MOST_CONDITIONS},
     ),
 ]
 Fraction = Annotated[float, Field(ge=0, le=1)]

@@ -28,8 +28,10 @@ from tessera_client.models import (
     Item,
     Items,
     Models,
+    Products,
     SentenceHits,
     StoredItem,
+    Suggestions,
 )
 
 Answer = TypeVar("Answer")
@@ -117,6 +119,50 @@ def search_sentences(
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor),
         None if image is None else read_image(image),
     )
+
+
+def search_products(
+    text: str | None = None,
+    *,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    box: Box | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    min_probability: float | None = None,
+    facets: Sequence[str | Mapping[str, Any]] = (),
+    sort: str | None = None,
+    descending: bool = False,
+    collapse: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    fields: Mapping[str, float] | None = None,
+    boosts: Sequence[Mapping[str, Any]] = (),
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Call[Products]:
+    """Items that answer a text by their words and photos, or a photo; without both, all."""
+    asked = {
+        "text": text,
+        "id": id,
+        "box": box and list(box),
+        "filter": filter and dict(filter),
+        "min_probability": min_probability,
+        "facets": list(facets),
+        "sort": sort and {"key": sort, "order": "desc" if descending else "asc"},
+        "collapse": collapse,
+        "weights": weights and dict(weights),
+        "fields": fields and dict(fields),
+        "boosts": list(boosts),
+        "limit": limit,
+        "cursor": cursor,
+    }
+    sent = {name: value for name, value in asked.items() if value not in (None, [], {})}
+    data = None if image is None else read_image(image)
+    return Call("POST", "/search/products", _json(Products), sent, data)
+
+
+def suggest(text: str, *, limit: int = 10) -> Call[Suggestions]:
+    """Completions of a text's last word, those that find most items first."""
+    return Call("GET", "/suggest", _json(Suggestions), query={"text": text, "limit": limit})
 
 
 def align(text: str, *, id: str | None = None, image: Image | None = None) -> Call[Alignment]:  # noqa: A002

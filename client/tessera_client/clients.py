@@ -89,6 +89,8 @@ class Endpoints:
 
     search_images = Method(calls.search_images)
     search_sentences = Method(calls.search_sentences)
+    search_products = Method(calls.search_products)
+    suggest = Method(calls.suggest)
     align = Method(calls.align)
     align_picture = Method(calls.align_picture)
     ground = Method(calls.ground)

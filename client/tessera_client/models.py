@@ -242,6 +242,14 @@ class Query(BaseModel):
     notes: list[str] = []
 
 
+class RangeCount(BaseModel):
+    """How many of the relevant items have a number from `start` on and below `end`."""
+
+    start: float | None
+    end: float | None
+    count: int
+
+
 class Searched(BaseModel):
     """How hits were found."""
 
@@ -351,6 +359,35 @@ class StoredItem(BaseModel):
     notes: list[str] = []
 
 
+class Suggestion(BaseModel):
+    """A text that goes on where another stops, and how many items have all of its words."""
+
+    text: str
+    items: int
+
+
+class Suggestions(BaseModel):
+    """Completions of a text, those that find most items first."""
+
+    collection: str
+    suggestions: list[Suggestion]
+
+
+class ValueCount(BaseModel):
+    """A value, and how many of the relevant items have it."""
+
+    value: str | int | float | bool | None
+    count: int
+
+
+class Word(BaseModel):
+    """A word of the text, where it stands in it, and the spelling that it was corrected to."""
+
+    text: str
+    span: list[int]
+    spelling: str | None
+
+
 class Alignment(BaseModel):
     """Which region of a photo answers which words; the links add up to the score."""
 
@@ -364,6 +401,18 @@ class Alignment(BaseModel):
     links: list[Link]
     phrases: list[Phrase]
     notes: list[str] = []
+
+
+class Facet(BaseModel):
+    """What the relevant items have under a key, counted over all of them."""
+
+    key: str
+    values: list[ValueCount]
+    distinct: Annotated[int, Field(description="How many values there are.")]
+    missing: Annotated[int, Field(description="How many of the items have none.")]
+    least: Annotated[float | None, Field(description="The smallest number.")]
+    most: Annotated[float | None, Field(description="The largest number.")]
+    ranges: list[RangeCount]
 
 
 class ImageHit(BaseModel):
@@ -424,3 +473,69 @@ class MadeSnapshot(BaseModel):
     pictures: int
     collections: list[SnapshotCollection]
     lost: Annotated[int, Field(description="Pictures that items name and the service has lost.")]
+
+
+class Part(BaseModel):
+    """One part of a score: a word in a field, a field that is all of the query, looks, a boost.
+
+    That of looks is explained by the links of the photo with the text, whose similarities add up
+    to the photo's own score.
+    """
+
+    kind: Literal["words", "exact", "looks", "boost"]
+    gave: float
+    field: str | None = None
+    word: str | None = None
+    links: Annotated[list[Link], Field(validate_default=True)] = []
+    phrases: Annotated[list[Phrase], Field(validate_default=True)] = []
+
+
+class ProductHit(BaseModel):
+    """An item and why it was found; the parts add up to the score."""
+
+    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    score: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    image: str | None
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    variants: Annotated[
+        int, Field(description="How many relevant items its group has, with itself.")
+    ]
+    parts: list[Part]
+
+
+class ProductQuery(BaseModel):
+    """The query as it was understood; spans of links point into `corrected`."""
+
+    text: str | None
+    corrected: str | None
+    words: list[Word]
+    refused: list[Word]
+    notes: list[str]
+
+
+class Products(BaseModel):
+    """Items, best first, and facets over all of the relevant ones."""
+
+    collection: str
+    model: str
+    query: ProductQuery
+    weak_below: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    items: Annotated[int, Field(description="How many items were searched.")]
+    behind: Annotated[int, Field(description="Changes that are not searched yet; 0 if all are.")]
+    total: Annotated[int, Field(description="How many items are relevant and pass the filter.")]
+    groups: Annotated[
+        int, Field(description="How many hits there are: groups, where they are collapsed.")
+    ]
+    facets: list[Facet]
+    hits: list[ProductHit]
+    cursor: str | None

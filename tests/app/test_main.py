@@ -57,6 +57,8 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
     routes = {
         "/search/image",
         "/search/text",
+        "/search/products",
+        "/suggest",
         "/align",
         "/ground",
         "/caption",

@@ -47,15 +47,15 @@ def test_filter_compares_values_of_one_kind(shop, where, found):
     [
         ({"": 1}, "keys"),
         ({3: 1}, "keys"),
-        ({"sub": {"x": 1}}, "compares with"),
+        ({"sub": {"x": 1}}, "takes gt, gte"),
         ({"size": float("nan")}, "compares with"),
         ({"size": [[1]]}, "compares with"),
         ({"colour": "x" * 201}, "200 characters"),
         ({"colour": "\0"}, "compares with"),
         ({"colour\0": "red"}, "keys are metadata keys"),
-        ({f"key {number}": 1 for number in range(2_000)}, "up to 32 keys .* got 2,000 keys"),
-        ({"size": list(range(300_000))}, "1,000 values in all, got 1 keys and 300,000 values"),
-        ({"a": list(range(600)), "b": list(range(600))}, "1,200 values"),
+        ({f"key {number}": 1 for number in range(2_000)}, "up to 64 conditions .* got 2,000 and"),
+        ({"size": list(range(300_000))}, "1,000 values in all, got 1 and 300,000"),
+        ({"a": list(range(600)), "b": list(range(600))}, "got 2 and 1,200"),
     ],
 )
 def test_odd_filter_is_refused_with_what_would_work(shop, where, reason):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from index import reembedding
 from index.items import Entry, ModelMismatch, Picture
 from index.requests import Request
 from index.search import Index
+from models.calibration import Calibration
 from models.queries import Query
 from models.types import Box, FragmentBag, Span
 
@@ -277,7 +279,7 @@ def test_query_that_does_not_fit_is_refused(index):
     for odd in ("nan", "inf", "-inf"):
         with pytest.raises(ValueError, match="not finite"):
             ask(words(2, 1), bag(torch.full((1, 8), float(odd))))
-    with pytest.raises(ValueError, match="compares with"):
+    with pytest.raises(ValueError, match="takes gt, gte"):
         ask(words(2, 1), where={"n": {"x": 1}})
     with pytest.raises(ValueError, match="tessera calibrate"):
         ask(words(2, 1), least=0.5)
@@ -346,3 +348,27 @@ def test_segments_of_another_database_are_never_taken_for_ours(
     )
     assert [hit.item for hit in hits.hits] == ["second"]
     other.close()
+
+
+def test_photos_that_promise_most_are_the_best_hits(catalog, collection, segments_folder, entry):
+    catalog.put_many(collection, [entry(f"{number}", sentences=0) for number in range(30)])
+    references = torch.zeros(1, 8)
+    coefficients = torch.tensor([[0.3, 0.0, 0.0, 0.1]] * 3)
+    calibration = Calibration(references, references, coefficients, 0.5)
+    index = Index(catalog, collection, segments_folder, calibration=calibration)
+    query = Query.of(words(2, 1))
+    best = index.best(Request("images", query, limit=5)).hits
+    photos = index.photos(query, 1000)
+    order = np.argsort(-photos.scores)[:5]
+    explained = index.explained(query, photos.revisions[order].tolist())
+    exact = [explained[revision].score for revision in photos.revisions[order].tolist()]
+    assert exact == pytest.approx([hit.score for hit in best], abs=0.01)
+    assert photos.probabilities[order] == pytest.approx([hit.probability for hit in best], abs=0.01)
+    some = np.sort(photos.revisions[order[1:3]])
+    assert sorted(index.photos(query, 1000, some).revisions) == some.tolist()
+    index.close()
+
+
+def test_photos_need_a_calibration(index):
+    with pytest.raises(ValueError, match="tessera calibrate"):
+        index.photos(Query.of(words(2, 1)), 10)

@@ -1,0 +1,46 @@
+"""Product search and completions: /search/products and /suggest."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from app.access import may
+from app.answers import products
+from app.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
+from app.schemas.fields import Limit
+from app.schemas.products import ProductSearch, ProductsOut, SuggestionsOut
+from app.uploads import Upload, answer, reads
+from index.pictures import PictureLost
+
+router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION))
+
+LONGEST_TEXT = 1_000  # characters to complete
+Typed = Annotated[str, Query(max_length=LONGEST_TEXT, description="What is typed so far.")]
+
+
+@router.post(
+    "/search/products",
+    dependencies=[may("read")],
+    response_model=ProductsOut,
+    responses=problems(*OF_UPLOAD, PictureLost),
+    openapi_extra=body_of(ProductSearch),
+)
+async def search_products(
+    upload: Annotated[Upload[ProductSearch], Depends(reads(ProductSearch, "searches"))],
+    engine: EngineDep,
+) -> Response:
+    """Rank items by their words and photos, with facets over all relevant ones, or browse them."""
+    return await answer(
+        upload, lambda: products.search_products(engine, upload.fields, upload.photo())
+    )
+
+
+@router.get("/suggest", dependencies=[may("read")])
+def suggest(
+    engine: EngineDep, text: Typed, collection: CollectionDep = DEFAULT, limit: Limit = 10
+) -> SuggestionsOut:
+    """Complete the last word of a text by the words of items, those that find most items first."""
+    return products.suggestions(engine, collection, text, limit)

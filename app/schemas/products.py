@@ -1,0 +1,195 @@
+"""Requests and answers of product search and of completions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.schemas.fields import (
+    Body,
+    Corners,
+    Cursor,
+    Filter,
+    Fraction,
+    ItemId,
+    Limit,
+    Probability,
+    Scalar,
+)
+from app.schemas.search import LinkOut, PhraseOut
+
+Key = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
+Weight = Annotated[float, Field(ge=0, le=10)]
+MOST_FACETS, MOST_BOOSTS, MOST_FIELDS = 20, 10, 50
+
+
+class Part(BaseModel):
+    """A part of a request: unknown fields and numbers that are none are refused."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class FacetIn(Part):
+    """A key whose values are counted; numbers are counted in ranges too."""
+
+    key: Key
+    limit: Annotated[int, Field(ge=1, le=1000)] = 20
+    bounds: Annotated[list[float], Field(max_length=50)] = Field(
+        default_factory=list, description="Where ranges of numbers meet; round ones if empty."
+    )
+
+
+class SortIn(Part):
+    """The key that hits come by; those without it come last."""
+
+    key: Key
+    order: Literal["asc", "desc"] = "asc"
+
+
+class WeightsIn(Part):
+    """What a perfect match of each kind gives to a score."""
+
+    words: Weight = 1.0
+    exact: Weight = 0.5
+    looks: Weight = 0.2
+
+
+class BoostIn(Part):
+    """What items earn that pass a filter, or by their number under a key: none to all of it."""
+
+    weight: Annotated[float, Field(ge=-1, le=1)]
+    key: Key | None = None
+    filter: Filter | None = None
+
+
+class ProductSearch(Body):
+    """Search items by a text, by a photo, or by nothing: then all that pass the filter."""
+
+    text: str | None = None
+    id: str | None = None
+    box: Corners | None = Field(
+        None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
+    )
+    filter: Filter | None = None
+    min_probability: Fraction | None = Field(
+        None,
+        description="From which on a photo alone makes an item relevant; `weak_below` if not set.",
+    )
+    facets: Annotated[list[Key | FacetIn], Field(max_length=MOST_FACETS)] = Field(
+        default_factory=list, description="Keys whose values are counted among relevant items."
+    )
+    sort: SortIn | None = Field(None, description="By relevance if not set.")
+    collapse: Key | None = Field(None, description="Give the best item of each value of this key.")
+    weights: WeightsIn = WeightsIn()
+    fields: Annotated[dict[str, Weight], Field(max_length=MOST_FIELDS)] = Field(
+        default_factory=dict, description="Weights of fields; 0 leaves one out."
+    )
+    boosts: Annotated[list[BoostIn], Field(max_length=MOST_BOOSTS)] = Field(default_factory=list)
+    limit: Limit = 20
+    cursor: Cursor = None
+
+
+class WordOut(BaseModel):
+    """A word of the text, where it stands in it, and the spelling that it was corrected to."""
+
+    text: str
+    span: tuple[int, int]
+    spelling: str | None
+
+
+class ProductQueryOut(BaseModel):
+    """The query as it was understood; spans of links point into `corrected`."""
+
+    text: str | None
+    corrected: str | None
+    words: list[WordOut]
+    refused: list[WordOut]
+    notes: list[str]
+
+
+class PartOut(BaseModel):
+    """One part of a score: a word in a field, a field that is all of the query, looks, a boost.
+
+    That of looks is explained by the links of the photo with the text, whose similarities add up
+    to the photo's own score.
+    """
+
+    kind: Literal["words", "exact", "looks", "boost"]
+    gave: float
+    field: str | None = None
+    word: str | None = None
+    links: list[LinkOut] = []
+    phrases: list[PhraseOut] = []
+
+
+class ProductHit(BaseModel):
+    """An item and why it was found; the parts add up to the score."""
+
+    id: ItemId
+    score: float
+    probability: Probability
+    image: str | None
+    width: int
+    height: int
+    metadata: dict[str, Any]
+    sentences: list[str]
+    variants: int = Field(description="How many relevant items its group has, with itself.")
+    parts: list[PartOut]
+
+
+class ValueCount(BaseModel):
+    """A value, and how many of the relevant items have it."""
+
+    value: Scalar
+    count: int
+
+
+class RangeCount(BaseModel):
+    """How many of the relevant items have a number from `start` on and below `end`."""
+
+    start: float | None
+    end: float | None
+    count: int
+
+
+class FacetOut(BaseModel):
+    """What the relevant items have under a key, counted over all of them."""
+
+    key: str
+    values: list[ValueCount]
+    distinct: int = Field(description="How many values there are.")
+    missing: int = Field(description="How many of the items have none.")
+    least: float | None = Field(description="The smallest number.")
+    most: float | None = Field(description="The largest number.")
+    ranges: list[RangeCount]
+
+
+class ProductsOut(BaseModel):
+    """Items, best first, and facets over all of the relevant ones."""
+
+    collection: str
+    model: str
+    query: ProductQueryOut
+    weak_below: Probability
+    items: int = Field(description="How many items were searched.")
+    behind: int = Field(description="Changes that are not searched yet; 0 if all are.")
+    total: int = Field(description="How many items are relevant and pass the filter.")
+    groups: int = Field(description="How many hits there are: groups, where they are collapsed.")
+    facets: list[FacetOut]
+    hits: list[ProductHit]
+    cursor: str | None
+
+
+class SuggestionOut(BaseModel):
+    """A text that goes on where another stops, and how many items have all of its words."""
+
+    text: str
+    items: int
+
+
+class SuggestionsOut(BaseModel):
+    """Completions of a text, those that find most items first."""
+
+    collection: str
+    suggestions: list[SuggestionOut]

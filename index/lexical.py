@@ -1,0 +1,217 @@
+"""Lexical search: BM25F over the fields of items, with what each field and word gives.
+
+BM25F (Robertson & Zaragoza 2009, section 3.5) of a document d and a query of words w:
+
+    S(d) = Σ_w idf_w · x_w / (k + x_w)
+    x_w = Σ_f weight_f · tf_wf / (1 - b + b · length_f / average_f)
+
+A word's share of a field is its part of x_w, so the gains of words and fields add up to S. With
+idf_w = ln(1 + (N - n_w + 0.5) / (n_w + 0.5)), S is below Σ_w idf_w: `Scores.relative` is S over it.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.terms import spelled, stem
+
+SATURATION, LENGTH = 1.2, 0.5  # k and b
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A term, a stemmed word, that a query word is looked up by; 1 is the word's own weight."""
+
+    term: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of all documents for a query.
+
+    gains (W, N): what each word gives to each document, above 0 where it has the word. bound: the
+    most that all words together could give.
+    """
+
+    gains: Floats
+    bound: float
+
+    @property
+    def relative(self) -> Floats:
+        """The share (N,) of the most that the words could give."""
+        total: Floats = self.gains.sum(0) / np.float32(self.bound or 1.0)
+        return total
+
+
+class Postings:
+    """Which documents have a term in a field, and how often. Documents are numbered from 0."""
+
+    def __init__(self) -> None:
+        self._documents: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        self._counts: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
+        self.lengths = array("H")
+        self._norms = np.empty(0, np.float32)
+        self._read: dict[str, tuple[Rows, Floats]] = {}  # what was asked for since the last text
+
+    def add(self, text: str) -> set[str]:
+        """Add the next document's text; gives its folded words."""
+        self._read.clear()
+        words = list(spelled(text))
+        number = len(self.lengths)
+        for term, count in Counter(map(stem, words)).items():
+            self._documents[term].append(number)
+            self._counts[term].append(min(count, 2**16 - 1))
+        self.lengths.append(min(len(words), 2**16 - 1))
+        return set(words)
+
+    def documents(self, term: str) -> Rows:
+        """The documents with a term, in order."""
+        return self.frequencies(term)[0]
+
+    def frequencies(self, term: str) -> tuple[Rows, Floats]:
+        """The documents with a term, and tf / (1 - b + b · length / average) of each."""
+        if term not in self._documents:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        if term not in self._read:
+            documents = np.array(self._documents[term], np.int64)
+            counts = np.array(self._counts[term], np.float32)
+            self._read[term] = documents, counts / self.norms[documents]
+        return self._read[term]
+
+    @property
+    def norms(self) -> Floats:
+        """1 - b + b · length / average of each document."""
+        if len(self._norms) != len(self.lengths):
+            lengths = np.array(self.lengths, np.float32)
+            average = max(float(lengths.mean()), 1.0)
+            self._norms = 1 - LENGTH + np.float32(LENGTH / average) * lengths
+        return self._norms
+
+
+class Lexical:
+    """Documents of fields, to be searched by words. Documents are added, and never change."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, Postings] = {}
+        self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
+        self.having: Counter[str] = Counter()  # terms, with their documents' number
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, fields: Mapping[str, str]) -> int:
+        """Add a document, its texts by field; gives its number."""
+        for name in fields.keys() - self._fields.keys():
+            postings = self._fields[name] = Postings()
+            postings.lengths.extend([0] * self._size)
+        own: set[str] = set()
+        for name, postings in self._fields.items():
+            own |= postings.add(fields.get(name, ""))
+        self.vocabulary.update(own)
+        self.having.update({stem(word) for word in own})
+        self._size += 1
+        return self._size - 1
+
+    def idf(self, term: str) -> float:
+        """How much a term says: more for one that few documents have."""
+        having = self.having.get(term, 0)
+        return math.log1p((self._size - having + 0.5) / (having + 0.5))
+
+    def having_any(self, alternatives: Sequence[Alternative]) -> NDArray[np.bool_]:
+        """Which documents (N,) have any of some terms in any field."""
+        having = np.zeros(self._size, np.bool_)
+        for alternative in alternatives:
+            for postings in self._fields.values():
+                having[postings.documents(alternative.term)] = True
+        return having
+
+    def scores(
+        self, words: Sequence[Sequence[Alternative]], weights: Mapping[str, float]
+    ) -> Scores:
+        """Scores of all documents for words, each with its alternatives, the best of which counts.
+
+        `weights` of fields are 1 where they are not given; a field of weight 0 is not looked at.
+        """
+        gains = np.zeros((len(words), self._size), np.float32)
+        bound = 0.0
+        for number, alternatives in enumerate(words):
+            for alternative in alternatives:
+                gain = self._gain(alternative, weights)
+                np.maximum(gains[number], gain, out=gains[number])
+            bound += max((self.idf(one.term) for one in alternatives), default=0.0)
+        return Scores(gains, bound)
+
+    def shares(
+        self, documents: Rows, word: Sequence[Alternative], weights: Mapping[str, float]
+    ) -> dict[str, Floats]:
+        """What a word gives to some documents (M,), by field: the parts of its gain."""
+        parts = [self._parts(documents, alternative, weights) for alternative in word]
+        gains = [sum(part.values(), np.zeros(len(documents), np.float32)) for part in parts]
+        best = np.argmax(np.stack(gains), axis=0)
+        shared = {}
+        for name in self._fields:
+            stacked = np.stack([part.get(name, np.zeros_like(gains[0])) for part in parts])
+            own = stacked[best, np.arange(len(documents))]
+            if own.any():
+                shared[name] = own
+        return shared
+
+    def whole(
+        self, words: Sequence[Sequence[Alternative]], length: int, weights: Mapping[str, float]
+    ) -> dict[str, NDArray[np.bool_]]:
+        """By field, the documents (N,) whose text there has all words and is no longer."""
+        found = {}
+        for name, postings in self._fields.items():
+            if not words or not weights.get(name, 1.0):
+                continue
+            fitting = np.array(postings.lengths) == length
+            for alternatives in words:
+                having = np.zeros(self._size, np.bool_)
+                for alternative in alternatives:
+                    having[postings.documents(alternative.term)] = True
+                fitting &= having
+            if fitting.any():
+                found[name] = fitting
+        return found
+
+    def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
+        """What an alternative gives to each document."""
+        frequency = np.zeros(self._size, np.float32)
+        for name, postings in self._fields.items():
+            if weight := weights.get(name, 1.0):
+                documents, frequencies = postings.frequencies(alternative.term)
+                frequency[documents] += np.float32(weight) * frequencies
+        return self._saturated(alternative) * frequency / (np.float32(SATURATION) + frequency)
+
+    def _parts(
+        self, documents: Rows, alternative: Alternative, weights: Mapping[str, float]
+    ) -> dict[str, Floats]:
+        """What an alternative gives to some documents by field."""
+        parts: dict[str, Floats] = {}
+        for name, postings in self._fields.items():
+            if weight := weights.get(name, 1.0):
+                having, frequencies = postings.frequencies(alternative.term)
+                places = np.searchsorted(having, documents)
+                there = np.flatnonzero(places < len(having))
+                there = there[having[places[there]] == documents[there]]
+                if len(there):
+                    parts[name] = np.zeros(len(documents), np.float32)
+                    parts[name][there] = np.float32(weight) * frequencies[places[there]]
+        total = sum(parts.values(), np.full(len(documents), SATURATION, np.float32))
+        scale = self._saturated(alternative) / total
+        return {name: scale * part for name, part in parts.items()}
+
+    def _saturated(self, alternative: Alternative) -> np.float32:
+        """The most that an alternative can give."""
+        return np.float32(alternative.weight * self.idf(alternative.term))

@@ -1,0 +1,215 @@
+"""Product search: one ranking of items by their words and by how their photos look.
+
+    score = words · S_w / bound + exact · [a field is all of the query]
+          + looks · P(the photo shows it) + Σ boosts
+
+S_w / bound is the BM25F share of index.lexical, from 0 to 1. P is the calibrated probability; it is
+known of the photos that promise most, and 0 beyond them. Each term is a part of a hit, or several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.columns import Codes, Facet, Mask
+from index.conditions import parse
+from index.documents import Documents
+from index.lexical import Scores
+from index.photos import Photos
+from index.product_requests import (
+    Boost,
+    FacetRequest,
+    Part,
+    Product,
+    ProductAnswer,
+    ProductRequest,
+)
+from index.reading import ProductText
+from index.wording import QueryWord
+
+HALF = 0.5  # of the words' weight, which items must have where none has all words
+Gains = NDArray[np.float64]
+
+
+def passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
+    """Which documents (N,) are live and pass a filter."""
+    return documents.live & documents.passing(parse(where))
+
+
+class Ranking:
+    """The documents that are relevant to a request, and what each part gives them.
+
+    Made, and read, under the documents' lock.
+    """
+
+    def __init__(self, documents: Documents, request: ProductRequest, photos: Photos) -> None:
+        self.documents, self.request = documents, request
+        self.passing = passing(documents, request.where)
+        text = request.text or ProductText("")
+        self.words, self.weights = text.asked, request.field_weights
+        self.lexical = self._scores(self.words)
+        self.probabilities = np.zeros(len(documents))
+        places, there = located(documents.revisions, photos.revisions)
+        self.probabilities[places] = photos.probabilities[there]
+        self.whole = documents.lexical.whole(
+            [word.alternatives for word in self.words], text.length, self.weights
+        )
+        browsing = request.text is None and not photos.asked
+        refused = (self._scores(text.refused).gains > 0).any(0)
+        self.relevant: Mask = self.passing & ~refused
+        if not browsing:
+            self.relevant &= self._answering(self.relevant)
+        self.chosen = np.flatnonzero(self.relevant)
+
+    def _scores(self, words: Sequence[QueryWord]) -> Scores:
+        asked = [word.alternatives for word in words]
+        return self.documents.lexical.scores(asked, self.weights)
+
+    def _answering(self, passing: Mask) -> Mask:
+        """Which documents have all words, or a photo that answers; failing that, half the words."""
+        answering: Mask = self.probabilities >= max(self.request.least, np.finfo(float).tiny)
+        if not self.words:
+            return answering
+        having = self.lexical.gains > 0
+        every: Mask = np.all(having, axis=0)
+        if not (every & passing).any():
+            lexical = self.documents.lexical
+            idf = [
+                max(lexical.idf(one.term) for one in word.alternatives) * bool(own.any())
+                for word, own in zip(self.words, having, strict=True)
+            ]
+            weight: Gains = np.array(idf) @ having
+            every = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
+        return answering | every
+
+    def scores(self) -> Gains:
+        """The scores (M,) of the chosen documents."""
+        weights, chosen = self.request.weights, self.chosen
+        total = weights.words * self.lexical.relative[chosen].astype(np.float64)
+        total += weights.looks * self.probabilities[chosen]
+        exact = np.zeros(len(self.documents), np.bool_)
+        for mask in self.whole.values():
+            exact |= mask
+        total += weights.exact * exact[chosen]
+        for boost in self.request.boosts:
+            total += self._boosted(boost)[chosen]
+        return total
+
+    def _boosted(self, boost: Boost) -> Gains:
+        """What a boost gives to each document (N,)."""
+        size = len(self.documents)
+        if boost.key is None:
+            return boost.weight * self.documents.passing(parse(boost.where)).astype(np.float64)
+        column = self.documents.columns.get(boost.key)
+        return boost.weight * (np.zeros(size) if column is None else column.shares(size))
+
+    def order(self, scores: Gains) -> Codes:
+        """The places of the chosen documents, best first: of all, or as many as are asked for."""
+        column = self.documents.columns.get(self.request.sort or "")
+        first = -scores
+        if column is not None:
+            keys = column.sort_keys(len(self.documents), self.request.descending)
+            first = keys[self.chosen].astype(np.float64)
+        some = self._first(first)
+        ties = self.documents.places()[self.chosen[some]]
+        order: Codes = some[np.lexsort((ties, -scores[some], first[some]))]
+        return order
+
+    def _first(self, values: Gains) -> Codes:
+        """The places of the smallest values: of all, or of those that a page may need."""
+        needed = self.request.offset + self.request.limit
+        if self.request.collapse or needed >= len(values):
+            return np.arange(len(values))
+        return np.flatnonzero(values <= np.partition(values, needed - 1)[needed - 1])
+
+    def collapsed(self, order: Codes) -> tuple[Codes, Codes]:
+        """The first of each group in an order, and how many each group has."""
+        column = self.documents.columns.get(self.request.collapse or "")
+        if column is None:
+            return order, np.ones(len(order), np.int64)
+        groups = column.first_codes(len(self.documents))[self.chosen[order]]
+        alone = groups < 0
+        groups[alone] = len(column.values) + np.flatnonzero(alone)
+        _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+        best = np.argsort(first)
+        return order[first[best]], counts[best]
+
+    def facet(self, asked: FacetRequest) -> Facet:
+        """The counts of a key's values among the relevant documents."""
+        column = self.documents.columns.get(asked.key)
+        if column is None:
+            return Facet(asked.key, (), 0, len(self.chosen))
+        return column.facet(asked.key, self.relevant, asked.most, asked.bounds)
+
+    def parts(self, chosen: Codes) -> list[list[Part]]:
+        """The parts of some documents' scores, but for their photos'."""
+        found: list[list[Part]] = [[] for _ in chosen]
+        scale = self.request.weights.words / (self.lexical.bound or 1.0)
+        for word in self.words:
+            typed = self.request.text.text[word.start : word.end] if self.request.text else ""
+            shares = self.documents.lexical.shares(chosen, word.alternatives, self.weights)
+            for name, gains in shares.items():
+                for place in np.flatnonzero(gains).tolist():
+                    gave = scale * float(gains[place])
+                    found[place].append(Part("words", gave, name, word.spelling or typed))
+        for place, document in enumerate(chosen.tolist()):
+            whole = [name for name, mask in self.whole.items() if mask[document]]
+            if whole:
+                found[place].append(Part("exact", self.request.weights.exact, whole[0]))
+        for boost in self.request.boosts:
+            boosted = self._boosted(boost)[chosen]
+            for place in np.flatnonzero(boosted).tolist():
+                found[place].append(Part("boost", float(boosted[place]), boost.name))
+        return found
+
+
+def search(documents: Documents, request: ProductRequest, photos: Photos) -> ProductAnswer:
+    """A page of the items that answer a request, with facets over all of them.
+
+    ValueError for what is no filter.
+    """
+    with documents.lock:
+        ranking = Ranking(documents, request, photos)
+        first, variants = ranking.collapsed(ranking.order(ranking.scores()))
+        page = slice(request.offset, request.offset + request.limit)
+        chosen = ranking.chosen[first[page]]
+        hits = [
+            _product(ranking, document, parts, count)
+            for document, parts, count in zip(
+                chosen.tolist(), ranking.parts(chosen), variants[page].tolist(), strict=True
+            )
+        ]
+        return ProductAnswer(
+            tuple(hits),
+            total=len(ranking.chosen),
+            groups=len(first) if request.collapse else len(ranking.chosen),
+            facets=tuple(ranking.facet(asked) for asked in request.facets),
+            items=int(documents.live.sum()),
+            behind=documents.behind,
+        )
+
+
+def _product(ranking: Ranking, document: int, parts: list[Part], variants: int) -> Product:
+    probability = float(ranking.probabilities[document])
+    if gave := ranking.request.weights.looks * probability:
+        parts = [*parts, Part("looks", gave)]
+    return Product(
+        ranking.documents.ids[document],
+        int(ranking.documents.revisions[document]),
+        sum(part.gave for part in parts),
+        tuple(parts),
+        probability if gave else None,
+        variants,
+    )
+
+
+def located(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
+    """Where wanted revisions stand among others, which come in order; and which ones are there."""
+    places = np.searchsorted(revisions, wanted)
+    there = np.flatnonzero(places < len(revisions))
+    there = there[revisions[places[there]] == wanted[there]]
+    return places[there], there

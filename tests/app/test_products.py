@@ -1,0 +1,255 @@
+"""Product search over HTTP: one ranking of words and looks, facets over all that is relevant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from starlette.testclient import TestClient
+
+from app.drafts import Draft
+from app.engine import Engine
+from app.inference import Models
+from app.main import create_app
+from app.settings import Settings
+from models.calibration import Calibration
+
+SHOP: dict[str, tuple[str, dict[str, Any]]] = {
+    "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),
+    "AB-2": ("blue", {"title": "Summer dress", "brand": "Nike", "price": 20, "group": "g"}),
+    "AB-3": ("lime", {"title": "Chair of oak", "brand": "Ikea", "price": 30.5}),
+    "AB-4": ("red", {"title": "Oak bookcase", "brand": "Ikea", "price": 55}),
+    "AB-5": ("white", {"title": "Sofa of leather", "brand": "Ikea", "tags": ["new", "big"]}),
+    "AB-6": ("black", {"title": "Sofa", "brand": "Acme", "price": 99, "about": "x" * 300}),
+}
+CALIBRATION = Calibration(
+    torch.zeros(1, 3), torch.zeros(1, 3), torch.tensor([[2.0, 0, 0, -4.0]] * 3), 0.5
+)
+Post = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def shop(engine: Engine, settings: Settings, png: Any) -> Iterator[TestClient]:
+    checkpoints = {name: one for name, one in engine.models.checkpoints.items() if one}
+    checkpoints["matcher"] = replace(checkpoints["matcher"], calibration=CALIBRATION)
+    calibrated = Engine(Models(**checkpoints), engine.catalog, settings.data, "cpu", SYNONYMS)
+    drafts = [Draft(name, about).with_photo(png(colour)) for name, (colour, about) in SHOP.items()]
+    calibrated.put("default", drafts)
+    with TestClient(create_app(settings, calibrated), raise_server_exceptions=False) as client:
+        yield client
+
+
+SYNONYMS = {"couch": ("sofa",)}
+
+
+@pytest.fixture
+def post(shop: TestClient) -> Post:
+    def ask(**sent: Any) -> dict[str, Any]:
+        answer = shop.post("/search/products", json=sent)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    return ask
+
+
+def ids(found: dict[str, Any]) -> list[str]:
+    return [hit["id"] for hit in found["hits"]]
+
+
+def test_parts_add_up_to_the_score(post: Post) -> None:
+    boosts = [{"weight": 0.2, "key": "price"}, {"weight": 0.1, "filter": {"brand": "Nike"}}]
+    found = post(text="red summer dress", boosts=boosts, min_probability=0.1)
+    assert ids(found)[0] == "AB-1"
+    for hit in found["hits"]:
+        assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
+    kinds = {part["kind"] for hit in found["hits"] for part in hit["parts"]}
+    assert kinds == {"words", "looks", "boost"}
+
+
+def test_looks_are_explained_by_links_that_add_up_to_the_photos_score(post: Post) -> None:
+    (looks,) = [part for part in post(text="red")["hits"][0]["parts"] if part["kind"] == "looks"]
+    assert [(link["label"], link["similarity"]) for link in looks["links"]] == [
+        ("red", pytest.approx(3.0, abs=0.02))
+    ]
+    assert [phrase["text"] for phrase in looks["phrases"]] == ["red"]
+
+
+def test_photo_alone_makes_an_item_relevant(post: Post) -> None:
+    found = post(text="red")
+    assert sorted(ids(found)) == ["AB-1", "AB-4"]
+    assert all(hit["probability"] > 0.5 for hit in found["hits"])
+
+
+def test_typed_id_brand_and_title_come_first(post: Post) -> None:
+    assert ids(post(text="AB-3"))[0] == "AB-3"
+    assert ids(post(text="sofa"))[0] == "AB-6"
+    exact = [part["field"] for part in post(text="sofa")["hits"][0]["parts"]]
+    assert exact[:2] == ["title", "title"]
+    assert set(ids(post(text="nike"))) == {"AB-1", "AB-2"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "corrected", "first"),
+    [
+        ("chiar", "chair", "AB-3"),
+        ("book case", "book case", "AB-4"),
+        ("couch", "couch", "AB-6"),
+        ("dresses", "dresses", "AB-1"),
+    ],
+)
+def test_words_are_found_as_they_are_meant(post: Post, typed: str, corrected: str, first: str):
+    found = post(text=typed)
+    assert found["query"]["corrected"] == corrected
+    assert ids(found)[0] == first
+
+
+def test_words_behind_a_minus_or_negated_are_refused(post: Post) -> None:
+    for text in ("sofa -leather", "sofa without leather"):
+        found = post(text=text)
+        assert ids(found) == ["AB-6"]
+        assert [word["text"] for word in found["query"]["refused"]] == ["leather"]
+        assert 'Items with "leather" are left out.' in found["query"]["notes"]
+
+
+def test_half_of_the_words_is_enough_where_none_has_all(post: Post) -> None:
+    assert set(ids(post(text="ikea dress bookcase", weights={"looks": 0}))) == {"AB-4"}
+    unknown = post(text="sofa xylophone")
+    assert set(ids(unknown)) == {"AB-5", "AB-6"}
+    assert '"xylophone" is in no item.' in unknown["query"]["notes"]
+
+
+def test_without_a_text_everything_that_passes_is_sorted(post: Post) -> None:
+    found = post(filter={"price": {"gte": 20}}, sort={"key": "price", "order": "desc"})
+    assert ids(found) == ["AB-6", "AB-4", "AB-3", "AB-2"]
+    assert ids(post(sort={"key": "price"})) == ["AB-1", "AB-2", "AB-3", "AB-4", "AB-6", "AB-5"]
+    assert ids(post(sort={"key": "title"}))[:2] == ["AB-3", "AB-4"]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{}, {"brand": "Ikea"}, {"price": {"lt": 50}}, {"$not": {"brand": ["Nike", "Acme"]}}],
+)
+def test_facets_count_all_that_is_relevant_and_passes(post: Post, where: dict[str, Any]) -> None:
+    asked = ["brand", "tags", {"key": "price", "bounds": [20, 50]}]
+    found = post(text="sofa oak", weights={"looks": 0}, filter=where, facets=asked, limit=1)
+    everything = post(text="sofa oak", weights={"looks": 0}, filter=where)
+    items = [hit["metadata"] for hit in everything["hits"]]
+    assert found["total"] == len(items)
+    for facet in found["facets"]:
+        values = [item[facet["key"]] for item in items if facet["key"] in item]
+        flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
+        counted = {one["value"]: one["count"] for one in facet["values"]}
+        assert counted == Counter(flat)
+        assert facet["missing"] == len(items) - len(values)
+    price = found["facets"][2]
+    prices = [item["price"] for item in items if "price" in item]
+    assert (price["least"], price["most"]) == (min(prices), max(prices))
+    assert [one["count"] for one in price["ranges"]] == [
+        sum(one < 20 for one in prices),
+        sum(20 <= one < 50 for one in prices),
+        sum(one >= 50 for one in prices),
+    ]
+
+
+def test_collapsed_hits_are_the_best_of_their_groups(post: Post) -> None:
+    found = post(text="blue summer dress", collapse="group", limit=1)
+    assert [(hit["id"], hit["variants"]) for hit in found["hits"]] == [("AB-2", 2)]
+    assert (found["total"], found["groups"]) == (2, 1)
+    assert post(collapse="group")["groups"] == 5
+
+
+def test_pages_follow_one_another(post: Post) -> None:
+    seen, cursor = [], None
+    while True:
+        found = post(limit=4, cursor=cursor, sort={"key": "brand"})
+        seen += ids(found)
+        cursor = found["cursor"]
+        if cursor is None:
+            break
+    assert seen == ids(post(sort={"key": "brand"}))
+
+
+def test_cursor_of_another_query_is_refused(shop: TestClient, post: Post) -> None:
+    cursor = post(limit=1)["cursor"]
+    sent = {"limit": 1, "cursor": cursor, "filter": {"brand": "Nike"}}
+    answer = shop.post("/search/products", json=sent)
+    assert answer.status_code == 422
+    assert "another query" in answer.json()["detail"]
+
+
+def test_photo_is_searched_by_looks_alone(shop: TestClient, post: Post, png: Any) -> None:
+    assert ids(post(id="AB-1"))[:2] == ["AB-1", "AB-4"]
+    sent = {"filter": '{"brand": "Ikea"}', "facets": '["brand"]'}
+    answer = shop.post("/search/products", files={"image": png("red")}, data=sent)
+    assert ids(answer.json()) == ["AB-4"]
+    assert answer.json()["facets"][0]["values"] == [{"value": "Ikea", "count": 1}]
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        ({"text": "a", "id": "AB-1"}, "send one of"),
+        ({"boosts": [{"weight": 0.1}]}, "either a key or a filter"),
+        ({"filter": {"price": {"above": 3}}}, "takes gt, gte"),
+        ({"box": [0, 0, 1, 1]}, "send an image"),
+        ({"sort": "price"}, "sort"),
+        ({"boosts": [{"weight": 5, "key": "price"}]}, "boosts"),
+    ],
+)
+def test_odd_requests_are_refused(shop: TestClient, sent: dict[str, Any], reason: str) -> None:
+    answer = shop.post("/search/products", json=sent)
+    assert answer.status_code == 422
+    assert reason in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["/search/products", "/search/image", "/search/text"])
+def test_unknown_key_is_told_with_the_nearest(shop: TestClient, path: str) -> None:
+    found = shop.post(path, json={"text": "red", "filter": {"prise": 3}}).json()
+    assert found["hits"] == []
+    note = "No item has 'prise' in its metadata; the nearest key is 'price'."
+    assert note in found["query"]["notes"]
+
+
+def test_unknown_facet_is_told_even_where_there_are_hits(post: Post) -> None:
+    found = post(text="sofa", facets=["brnd"])
+    assert found["hits"]
+    assert found["facets"][0]["values"] == []
+    assert (
+        "No item has 'brnd' in its metadata; the nearest key is 'brand'."
+        in (found["query"]["notes"])
+    )
+
+
+def test_what_is_written_is_found_at_once(shop: TestClient, post: Post) -> None:
+    post()
+    stored = {"metadata": {"title": "Zebra rug"}}
+    assert shop.put("/items/new", json=stored).status_code in (201, 422)
+    sent = {"metadata": {"title": "Zebra rug"}, "sentences": ["soft"]}
+    assert shop.put("/items/new", json=sent).status_code in (200, 201)
+    assert ids(post(text="zebra")) == ["new"]
+    assert shop.delete("/items/new").status_code == 204
+    assert ids(post(text="zebra rug")) == []
+
+
+def test_suggestions_complete_words_by_the_items_they_find(shop: TestClient) -> None:
+    def suggest(text: str) -> list[tuple[str, int]]:
+        found = shop.get("/suggest", params={"text": text}).json()["suggestions"]
+        return [(one["text"], one["items"]) for one in found]
+
+    assert suggest("s") == [("sofa", 2), ("summer", 2)]
+    assert suggest("ikea s") == [("ikea sofa", 1)]
+    assert suggest("zzz") == suggest("") == []
+
+
+def test_words_alone_count_without_a_calibration(client: TestClient) -> None:
+    sent = {"metadata": {"title": "Red hat"}, "sentences": ["warm"]}
+    client.put("/items/hat", json=sent)
+    found = client.post("/search/products", json={"text": "hat"}).json()
+    assert ids(found) == ["hat"]
+    assert "not calibrated" in " ".join(found["query"]["notes"])
+    assert client.post("/search/products", json={"id": "hat"}).status_code in (404, 422)

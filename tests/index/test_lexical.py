@@ -1,0 +1,80 @@
+"""BM25F over fields: its value, the parts that add up to it, and its order."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from index.lexical import LENGTH, SATURATION, Alternative, Lexical
+
+SHIRT, RED = [Alternative("shirt")], [Alternative("red")]
+
+
+@pytest.fixture
+def shop() -> Lexical:
+    lexical = Lexical()
+    lexical.add({"title": "Red shirt", "text": "A shirt of cotton"})
+    lexical.add({"title": "Blue shirts"})
+    lexical.add({"title": "Red shoe", "text": "for running"})
+    return lexical
+
+
+def test_value_is_that_of_the_formula(shop: Lexical) -> None:
+    weights = {"title": 2.0, "text": 0.5}
+    scores = shop.scores([SHIRT], weights)
+    idf = math.log1p((3 - 2 + 0.5) / (2 + 0.5))
+    title = 2.0 / (1 - LENGTH + LENGTH * 2 / 2)
+    text = 0.5 / (1 - LENGTH + LENGTH * 4 / 2)
+    both = title + text
+    assert scores.gains[0].tolist() == pytest.approx(
+        [idf * both / (SATURATION + both), idf * title / (SATURATION + title), 0.0]
+    )
+    assert scores.bound == pytest.approx(idf)
+
+
+def test_parts_of_fields_and_words_add_up(shop: Lexical) -> None:
+    words, weights = [RED, SHIRT], {"title": 3.0}
+    scores = shop.scores(words, weights)
+    everything = np.arange(3)
+    parts = [shop.shares(everything, word, weights) for word in words]
+    total = sum(share for part in parts for share in part.values())
+    assert total.tolist() == pytest.approx(scores.gains.sum(0).tolist())
+    assert shop.shares(np.array([0]), SHIRT, weights).keys() == {"title", "text"}
+
+
+def test_whole_field_is_one_of_the_words_and_no_more(shop: Lexical) -> None:
+    assert {name: mask.tolist() for name, mask in shop.whole([RED, SHIRT], 2, {}).items()} == {
+        "title": [True, False, False]
+    }
+    assert shop.whole([RED], 1, {}) == {}
+    assert shop.whole([RED, SHIRT], 2, {"title": 0.0}) == {}
+
+
+def test_relative_score_is_between_0_and_1_and_best_for_all_words(shop: Lexical) -> None:
+    relative = shop.scores([RED, SHIRT], {}).relative
+    assert np.argmax(relative) == 0
+    assert 0 < relative.min() < relative.max() < 1
+
+
+def test_best_alternative_of_a_word_counts(shop: Lexical) -> None:
+    either = [Alternative("shoe"), Alternative("shirt", 0.5)]
+    both = shop.scores([either], {}).gains[0]
+    assert both[2] == shop.scores([[Alternative("shoe")]], {}).gains[0][2]
+    assert both[1] == pytest.approx(shop.scores([SHIRT], {}).gains[0][1] / 2)
+
+
+def test_field_of_weight_0_is_not_looked_at(shop: Lexical) -> None:
+    assert shop.scores([[Alternative("cotton")]], {"text": 0.0}).gains.tolist() == [[0, 0, 0]]
+
+
+def test_unknown_word_lowers_what_the_others_are_worth(shop: Lexical) -> None:
+    known = shop.scores([RED], {}).relative[0]
+    assert shop.scores([RED, [Alternative("quux")]], {}).relative[0] < known / 2
+
+
+def test_field_that_comes_late_is_found(shop: Lexical) -> None:
+    number = shop.add({"brand": "Acme", "title": "Hat"})
+    gains = shop.scores([[Alternative("acm")]], {}).gains[0]
+    assert np.flatnonzero(gains).tolist() == [number]

@@ -1,0 +1,124 @@
+"""One ranking of words and looks: what is relevant, in which order, and what is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from index.documents import Documents
+from index.photos import NONE, Photos
+from index.product_requests import Boost, FacetRequest, ProductRequest, Weights
+from index.products import search
+from index.reading import read_text
+from index.views import ItemRow
+
+WORDS = ["red", "blue", "shirt", "shoe", "oak"]
+item = st.fixed_dictionaries(
+    {"title": st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)},
+    optional={"colour": st.sampled_from(["red", "blue"]), "price": st.integers(1, 9)},
+)
+items = st.lists(item, min_size=1, max_size=12)
+
+
+def documents_of(metadata: list[dict[str, Any]]) -> Documents:
+    documents = Documents()
+    documents.add([ItemRow(at + 1, f"{at:02}", fields, ()) for at, fields in enumerate(metadata)])
+    return documents
+
+
+def asked(documents: Documents, text: str, **options: Any) -> ProductRequest:
+    return ProductRequest(text=read_text(text, documents), limit=100, **options)
+
+
+@given(items, st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), st.data())
+def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(metadata, words, data):
+    documents = documents_of(metadata)
+    size = len(metadata)
+    gone = data.draw(st.sets(st.integers(1, size), max_size=2))
+    documents.retire(np.array(sorted(gone), np.int64))
+    chances = data.draw(st.lists(st.sampled_from([0.0, 0.2, 0.9]), min_size=size, max_size=size))
+    photos = Photos(np.arange(1, size + 1), np.zeros(size, np.float32), np.array(chances))
+    facets = (FacetRequest("colour"), FacetRequest("price", bounds=(3, 6)))
+    request = asked(
+        documents, " ".join(words), where={"price": {"gte": 3}}, least=0.5, facets=facets
+    )
+    answer = search(documents, request, photos)
+    passing = [
+        at for at, one in enumerate(metadata) if at + 1 not in gone and one.get("price", 0) >= 3
+    ]
+    texts = [set(f"{one['title']} {one.get('colour', '')}".split()) for one in metadata]
+    every = {at for at in passing if set(words) <= texts[at]}
+    probable = {at for at in passing if chances[at] >= 0.5}
+    found = {int(hit.id) for hit in answer.hits}
+    assert answer.total == len(found)
+    assert every | probable <= found
+    if every:
+        assert found == every | probable
+    colour, price = answer.facets
+    told = Counter(metadata[at]["colour"] for at in found if "colour" in metadata[at])
+    assert dict(colour.values) == told
+    prices = [metadata[at]["price"] for at in found]
+    assert dict(price.values) == Counter(prices)
+    if prices:
+        assert [part.count for part in price.ranges] == [
+            sum(low <= one < high for one in prices) for low, high in ((0, 3), (3, 6), (6, 99))
+        ]
+    for hit in answer.hits:
+        assert sum(part.gave for part in hit.parts) == pytest.approx(hit.score)
+    scores = [hit.score for hit in answer.hits]
+    assert scores == pytest.approx(sorted(scores, reverse=True))
+
+
+def test_pages_are_parts_of_the_whole_order():
+    documents = documents_of([{"title": WORDS[at % 5], "price": at % 3} for at in range(30)])
+    for request in (
+        ProductRequest(limit=100),
+        ProductRequest(limit=100, sort="price", descending=True),
+        asked(documents, "red shirt shoe"),
+        replace(asked(documents, "red"), collapse="price"),
+    ):
+        whole = [hit.id for hit in search(documents, request, NONE).hits]
+        pages = [
+            hit.id
+            for start in range(0, 30, 4)
+            for hit in search(documents, replace(request, offset=start, limit=4), NONE).hits
+        ]
+        assert pages == whole
+
+
+def test_boosts_add_their_share():
+    documents = documents_of([{"title": "oak", "sold": sold} for sold in (0, 5, 10)])
+    boosts = (Boost(0.2, key="sold"), Boost(-0.1, where={"sold": 10}), Boost(1.0, key="absent"))
+    hits = search(documents, asked(documents, "oak", boosts=boosts), NONE).hits
+    assert [hit.id for hit in hits] == ["01", "02", "00"]
+    boosted = [sum(part.gave for part in hit.parts if part.kind == "boost") for hit in hits]
+    assert boosted == pytest.approx([0.1, 0.1, 0.0])
+
+
+def test_field_that_is_all_of_the_query_wins():
+    documents = documents_of([{"title": "oak oak oak shirt"}, {"title": "red"}, {"brand": "oak"}])
+    hits = search(documents, asked(documents, "oak"), NONE).hits
+    assert [hit.id for hit in hits] == ["02", "00"]
+    assert [part.field for part in hits[0].parts if part.kind == "exact"] == ["brand"]
+    weighted = asked(documents, "oak", fields={"brand": 0.0})
+    assert [hit.id for hit in search(documents, weighted, NONE).hits] == ["00"]
+
+
+def test_weights_scale_what_words_and_looks_give():
+    documents = documents_of([{"title": "oak"}, {"title": "shoe"}])
+    photos = Photos(np.array([2]), np.ones(1, np.float32), np.array([0.8]))
+    request = asked(documents, "oak", least=0.5, weights=Weights(words=0.0, exact=0.0, looks=2.0))
+    best, other = search(documents, request, photos).hits
+    assert (best.id, best.score, best.probability) == ("01", pytest.approx(1.6), 0.8)
+    assert other.score == 0.0
+
+
+def test_hits_that_are_too_far_are_refused():
+    with pytest.raises(ValueError, match="beyond 10,000"):
+        ProductRequest(offset=9_990, limit=20)
