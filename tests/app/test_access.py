@@ -31,6 +31,8 @@ ROLES = {
     "delete /session": None,
     "post /search/image": "read",
     "post /search/text": "read",
+    "post /search/products": "read",
+    "get /suggest": "read",
     "post /align": "read",
     "post /ground": "read",
     "post /caption": "read",
@@ -164,6 +166,7 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
     body = {
         "/search/image": {"text": "red"},
         "/search/text": {"text": "red"},
+        "/search/products": {"text": "red"},
         "/align": {"text": "red", "id": "a"},
         "/ground": {"text": "red", "id": "a"},
         "/caption": {"id": "a"},
@@ -178,6 +181,8 @@ def test_a_bound_key_reaches_no_other_collection_by_any_route(
         reached.add(path)
         for collection, status in (("shop", 200), ("secret", 403), ("nowhere", 403)):
             sent: dict[str, Any] = {"params": {"collection": collection}}
+            if path == "/suggest":
+                sent["params"]["text"] = "re"
             if path == "/items" and method == "post":
                 sent |= {"content": b"", "headers": {"content-type": "application/x-ndjson"}}
             elif method == "patch":
