@@ -69,6 +69,14 @@ OF_UPLOAD = (TooLarge, TooSlow, WrongMediaType, ImageError, ImageTooLarge, NotAn
 OF_WRITE = (NoSpace,)
 OF_ROLE = (Unauthorized, Forbidden, TooManyRequests, Unavailable)
 
+REQUEST_ID = {
+    "name": "X-Request-ID",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "Names the request in the logs; sent back. One is made where none is sent.",
+}
+
 Responses = dict[int | str, dict[str, Any]]
 
 
@@ -125,6 +133,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
                 if keys and not closed:
                     keys.append({})  # a key is welcome, and not needed
                 general = _general(changes=changes, closed=closed)
+                operation.setdefault("parameters", []).append(REQUEST_ID)
                 operation["responses"] = general | operation["responses"]
         app.openapi_schema = document
     return app.openapi_schema

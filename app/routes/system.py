@@ -31,7 +31,7 @@ TEXT: Responses = {200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "s
 NOT_READY = problems(Unavailable)
 
 
-@router.get("/healthz", dependencies=[PUBLIC], summary="As /livez.")
+@router.get("/healthz", name="healthz", dependencies=[PUBLIC], summary="As /livez.")
 @router.get("/livez", dependencies=[PUBLIC])
 async def livez() -> dict[str, str]:
     """The process answers."""
