@@ -14,7 +14,7 @@ run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it
 	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(PORT),--port $(PORT))
 
 test: check  ## Format, lint, types, imports and the normal tests
-	$(BIN)/pytest -m "not slow and not gpu"
+	$(BIN)/pytest -m "not slow and not gpu" --numprocesses 2 --dist loadfile
 
 check: $(VENV)/test.stamp  ## Format, lint, types and import contracts
 	$(BIN)/ruff format --check

@@ -58,7 +58,7 @@ def check(answer: Any, status: int, *words: str) -> None:
         ({"text": "red", "cursor": "%%%"}, ["cursor: not one that this service gave"]),
         ({"text": "red", "cursor": "bnVsbA=="}, ["cursor: not one that this service gave"]),
         ({"text": "red", "filter": {"": 1}}, ["filter"]),
-        ({"text": "red", "filter": {"a": {"b": 1}}}, ["filter.a"]),
+        ({"text": "red", "filter": {"a": {"b": 1}}}, ["filter 'a' takes gt", "got 'b'"]),
         ({"text": "red", "box": [0, 0, 1, 1]}, ["send an image with it"]),
         ({"text": 7}, ["text: Input should be a valid string"]),
     ],

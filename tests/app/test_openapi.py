@@ -24,7 +24,7 @@ EXCLUDED = ["positive_data_acceptance"]
 CHECKED = [check for name, check in CHECKS._items.items() if name not in EXCLUDED]
 KEY = "k" * 32
 EXAMPLES = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 OPERATIONS = [
     (method, path)

@@ -10,6 +10,7 @@ import torch
 from sqlalchemy import event, select
 
 from index.catalog import Catalog
+from index.conditions import Equals
 from index.items import ModelMismatch, NoSpace, Picture, bucket_of
 from index.tables import items
 
@@ -80,9 +81,9 @@ def test_view_knows_who_carries_a_value_and_reads_bags_by_the_chunk(catalog, col
     catalog.put_many(collection, [entry("a", metadata={"k": [2, 1.0], "d": {}}), entry("b")])
     catalog.put(collection, entry("c", metadata={"k": 2}))
     with catalog.reading(collection) as view:
-        assert view.carrying("k", "2", after=0).tolist() == [2, 4]
-        assert view.carrying("k", "2", after=2).tolist() == [4]
-        assert view.carrying("k", "3", after=0).tolist() == []
+        assert view.carrying(Equals("k", ("2",)), after=0).tolist() == [2, 4]
+        assert view.carrying(Equals("k", ("2",)), after=2).tolist() == [4]
+        assert view.carrying(Equals("k", ("3",)), after=0).tolist() == []
         bags, reached = view.bags(3, 4)
         assert [(row.revision, row.position) for row in bags] == [(4, -1), (4, 0), (4, 1)]
         assert reached == 4
@@ -228,6 +229,7 @@ WRITER = """
 import sys, torch
 from pathlib import Path
 from index.catalog import Catalog
+from index.conditions import Equals
 from index.items import NoSpace, Entry, Picture
 from models.types import Box, FragmentBag, Span
 
