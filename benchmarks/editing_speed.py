@@ -1,4 +1,4 @@
-"""How fast metadata is patched and items are deleted: python -m benchmarks.editing_speed.
+"""Speed of patching metadata and of deleting items: python -m benchmarks.editing_speed.
 
 Photos of random bags, as large as the default matcher's: 20 regions of 257 numbers.
 """

@@ -1,4 +1,4 @@
-"""How long checkpoints take from a photo's bytes to its vectors, and their ratio.
+"""Processor time of checkpoints from a photo's bytes to its vectors, and their ratio.
 
 Checkpoints take turns over the same photos, so that what else the machine does meets all of them.
 

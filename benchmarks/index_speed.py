@@ -1,4 +1,4 @@
-"""How fast the index is, beside other engines and while it changes, and the page that says so.
+"""Speed of the index beside other engines and while it changes, and the page that reports it.
 
     python -m benchmarks.index_speed embed ../shared/data/flickr8k --features ../cache
     python -m benchmarks.index_speed search --sizes 10000 20000 100000 1000000

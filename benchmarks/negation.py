@@ -1,4 +1,4 @@
-"""What negation is worth: "a dog without a ball" ranked as one text, without it, and by minus.
+"""Value of negation: "a dog without a ball" ranked as one text, without it, and by minus.
 
     python benchmarks/negation.py ../data/flickr8k --split val
 

@@ -1,4 +1,4 @@
-"""How long snapshots, their way back and checks take, and what searches feel of them meanwhile.
+"""Duration of snapshots, restores and checks, and the latency of searches meanwhile.
 
     python benchmarks/snapshot_speed.py --work /tmp/speed --items 20000
 

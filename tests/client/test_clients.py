@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
-import uvicorn
 from tessera_client import AsyncClient, Client, NewItem, TesseraError, clients
 
 from app.main import create_app
@@ -17,19 +15,6 @@ from app.settings import Settings
 
 Png = Callable[..., bytes]
 COLOURS = ("red", "lime", "blue", "white", "black")
-
-
-@pytest.fixture
-def address(engine, settings: Settings) -> Iterator[str]:
-    config = uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        thread.join(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
 
 
 @pytest.fixture

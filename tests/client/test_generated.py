@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from app.main import create_app
 from app.settings import Settings
@@ -35,19 +32,6 @@ refused = search_image.sync(client=client, body=ImageSearch(text="?!"))
 assert isinstance(refused, Problem) and refused.status == 422, refused
 print("works")
 """
-
-
-@pytest.fixture
-def address(engine, settings: Settings) -> Iterator[str]:
-    config = uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started and thread.is_alive():
-        thread.join(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
 
 
 def run(*command: object, cwd: Path) -> str:
