@@ -1,4 +1,4 @@
-"""What a machine can do at best: how fast it reads memory, and what it is."""
+"""The machine: its description, and the speed at which it reads memory."""
 
 from __future__ import annotations
 

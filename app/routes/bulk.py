@@ -170,7 +170,9 @@ class Import:
         """The id in each line, and what is to be stored or what is wrong."""
         read = [self._draft(*pair) for pair in zip(lines, photos, strict=True)]
         embedded = iter(self.engine.embed_each([one for one in read if isinstance(one, Draft)]))
-        return [(one.id, next(embedded)) if isinstance(one, Draft) else (None, one) for one in read]
+        outcomes = [next(embedded) if isinstance(one, Draft) else one for one in read]
+        names = [None if isinstance(line, str) else line.id for line in lines]
+        return list(zip(names, outcomes, strict=True))
 
     def _draft(self, sent: ImportLine | str, photo: bytes | str | None) -> Draft | str:
         """The draft of a line, or what is wrong with it."""

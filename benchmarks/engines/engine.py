@@ -1,4 +1,4 @@
-"""What an engine is to a benchmark: bags in, ids of the best out."""
+"""Interface of engines in benchmarks: bags in, ids of the best out."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_upload_answers_each_item_in_order_and_tells_progress(remote: Client, pn
     broken = NewItem("broken", b"no photo")
     statuses = list(remote.upload([*items(png), broken], told.append))
     assert [(status.line, status.id) for status in statuses[:5]] == list(enumerate(COLOURS, 1))
-    assert (statuses[5].line, statuses[5].status) == (6, "refused")
+    assert (statuses[5].line, statuses[5].id, statuses[5].status) == (6, "broken", "refused")
     assert "not" in (statuses[5].reason or "")
     assert told == [6]
 
