@@ -175,7 +175,15 @@ class Follower:
         span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
         folder, sums = segments.write(parts, self._directory)
         listed = self._listed | {folder: Listed(folder.name, span, sums)}
-        self._publish((*before, segments.opened(folder, span, sums), *behind), listed)
+        new = segments.opened(folder, span, sums)
+        try:
+            self._publish((*before, new, *behind), listed)
+        except BaseException:
+            if folder.name not in {one.folder for one in self._published() or ()}:
+                assert new.hold is not None
+                new.hold.close()
+                segments.discard(folder)  # each try writes another, on a disk that may be full
+            raise
         for part in parts:
             if part.folder is not None and part.hold is not None:
                 part.hold.close()

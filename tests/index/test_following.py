@@ -1,7 +1,9 @@
 """Followers as processes: elected, killed at random moments, out of room on the disk."""
 
+import errno
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -13,6 +15,7 @@ import pytest
 import torch
 
 from index import follower, manifest
+from index.catalog import Catalog
 from index.items import Entry
 from index.requests import Request
 from index.search import Index
@@ -205,7 +208,8 @@ def test_disk_without_room_ends_neither_follower_nor_searches(
         before = reached()
         forking.log.clear()
         catalog.put_many(collection, [entry(f"{room} {i}") for i in range(10)])
-        assert until(lambda: "File too large" in "".join(forking.log))
+        assert until(lambda: "cannot be followed" in "".join(forking.log))
+        assert until(lambda: re.search("File too large|disk I/O error", "".join(forking.log)))
         assert reached() == before
         index = Index(catalog, collection, segments_folder)
         assert right(everything, index.best(everything))
@@ -214,6 +218,27 @@ def test_disk_without_room_ends_neither_follower_nor_searches(
         )
         assert until(lambda: reached() == catalog.revision(collection))
     assert right(everything, Index(catalog, collection, segments_folder).best(everything))
+
+
+def test_segment_that_cannot_be_published_leaves_no_files(
+    catalog, collection, segments_folder, entry, monkeypatch
+):
+    directory = segments_folder / collection.token
+    one = follower.Follower(catalog, collection, directory)
+    catalog.put_many(collection, [entry(f"{i}") for i in range(3)])
+    assert one.step(flush=True)
+    before = set(directory.iterdir())
+    catalog.put_many(collection, [entry(f"new {i}") for i in range(3)])
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalog, "keep_marks", full)
+        with pytest.raises(OSError, match="No space"):
+            one.step(flush=True)
+    assert set(directory.iterdir()) == before
+    assert one.step(flush=True)
 
 
 def test_item_of_another_process_is_found_within_a_second(
