@@ -60,14 +60,18 @@ def run(kind: str, count: int, folder: Path) -> Counter[str]:
     with database(kind, folder) as url:
         site = Site(folder, url, paths[0])
         rounds = Rounds(site, [Models.load(path, None, None) for path in paths])
-        for number in range(count):
-            name = random.choices([*SHARES], [*SHARES.values()])[0] if number else "writing"
-            began = time.monotonic()
-            told = rounds.kinds[name]()
-            done[name] += 1
-            line = {"database": kind, "round": number + 1, "kind": name, **told}
-            line["seconds"] = round(time.monotonic() - began, 1)
-            print(json.dumps(line), flush=True)
+        try:
+            for number in range(count):
+                name = random.choices([*SHARES], [*SHARES.values()])[0] if number else "writing"
+                began = time.monotonic()
+                told = rounds.kinds[name]()
+                done[name] += 1
+                line = {"database": kind, "round": number + 1, "kind": name, **told}
+                line["seconds"] = round(time.monotonic() - began, 1)
+                print(json.dumps(line), flush=True)
+        finally:
+            if rounds.service is not None:
+                rounds.service.kill()
     print(json.dumps({"database": kind, "rounds": done, "acknowledged": rounds.ledger.acknowledged}))
     return done
 

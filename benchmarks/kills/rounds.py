@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, text
@@ -18,7 +17,8 @@ from benchmarks.kills.service import Service, Site, kill
 from benchmarks.kills.writers import WRITERS, snapshot, until_killed
 from index.backup import Snapshots, verify
 
-WORK = 3.0  # seconds that writers work at most
+WORK = 2.0  # seconds that writers work at most after their first acknowledgement
+FIRST = 20.0  # seconds that the first acknowledgement may take
 
 
 @dataclass(slots=True)
@@ -28,34 +28,30 @@ class Rounds:
     site: Site
     models: list[Models]  # of the site's matcher, and of another to change to
     ledger: Ledger = field(default_factory=Ledger)
+    service: Service | None = None  # the one that the last round has compared
 
     def writing(self) -> dict[str, object]:
         """Kill a service while items are written and snapshots are made."""
-        service = Service(self.site)
-        service.wait()
-        self._kill_writing(service)
+        self._kill_writing()
         whole = self._verify_snapshots()
         return {"snapshots": whole} | self._verify()
 
     def reembedding(self) -> dict[str, object]:
         """Kill a re-embedding beside a service that takes writes, and the service; then finish."""
-        service = Service(self.site)
-        service.wait()
+        self.service = self._started()
         self._change_model()
         process = self.site.command("index", "--reembed")
+        self._kill_writing()
         killed = process.poll() is None
-        self._kill_writing(service)
         kill(process)
         self.site.run("index", "--reembed")
         return {"killed": killed} | self._verify()
 
     def restoring(self) -> dict[str, object]:
         """Kill a restore: all is as before, or all is as in the snapshot; then finish it."""
-        service = Service(self.site)
-        service.wait()
-        name = service.client.post("/snapshots").raise_for_status().json()["name"]
+        name = self._started().client.post("/snapshots").raise_for_status().json()["name"]
         kept = self.ledger.copy()
-        self._kill_writing(service)
+        self._kill_writing()
         file = Snapshots(self.site.settings.snapshot_folder).path(name)
         killed = self.site.run_killed("restore", str(file), "--force")
         with truth.catalog_of(self.site) as catalog:
@@ -69,24 +65,39 @@ class Rounds:
 
     def migrating(self) -> dict[str, object]:
         """Kill a migration of a catalog with older tables; then finish it."""
+        self._started().kill()
         with truth.catalog_of(self.site) as catalog, catalog.writer.begin() as connection:
             age(connection)
         killed = self.site.run_killed("migrate")
         self.site.run("migrate")
         return {"killed": killed} | self._verify()
 
-    def _kill_writing(self, service: Service) -> None:
-        """Let writers work for a random time and kill the service."""
+    def _started(self) -> Service:
+        """The service that the last round compared, or the first one."""
+        service, self.service = self.service or Service(self.site), None
+        service.wait()
+        return service
+
+    def _kill_writing(self) -> None:
+        """Let writers work, and kill the service at a random moment."""
+        service = self._started()
         writers = [*WRITERS, snapshot]
         with ThreadPoolExecutor(len(writers)) as threads:
             working = [
                 threads.submit(until_killed, writer, service.address, self.ledger)
                 for writer in writers
             ]
-            time.sleep(random.uniform(0.05, WORK))
+            self._wait()
             service.kill()
             for writer in working:
                 writer.result()
+
+    def _wait(self) -> None:
+        """Wait for an acknowledgement, if it comes, and for a random time after it."""
+        before, deadline = self.ledger.acknowledged, time.monotonic() + FIRST
+        while self.ledger.acknowledged == before and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(random.uniform(0.0, WORK))
 
     def _verify_snapshots(self) -> int:
         """Read every snapshot that has its name, to the last byte; gives how many there are."""
@@ -100,19 +111,15 @@ class Rounds:
 
     def _verify(self) -> dict[str, object]:
         """Compare a new service's items and searches with what must be there, and check all."""
-        service = Service(self.site)
-        with closing(service.client):
-            try:
-                service.wait()
-                found = truth.listed(service.client)
-                self.ledger.settle(found)
-                with truth.catalog_of(self.site) as catalog:
-                    stored = truth.entries(catalog)
-                assert truth.states(stored) == found
-                searches = truth.compare_searches(service.client, self.models[0], stored)
-                repaired = truth.check(self.site)
-            finally:
-                kill(service.process)
+        service = self.service = Service(self.site)
+        service.wait()
+        found = truth.listed(service.client)
+        self.ledger.settle(found)
+        with truth.catalog_of(self.site) as catalog:
+            stored = truth.entries(catalog)
+        assert truth.states(stored) == found, "the service shows what the catalog does not hold"
+        searches = truth.compare_searches(service.client, self.models[0], stored)
+        repaired = truth.check(self.site)
         return {"items": len(found), "searches": searches, "repaired": repaired}
 
     def _change_model(self) -> None:
@@ -131,7 +138,7 @@ class Rounds:
         }
 
 
-SHARES = {"writing": 5, "restoring": 2, "migrating": 1, "re-embedding": 2}
+SHARES = {"writing": 4, "restoring": 2, "migrating": 2, "re-embedding": 2}
 
 
 def age(connection: Connection) -> None:
