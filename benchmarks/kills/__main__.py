@@ -72,7 +72,9 @@ def run(kind: str, count: int, folder: Path) -> Counter[str]:
         finally:
             if rounds.service is not None:
                 rounds.service.kill()
-    print(json.dumps({"database": kind, "rounds": done, "acknowledged": rounds.ledger.acknowledged}))
+    print(
+        json.dumps({"database": kind, "rounds": done, "acknowledged": rounds.ledger.acknowledged})
+    )
     return done
 
 

@@ -50,9 +50,10 @@ class Rounds:
     def restoring(self) -> dict[str, object]:
         """Kill a restore: all is as before, or all is as in the snapshot; then finish it."""
         name = self._started().client.post("/snapshots").raise_for_status().json()["name"]
+        made = Snapshots(self.site.settings.snapshot_folder).path(name)
+        file = made.rename(self.site.folder / "before.tar")  # where no writer deletes it
         kept = self.ledger.copy()
         self._kill_writing()
-        file = Snapshots(self.site.settings.snapshot_folder).path(name)
         killed = self.site.run_killed("restore", str(file), "--force")
         with truth.catalog_of(self.site) as catalog:
             found = truth.states(truth.entries(catalog))
