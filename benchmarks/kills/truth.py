@@ -88,7 +88,7 @@ def _score(models: Models, image: FragmentBag, sentence: FragmentBag) -> float:
 
 
 def _compare(hits: list[dict[str, object]], truth: dict[str, float]) -> None:
-    """Hits are the best there are, each with its score; those that score alike may change places."""
+    """Hits are the best there are, with their scores; those that score alike may change places."""
     scores = [float(str(hit["score"])) for hit in hits]
     assert len(hits) == min(LIMIT, len(truth)), f"{len(hits)} hits of {len(truth)} items"
     np.testing.assert_allclose(scores, [truth[str(hit["id"])] for hit in hits], 1e-3, 1e-4)

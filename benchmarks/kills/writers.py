@@ -1,4 +1,4 @@
-"""Writers: clients that put, import, patch and delete items and make snapshots until they cannot."""
+"""Writers: clients that put, import, patch and delete items, and make snapshots."""
 
 from __future__ import annotations
 
