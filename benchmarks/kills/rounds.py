@@ -38,7 +38,7 @@ class Rounds:
 
     def reembedding(self) -> dict[str, object]:
         """Kill a re-embedding beside a service that takes writes, and the service; then finish."""
-        self.service = self._started()
+        self._started()
         self._change_model()
         process = self.site.command("index", "--reembed")
         self._kill_writing()
@@ -49,7 +49,8 @@ class Rounds:
 
     def restoring(self) -> dict[str, object]:
         """Kill a restore: all is as before, or all is as in the snapshot; then finish it."""
-        name = self._started().client.post("/snapshots").raise_for_status().json()["name"]
+        service = self._started()
+        name = service.client.post("/snapshots").raise_for_status().json()["name"]
         made = Snapshots(self.site.settings.snapshot_folder).path(name)
         file = made.rename(self.site.folder / "before.tar")  # where no writer deletes it
         kept = self.ledger.copy()
@@ -61,12 +62,13 @@ class Rounds:
         if not restored:
             self.ledger.settle(found)
         self.site.run("restore", str(file), "--force")
+        kept.acknowledged = self.ledger.acknowledged
         self.ledger = kept
         return {"killed": killed, "restored": restored} | self._verify()
 
     def migrating(self) -> dict[str, object]:
         """Kill a migration of a catalog with older tables; then finish it."""
-        self._started().kill()
+        self._kill(self._started())
         with truth.catalog_of(self.site) as catalog, catalog.writer.begin() as connection:
             age(connection)
         killed = self.site.run_killed("migrate")
@@ -75,9 +77,9 @@ class Rounds:
 
     def _started(self) -> Service:
         """The service that the last round compared, or the first one."""
-        service, self.service = self.service or Service(self.site), None
-        service.wait()
-        return service
+        self.service = self.service or Service(self.site)
+        self.service.wait()
+        return self.service
 
     def _kill_writing(self) -> None:
         """Let writers work, and kill the service at a random moment."""
@@ -89,9 +91,13 @@ class Rounds:
                 for writer in writers
             ]
             self._wait()
-            service.kill()
+            self._kill(service)
             for writer in working:
                 writer.result()
+
+    def _kill(self, service: Service) -> None:
+        service.kill()
+        self.service = None
 
     def _wait(self) -> None:
         """Wait for an acknowledgement, if it comes, and for a random time after it."""
