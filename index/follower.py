@@ -251,7 +251,10 @@ class Following:
         if not worked and monotonic() - self._tidied > TIDY:
             self._tidied = monotonic()
             for follower in self._followers.values():
-                follower.forget()
+                try:
+                    follower.forget()
+                except Exception:
+                    log.exception("what a collection retired cannot be forgotten yet")
             if self._tidied - self._swept > SWEEP:
                 self._swept = self._tidied
                 self._catalog.sweep(self._folder / SEGMENTS)
