@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from app import indexes
 from app.engine import Engine
-from index import follower
-from index.follower import Following
+from index import following
+from index.following import Following
 from index.storage import Storage
 
 
@@ -135,11 +135,11 @@ def test_dropped_collection_is_swept_in_the_background(
 ) -> None:
     started = threading.Event()
 
-    def start(storage: Storage) -> subprocess.Popen[bytes]:
+    def start(storage: Storage, module: str) -> subprocess.Popen[bytes]:
         started.set()
         return subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE)
 
-    monkeypatch.setattr(follower, "start", start)
+    monkeypatch.setattr(following, "start", start)
     monkeypatch.setattr(indexes, "WATCH", 0.01)
     put(client, "big", "a", "b")
     hits(client, "big")
