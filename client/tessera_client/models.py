@@ -29,6 +29,13 @@ class Audit(BaseModel):
     worst: Annotated[float, Field(description="The smallest of any query.")]
 
 
+class BegunSnapshot(BaseModel):
+    """A snapshot that is being made, and where it will be once it is whole."""
+
+    name: str
+    url: str
+
+
 class Box(BaseModel):
     """A part of a photo, and how well it fits a phrase: larger is better, in one photo."""
 
@@ -345,6 +352,7 @@ class Snapshots(BaseModel):
     """The snapshots there are, the newest first."""
 
     snapshots: list[Snapshot]
+    making: Annotated[BegunSnapshot | None, Field(description="The one that is being made.")]
 
 
 class StoredItem(BaseModel):
@@ -371,6 +379,14 @@ class Suggestions(BaseModel):
 
     collection: str
     suggestions: list[Suggestion]
+
+
+class ValidationError(BaseModel):
+    loc: list[str | int]
+    msg: str
+    type: str
+    input: Any | None = None
+    ctx: dict[str, Any] | None = None
 
 
 class ValueCount(BaseModel):
@@ -413,6 +429,10 @@ class Facet(BaseModel):
     least: Annotated[float | None, Field(description="The smallest number.")]
     most: Annotated[float | None, Field(description="The largest number.")]
     ranges: list[RangeCount]
+
+
+class HTTPValidationError(BaseModel):
+    detail: list[ValidationError] | None = None
 
 
 class ImageHit(BaseModel):
