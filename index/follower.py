@@ -53,7 +53,7 @@ class Follower:
         self._directory, self._sizes = directory, sizes or Sizes()
         self._listed: dict[Path | None, Listed] = {}
         self._chain: tuple[Segment, ...] | None = None
-        self._seen, self._since = -1, 0.0  # the newest revision, and when it came
+        self._newest, self._since = -1, 0.0  # the newest revision, and when it came
 
     def step(self, *, flush: bool = False) -> bool:
         """Do one piece of work and publish it; False where there is nothing to do.
@@ -89,8 +89,10 @@ class Follower:
         self._directory.mkdir(parents=True, exist_ok=True)
         published = self._published()
         if self._chain is None:
-            self._listed = {self._directory / one.folder: one for one in published or ()}
-        mapped = {one.folder: one for one in self._chain or ()}
+            self._listed = {
+                self._directory / segment.folder: segment for segment in published or ()
+            }
+        mapped = {segment.folder: segment for segment in self._chain or ()}
         opened = opened_chain(tuple(self._listed.values()), self._directory, mapped)
         # From now on only newer retirements need to be read. The manifest keeps what is on disk.
         chain = valid_chain(opened, view)
@@ -99,19 +101,19 @@ class Follower:
             on_disk = opened_chain(tuple(self._listed.values()), self._directory, {})
             chain = valid_chain(on_disk, view)
         mark = view.mark(view.revision) or ""
-        self._chain = tuple(one.seen_at(view.revision, mark) for one in chain)
-        if published != tuple(self._listed[one.folder] for one in self._chain):
+        self._chain = tuple(segment.seen_at(view.revision, mark) for segment in chain)
+        if published != tuple(self._listed[segment.folder] for segment in self._chain):
             self._publish(self._chain, self._listed)
         return self._chain
 
     def _published(self) -> tuple[Listed, ...] | None:
         """What the manifest lists; None where it is broken."""
         try:
-            found = manifest.read(self._directory, self._collection.token)
+            published = manifest.read(self._directory, self._collection.token)
         except ValueError as broken:
             log.warning("%s; it is written anew", broken)
             return None
-        return found.segments if found else ()
+        return published.segments if published else ()
 
     def _sound(self, parts: Sequence[Segment]) -> bool:
         """Whether the files are still as they were written: what is merged gets new checksums."""
@@ -127,8 +129,8 @@ class Follower:
 
     def _end(self, after: int, newest: int, flush: bool) -> int:
         """Up to which revision the next segment goes; `after` where it is not time yet."""
-        if newest != self._seen:
-            self._seen, self._since = newest, monotonic()
+        if newest != self._newest:
+            self._newest, self._since = newest, monotonic()
         waiting = newest - after
         quiet = monotonic() - self._since >= self._sizes.quiet
         if waiting >= self._sizes.chunk or flush or (quiet and waiting >= self._sizes.least):
@@ -165,7 +167,7 @@ class Follower:
         try:
             self._publish((*before, new, *behind), listed)
         except BaseException:
-            if folder.name not in {one.folder for one in self._published() or ()}:
+            if folder.name not in {segment.folder for segment in self._published() or ()}:
                 assert new.hold is not None
                 new.hold.close()
                 segments.discard(folder)  # each try writes another, on a disk that may be full
@@ -178,8 +180,8 @@ class Follower:
 
     def _publish(self, chain: tuple[Segment, ...], listed: dict[Path | None, Listed]) -> None:
         """Publish a chain of listed segments; where that fails, all is as it was."""
-        chained = {one.folder: listed[one.folder] for one in chain}
-        marks = [one.span.seen for one in chained.values()]
+        chained = {segment.folder: listed[segment.folder] for segment in chain}
+        marks = [segment.span.seen for segment in chained.values()]
         self._catalog.keep_marks(self._collection, marks)
         new = Manifest(self._collection.token, tuple(chained.values()))
         manifest.publish(self._directory, new)
@@ -188,7 +190,7 @@ class Follower:
     def forget(self) -> None:
         """Have the catalog forget what was retired before all segments were written."""
         if self._chain:
-            seen = [one.span.seen for one in self._listed.values()]
+            seen = [segment.span.seen for segment in self._listed.values()]
             self._catalog.purge(self._collection, min(seen), seen)
 
     def _sweep(self) -> None:
