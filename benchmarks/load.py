@@ -15,12 +15,13 @@ import json
 import os
 import random
 import re
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,8 +81,23 @@ def service(port: int) -> Iterator[int]:
                 time.sleep(0.5)
             yield process.pid
         finally:
-            process.terminate()
-            process.wait(60)
+            with half_sent(port):
+                began = time.perf_counter()
+                process.terminate()
+                process.wait(60)
+            print(json.dumps({"seconds to end": round(time.perf_counter() - began, 1)}))
+
+
+@contextmanager
+def half_sent(port: int) -> Iterator[None]:
+    """A connection over which half of an upload has come; without it where nothing listens."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as connection:
+        headers = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000"
+        connection.sendall(f"PUT /items/half HTTP/1.1\r\n{headers}\r\n\r\n{{".encode())
+        time.sleep(0.2)
+        yield
+        return
+    yield
 
 
 def _answers(address: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -76,8 +77,11 @@ def serve(
         check_lock(settings, Keyring.of(settings))
         settings.check_certificate()
         listener = bound(settings.host, settings.port)
-    with closing(listener):
-        _load_and_serve(settings, listener, photos, with_sample and photos is None)
+    try:
+        with closing(listener):
+            _load_and_serve(settings, listener, photos, with_sample and photos is None)
+    finally:
+        gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
 
 
 def _load_and_serve(
