@@ -21,7 +21,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,14 +90,15 @@ def service(port: int) -> Iterator[int]:
 
 @contextmanager
 def half_sent(port: int) -> Iterator[None]:
-    """A connection over which half of an upload has come; without it where nothing listens."""
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as connection:
-        headers = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000"
-        connection.sendall(f"PUT /items/half HTTP/1.1\r\n{headers}\r\n\r\n{{".encode())
-        time.sleep(0.2)
+    """A connection over which half of an upload has come; none where nothing listens."""
+    headers = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000"
+    with ExitStack() as kept_open:
+        with suppress(OSError):
+            connection = socket.create_connection(("127.0.0.1", port))
+            kept_open.enter_context(connection)
+            connection.sendall(f"PUT /items/half HTTP/1.1\r\n{headers}\r\n\r\n{{".encode())
+            time.sleep(0.2)
         yield
-        return
-    yield
 
 
 def _answers(address: str) -> bool:
