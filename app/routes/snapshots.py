@@ -51,7 +51,7 @@ SnapshotsDep = Annotated[Snapshots, Depends(snapshots)]
     "/snapshots",
     dependencies=[may("admin", unbound=True)],
     status_code=201,
-    responses=BEGUN | problems(Busy, InProgress, NoSpace, Unavailable),
+    responses=BEGUN | problems(ValueError, Busy, InProgress, NoSpace, Unavailable),
 )
 def make_snapshot(
     engine: EngineDep,

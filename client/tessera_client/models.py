@@ -381,14 +381,6 @@ class Suggestions(BaseModel):
     suggestions: list[Suggestion]
 
 
-class ValidationError(BaseModel):
-    loc: list[str | int]
-    msg: str
-    type: str
-    input: Any | None = None
-    ctx: dict[str, Any] | None = None
-
-
 class ValueCount(BaseModel):
     """A value, and how many of the relevant items have it."""
 
@@ -429,10 +421,6 @@ class Facet(BaseModel):
     least: Annotated[float | None, Field(description="The smallest number.")]
     most: Annotated[float | None, Field(description="The largest number.")]
     ranges: list[RangeCount]
-
-
-class HTTPValidationError(BaseModel):
-    detail: list[ValidationError] | None = None
 
 
 class ImageHit(BaseModel):
