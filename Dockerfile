@@ -14,8 +14,10 @@ COPY app app
 COPY index index
 COPY models models
 COPY training training
+# FAISS's package for GPUs needs CUDA's; on a CPU the other one takes its place.
 RUN if [ "$DEVICE" = cpu ]; then \
-      uv pip install --torch-backend cpu ".[tracing]"; \
+      echo 'faiss-gpu; python_version < "3"' > /tmp/overrides \
+      && uv pip install --torch-backend cpu --override /tmp/overrides ".[tracing]" "faiss-cpu>=1.15"; \
     else \
       uv pip install ".[tracing]"; \
     fi
