@@ -25,7 +25,7 @@ PHOTO_ENDINGS = {
 }
 DECODERS = 2  # threads that decode ahead of the model
 LOOKED_UP = 500  # sources that the catalog is asked about at a time
-FIELDS = {"id", "image", "sentences", "metadata"}
+FIELDS = {"id", "image", "images", "sentences", "metadata"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Source:
     id: str
     place: str
     stamp: str
-    photo: Path | None = None
+    photos: tuple[Path, ...] = ()
     sentences: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -121,13 +121,13 @@ def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
 def _photo(file: Path, name: str) -> Source | Outcome:
     try:
         check_id(name)
-        return Source(name, str(file), _stamp(file), file, metadata={"file": name})
+        return Source(name, str(file), _stamp(file), (file,), metadata={"file": name})
     except (ValueError, OSError) as unreadable:
         return Outcome(ascii(str(file))[1:-1], "refused", str(unreadable))
 
 
 def _in_lines(file: Path) -> Iterator[Source | Outcome]:
-    """The items of a .jsonl file: {"id", "image", "sentences", "metadata"}, each optional."""
+    """The items of a .jsonl file: {"id", "image", "images", "sentences", "metadata"}."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
@@ -144,15 +144,16 @@ def _line(file: Path, number: int, line: bytes) -> Source:
     image, sentences = row.get("image"), row.get("sentences", [])
     if not isinstance(sentences, list) or not all(isinstance(one, str) for one in sentences):
         raise ValueError("sentences: a list of texts")
-    if image is not None and not isinstance(image, str):
-        raise ValueError("image: the path of a photo, from this file's folder on")
-    photo = file.parent / image if image is not None else None
-    name = row.get("id", image if image is not None else f"{file.stem}-{number}")
+    images = [*([] if image is None else [image]), *row.get("images", [])]
+    if not all(isinstance(one, str) for one in images):
+        raise ValueError("image: the path of a photo, from this file's folder on; images: a list")
+    name = row.get("id", images[0] if images else f"{file.stem}-{number}")
     if not isinstance(name, str):
         raise ValueError("id: a text")
     check_id(name)
-    stamp = sha256(line).hexdigest()[:16] + (f"-{_stamp(photo)}" if photo else "")
-    return Source(name, f"{file}#{name}", stamp, photo, tuple(sentences), row.get("metadata", {}))
+    photos = tuple(file.parent / one for one in images)
+    stamp = "-".join((sha256(line).hexdigest()[:16], *map(_stamp, photos)))
+    return Source(name, f"{file}#{name}", stamp, photos, tuple(sentences), row.get("metadata", {}))
 
 
 def _stamp(file: Path) -> str:
@@ -164,7 +165,7 @@ def _stamp(file: Path) -> str:
 
 
 def _read(source: Source, most_bytes: int, decode: Decode) -> Draft | Outcome:
-    """Decode a source's photo, on a thread of the pool."""
+    """Decode a source's photos, on a thread of the pool."""
     draft = Draft(
         source.id,
         source.metadata,
@@ -173,9 +174,7 @@ def _read(source: Source, most_bytes: int, decode: Decode) -> Draft | Outcome:
         stamp=source.stamp,
     )
     try:
-        if source.photo is None:
-            return draft
-        return draft.with_photo(_bytes(source.photo, most_bytes), decode)
+        return draft.with_photos((_bytes(one, most_bytes) for one in source.photos), decode)
     except (ValueError, OSError) as unreadable:
         return Outcome(source.place, "refused", str(unreadable))
 

@@ -64,8 +64,9 @@ def _search(
         elif request.weights.looks:
             query = engine.models.query(text.corrected)
     with stage("search"):
-        answer = products.search(documents, request, _photos(index, documents, request, query))
-        shown = [hit.revision for hit in answer.hits if hit.probability is not None]
+        promising = _photos(index, documents, request, query)
+        answer = products.search(documents, request, promising)
+        shown = promising.of_items([hit.revision for hit in answer.hits if hit.probability])
         explained = index.explained(query, shown) if query and shown else {}
     hits = [_exact(request, hit, explained.get(hit.revision)) for hit in answer.hits]
     if request.sort is None:  # photos' probabilities are exact now

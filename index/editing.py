@@ -1,7 +1,7 @@
-"""Edits of stored items: metadata merged with a patch, and deletion of many at a time.
+"""Edits of stored items: metadata merged with a patch, other photos, and deletion of many.
 
-Neither looks at photos or sentences. An item whose metadata changes gets a new revision, as rows
-never change, and its bags are copied as they are.
+None of them embeds anything. An item that changes gets a new revision, as rows never change, and
+the bags of what stays are copied as they are.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from sqlalchemy import ColumnElement, and_, func, select
 
 from index.catalog import PAUSE, Catalog
 from index.facets import matching
-from index.items import ANY, Collection, Expected, Item, check_id
-from index.records import chunks, read_items, retire, row_of, with_metadata, write
+from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
+from index.pictures import name_of
+from index.records import NewPhoto, changed, chunks, read_items, retire, row_of, write
 from index.revisions import advance, hold, live
 from index.tables import items
 
@@ -73,19 +74,24 @@ def patch(
     item: str,
     change: Mapping[str, Any] | None,
     expected: Expected = ANY,
+    photos: Sequence[int | NewPhoto] | None = None,
 ) -> Item:
     """Merge a patch into an item's metadata, or None: none is left; gives the item as it is then.
 
-    LookupError for an unknown id, ConditionFailed if it is not at a revision that was expected,
-    ValueError where the metadata would be none.
+    `photos` are those that it is to have, in order: new ones, and the numbers of old ones.
+    LookupError for an unknown id or number, ConditionFailed if it is not at a revision that was
+    expected, ValueError where the metadata would be none, or nothing would be left to search.
     """
-    with catalog.writer.begin() as connection:
+    if photos is not None and len(photos) > MOST_PHOTOS:
+        raise ValueError(f"images: {len(photos)} photos; {MOST_PHOTOS} at most are kept")
+    new = {name_of(one[0].jpeg): one[0].jpeg for one in photos or () if not isinstance(one, int)}
+    with catalog.storing(new) as connection:
         revision = advance(connection, collection, 1)
         row = row_of(connection, collection, item)
         expected.check(item, row.revision)
         metadata = {} if change is None else merge(json.loads(row.metadata), change)
-        changed = with_metadata(connection, collection.key, row, metadata)
-        write(connection, collection.key, revision, [changed])
+        made = changed(connection, collection.key, row, metadata, photos)
+        write(connection, collection.key, revision, [made])
         row = row_of(connection, collection, item)
         (patched,) = read_items(connection, collection.key, [row])
     catalog.acknowledge(collection, revision)

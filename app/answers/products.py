@@ -9,7 +9,7 @@ from dataclasses import asdict
 from app import products
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.fragments import links, phrases
-from app.answers.items import photo_address_of
+from app.answers.items import photo_address, size_of
 from app.answers.queries import part, unknown_keys
 from app.engine import Engine
 from app.products import Found
@@ -84,7 +84,7 @@ def _query(engine: Engine, asked: ProductSearch, photo: Photo | None) -> str | Q
     if asked.box is not None and photo is None:
         raise ValueError("box: it chooses a part of an uploaded image; send an image with it")
     if asked.id is not None:
-        return Query.of(engine.item_photo(asked.collection, asked.id)[0])
+        return Query.of(engine.item_photo(asked.collection, asked.id, asked.photo)[0])
     if photo is not None:
         return Query.of(engine.models.photo(photo, part(asked.box)), photo.notes)
     return asked.text or None
@@ -152,13 +152,14 @@ def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
 
 def _hit(collection: str, found: Found, hit: Product, stored: Item) -> ProductHit:
     photo = found.photos.get(hit.id)
+    number = (photo.photo if photo else None) or 0
     return ProductHit(
         id=hit.id,
         score=hit.score,
         probability=hit.probability,
-        image=photo_address_of(collection, stored),
-        width=stored.width,
-        height=stored.height,
+        photo=number,
+        image=photo_address(collection, stored.id, number) if stored.photos else None,
+        **size_of(stored, number),
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         variants=hit.variants,

@@ -36,7 +36,7 @@ def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
         note(query=", ".join(one.text for one in asked.phrases))
         return engine.models.phrases([(one.text, one.weight) for one in asked.phrases])
     if asked.id is not None:
-        return Query.of(engine.item_photo(asked.collection, asked.id)[0])
+        return Query.of(engine.item_photo(asked.collection, asked.id, asked.photo)[0])
     assert photo is not None
     return Query.of(engine.models.photo(photo, part(asked.box)), photo.notes)
 

@@ -38,6 +38,10 @@ ImageUrl = Annotated[
         "internet. The service fetches it if its operator has switched that on.",
     ),
 ]
+PhotoNumber = Annotated[
+    int, Field(ge=0, description="Which of the photos of the item that `id` names, from 0.")
+]
+HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
 Probability = Annotated[
     float | None,
     Field(description="Comparable between queries; null where the matcher is not calibrated."),

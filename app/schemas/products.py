@@ -12,8 +12,10 @@ from app.schemas.fields import (
     Cursor,
     Filter,
     Fraction,
+    HitPhoto,
     ItemId,
     Limit,
+    PhotoNumber,
     Probability,
     Scalar,
 )
@@ -68,6 +70,7 @@ class ProductSearch(Body):
 
     text: str | None = None
     id: str | None = None
+    photo: PhotoNumber = 0
     box: Corners | None = Field(
         None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
     )
@@ -129,6 +132,7 @@ class ProductHit(BaseModel):
     id: ItemId
     score: float
     probability: Probability
+    photo: HitPhoto
     image: str | None
     width: int
     height: int

@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.schemas.fields import Body, Corners, Cursor, Filter, Fraction, Limit, Probability
+from app.schemas.fields import (
+    Body,
+    Corners,
+    Cursor,
+    Filter,
+    Fraction,
+    HitPhoto,
+    Limit,
+    PhotoNumber,
+    Probability,
+)
 
 
 class Phrase(BaseModel):
@@ -24,6 +34,7 @@ class Search(Body):
     text: str | None = None
     phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
     id: str | None = None
+    photo: PhotoNumber = 0
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None
@@ -100,11 +111,12 @@ class SearchedOut(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """A photo and why it was found; the links add up to the score, and so do the phrases."""
+    """An item by its best photo; the links add up to the score, and so do the phrases."""
 
     id: str
     score: float
     probability: Probability
+    photo: HitPhoto
     image: str
     width: int
     height: int

@@ -253,3 +253,11 @@ def test_words_alone_count_without_a_calibration(client: TestClient) -> None:
     assert ids(found) == ["hat"]
     assert "not calibrated" in " ".join(found["query"]["notes"])
     assert client.post("/search/products", json={"id": "hat"}).status_code in (404, 422)
+
+
+def test_the_best_photo_of_an_item_is_shown(shop: TestClient, post: Post, png: Any) -> None:
+    photos = [("image", png(colour)) for colour in ("white", "yellow")]
+    shop.put("/items/AB-7", files=photos, data={"metadata": '{"title": "Boot"}'})
+    hit = next(hit for hit in post(text="yellow boot")["hits"] if hit["id"] == "AB-7")
+    assert (hit["photo"], hit["image"]) == (1, "/items/AB-7/image?photo=1")
+    assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])

@@ -68,8 +68,10 @@ def test_patch_changes_the_metadata_alone(filled, collection):
     after = filled.entry(collection, "03")
     assert after.metadata == item.metadata == {"even": False, "more": {"deep": [1]}}
     assert (item.id, item.revision, item.sentences) == ("03", 21, before.sentences)
-    assert (after.picture, after.sentences) == (before.picture, before.sentences)
-    for one, other in zip((after.image, *after.bags), (before.image, *before.bags), strict=True):
+    assert (after.pictures[0], after.sentences) == (before.pictures[0], before.sentences)
+    for one, other in zip(
+        (after.images[0], *after.bags), (before.images[0], *before.bags), strict=True
+    ):
         assert torch.equal(one.vectors, other.vectors)
         assert (one.labels, one.places) == (other.labels, other.places)
     assert filled.revision(collection) == 21
