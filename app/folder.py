@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from app.drafts import Decode, Draft
 from app.engine import Engine
+from app.fetching import Fetch, refuse
 from index.items import Collection, check_id
 from models import images
 from models.photo_files import too_many_bytes
@@ -35,7 +36,7 @@ class Source:
     id: str
     place: str
     stamp: str
-    photos: tuple[Path, ...] = ()
+    photos: tuple[Path | str, ...] = ()  # files, or addresses to fetch them from
     sentences: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -63,6 +64,7 @@ def bring_in(
     batch: int,
     most_bytes: int,
     decode: Decode = images.read,
+    fetch: Fetch = refuse,
 ) -> Iterator[Outcome]:
     """Store sources in small batches and say what became of each; whole when interrupted.
 
@@ -74,7 +76,11 @@ def bring_in(
     pool = ThreadPoolExecutor(DECODERS)
     try:
         unread = _without_known(engine, home, found)
-        for ready in _ahead(pool, lambda source: _read(source, most_bytes, decode), unread, batch):
+
+        def read(source: Source) -> Draft | Outcome:
+            return _read(source, most_bytes, decode, fetch)
+
+        for ready in _ahead(pool, read, unread, batch):
             drafts, outcomes = _claim(engine, home, ready)
             yield from outcomes
             for draft, reason in zip(drafts, engine.put_each(collection, drafts), strict=True):
@@ -121,7 +127,7 @@ def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
 def _photo(file: Path, name: str) -> Source | Outcome:
     try:
         check_id(name)
-        return Source(name, str(file), _stamp(file), (file,), metadata={"file": name})
+        return Source(name, str(file), stamp_of(file), (file,), metadata={"file": name})
     except (ValueError, OSError) as unreadable:
         return Outcome(ascii(str(file))[1:-1], "refused", str(unreadable))
 
@@ -152,11 +158,11 @@ def _line(file: Path, number: int, line: bytes) -> Source:
         raise ValueError("id: a text")
     check_id(name)
     photos = tuple(file.parent / one for one in images)
-    stamp = "-".join((sha256(line).hexdigest()[:16], *map(_stamp, photos)))
+    stamp = "-".join((sha256(line).hexdigest()[:16], *map(stamp_of, photos)))
     return Source(name, f"{file}#{name}", stamp, photos, tuple(sentences), row.get("metadata", {}))
 
 
-def _stamp(file: Path) -> str:
+def stamp_of(file: Path) -> str:
     """How a regular file looks; others, such as a pipe or a device, may have no end."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -164,7 +170,7 @@ def _stamp(file: Path) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}"
 
 
-def _read(source: Source, most_bytes: int, decode: Decode) -> Draft | Outcome:
+def _read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft | Outcome:
     """Decode a source's photos, on a thread of the pool."""
     draft = Draft(
         source.id,
@@ -174,7 +180,10 @@ def _read(source: Source, most_bytes: int, decode: Decode) -> Draft | Outcome:
         stamp=source.stamp,
     )
     try:
-        return draft.with_photos((_bytes(one, most_bytes) for one in source.photos), decode)
+        photos = (
+            fetch(one) if isinstance(one, str) else _bytes(one, most_bytes) for one in source.photos
+        )
+        return draft.with_photos(photos, decode)
     except (ValueError, OSError) as unreadable:
         return Outcome(source.place, "refused", str(unreadable))
 

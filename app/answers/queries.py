@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
 from app.answers.fragments import fragments
 from app.engine import Engine
 from app.logs import note
+from app.mapping import nearest
 from app.schemas.fields import Corners
 from app.schemas.search import QueryOut, Search
 from models.images import Photo
 from models.queries import Query
 from models.types import Box
-
-NEAR = 0.5  # of a key's letters, those that must agree with the one that is named as nearest
 
 
 def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
@@ -54,17 +50,10 @@ def part(corners: Corners | None) -> Box | None:
 def unknown_keys(asked: Iterable[str], known: Collection[str]) -> list[str]:
     """Notes about metadata keys that no item has, with the nearest one that there is."""
     return [
-        f"No item has {key!r:.100} in its metadata{_nearest(key, known)}."
+        f"No item has {key!r:.100} in its metadata{nearest(key, known)}."
         for key in asked
         if key not in known
     ]
-
-
-def _nearest(key: str, known: Collection[str]) -> str:
-    near = process.extractOne(
-        key, known, scorer=OSA.normalized_similarity, processor=str.casefold, score_cutoff=NEAR
-    )
-    return "" if near is None else f"; the nearest key is {near[0]!r:.100}"
 
 
 def query_out(query: Query, notes: Iterable[str] = ()) -> QueryOut:
