@@ -18,6 +18,7 @@ def item_out(collection: str, stored: Item) -> ItemOut:
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         **about_photos(collection, stored.id, stored.photos),
+        stamp=stored.stamp,
     )
 
 
@@ -28,6 +29,7 @@ def stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredIt
         metadata=dict(entry.metadata),
         sentences=list(entry.sentences),
         **about_photos(collection, entry.id, entry.pictures),
+        stamp=entry.stamp,
         notes=list(notes),
     )
 

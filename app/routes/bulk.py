@@ -178,7 +178,7 @@ class Import:
         """The draft of a line, or what is wrong with it."""
         if isinstance(sent, str) or isinstance(photos, str):
             return sent if isinstance(sent, str) else str(photos)
-        draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences))
+        draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
         try:
             return draft.with_photos(photos, self.decode)
         except ValueError as wrong:

@@ -26,7 +26,7 @@ from app.routes.dependencies import (
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
 from app.uploads import reads_json
 from index import editing
-from index.editing import Chosen
+from index.editing import Change, Chosen
 from index.items import Collection, ConditionFailed, Item
 from index.records import NewPhoto
 
@@ -64,7 +64,8 @@ async def patch_item(
 
     def patch(home: Collection) -> tuple[Collection, Item]:
         expected = conditions.expected(home)
-        return home, editing.patch(engine.catalog, home, id, sent.metadata, expected, photos)
+        change = Change(sent.metadata, photos, sent.stamp)
+        return home, editing.patch(engine.catalog, home, id, change, expected)
 
     new = [one for one in sent.images or () if isinstance(one, str)]
     if new:

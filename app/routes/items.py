@@ -58,7 +58,7 @@ async def put_item(
 ) -> StoredItem:
     """Store an item in place of what its id had before; a search from now on finds it."""
     sent = upload.fields
-    draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
+    draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
 
     def embedded(named: Sequence[bytes]) -> tuple[Draft, Entry]:
         sent_with_it = (image.read() for image in upload.images)

@@ -16,6 +16,14 @@ Images = Annotated[
         description="Further photos, in order: each as base64, or as an address like image_url.",
     ),
 ]
+Stamp = Annotated[
+    str | None,
+    Field(
+        max_length=200,
+        description="A digest or time of the sender's own, given back as it is: by it a sync knows "
+        "what has changed.",
+    ),
+]
 PhotoIndex = Annotated[int, Field(strict=True, ge=0)]
 
 
@@ -26,6 +34,7 @@ class ItemBody(Body):
     sentences: list[str] = Field(default_factory=list, max_length=1000)
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)
+    stamp: Stamp = None
 
 
 class ImportLine(BaseModel):
@@ -39,6 +48,7 @@ class ImportLine(BaseModel):
     image: str | None = None
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)
+    stamp: Stamp = None
 
 
 class ImportStatus(BaseModel):
@@ -67,6 +77,7 @@ class ItemPatch(BaseModel):
         description="All photos that the item is to have, in order: the numbers of those that "
         "stay, from 0, and new ones, as base64 or an address.",
     )
+    stamp: Stamp = None
 
 
 class Deletion(Body):
@@ -103,6 +114,7 @@ class ItemOut(BaseModel):
     width: int
     height: int
     images: list[PhotoOut]
+    stamp: str | None = Field(description="What was sent as its stamp.")
 
 
 class StoredItem(ItemOut):

@@ -79,7 +79,7 @@ def test_an_item_is_found_once_by_its_best_photo_page_after_page(
 def test_patch_chooses_among_photos_and_adds_new_ones(album, collection, image_bag):
     bags = album.entry(collection, "shoe").images
     new = Picture(b"side", 4, 3, name_of(b"side")), image_bag(2)
-    editing.patch(album, collection, "shoe", {"n": 2}, photos=[2, new, 0])
+    editing.patch(album, collection, "shoe", editing.Change({"n": 2}, [2, new, 0]))
     after = album.entry(collection, "shoe")
     assert jpegs(album, collection) == [b"sole", b"side", b"front"]
     assert after.metadata == {"n": 2}
@@ -87,10 +87,10 @@ def test_patch_chooses_among_photos_and_adds_new_ones(album, collection, image_b
     assert torch.equal(after.images[0].vectors, bags[2].vectors)
     assert torch.equal(after.images[2].vectors, bags[0].vectors)
     assert not list(check_items(album, collection, nothing))
-    editing.patch(album, collection, "shoe", {}, photos=[])
+    editing.patch(album, collection, "shoe", editing.Change(photos=[]))
     assert jpegs(album, collection) == []
     with pytest.raises(LookupError, match="sentences but no picture"):
-        editing.patch(album, collection, "shoe", {}, photos=[0])
+        editing.patch(album, collection, "shoe", editing.Change(photos=[0]))
 
 
 def test_pictures_go_with_the_item_once_nobody_reads_it(album, collection):
