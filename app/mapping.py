@@ -80,7 +80,7 @@ def read_mapping(file: Path) -> dict[str, Any]:
         said = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
         raise ValueError(f"{file}: not TOML: {broken}") from broken
-    kinds = {"id": str, "separator": str, "metadata": dict}
+    kinds: dict[str, type] = {"id": str, "separator": str, "metadata": dict}
     names = ("id", "photos", "sentences", "numbers", "metadata", "separator")
     for name, value in said.items():
         if name not in names:
@@ -134,7 +134,7 @@ def _guess(
     left = [column for column in header if column and column not in others]
     keys = {
         column: key
-        for key, names in reversed(KNOWN.items())
+        for key, names in reversed(list(KNOWN.items()))
         if (column := _first(plain, names)) in left
     }
     texts = {column for column, key in keys.items() if key not in ("price", "stock")}

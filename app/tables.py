@@ -35,6 +35,7 @@ class Table:
     header: list[str]
     columns: Columns
     rows: Iterator[Row]
+    others: bool = True  # whether keys that only later rows have are metadata too
     numbers: dict[str, int] = field(default_factory=dict)  # of rows that are on their way, by place
     ids: dict[bytes, int] = field(default_factory=dict)  # numbers of rows by their ids' digests
 
@@ -68,9 +69,10 @@ class Table:
             raise ValueError(f"the id {name!r:.220} is that of row {first} too")
         named = chain.from_iterable(self._photos(cells.get(column)) for column in columns.photos)
         photos = tuple(dict.fromkeys(self._photo(one) for one in named))
+        late = [key for key in cells if key not in self.header] if self.others else []
         metadata = {
             key: value
-            for key, column in columns.metadata.items()
+            for key, column in (*columns.metadata.items(), *zip(late, late, strict=True))
             if (value := self._value(column, cells.get(column))) not in (None, "", [])
         }
         texts = chain.from_iterable(_texts(cells.get(column)) for column in columns.sentences)
@@ -122,16 +124,10 @@ def opened(file: Path, said: Mapping[str, Any]) -> Iterator[Table]:
         first = list(islice(rows, SAMPLED))
         if not first:
             raise ValueError(f"{file} has no rows")
-        if not header:
-            header = list(
-                dict.fromkeys(key for _, cells in first if _is_row(cells) for key in cells)
-            )
-        columns = columns_of(header, [cells for _, cells in first if _is_row(cells)], said)
-        yield Table(file, header, columns, chain(first, rows))
-
-
-def _is_row(cells: Cells | str) -> Any:
-    return not isinstance(cells, str)
+        cells = [one for _, one in first if not isinstance(one, str)]
+        header = header or list(dict.fromkeys(chain.from_iterable(cells)))
+        columns, every = columns_of(header, cells, said), chain(first, rows)
+        yield Table(file, header, columns, every, others="metadata" not in said)
 
 
 Opened = tuple[list[str], Iterator[Row]]  # the header, empty where rows name their cells; rows

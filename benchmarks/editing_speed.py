@@ -30,7 +30,7 @@ def entry(number: int) -> Entry:
     """A photo of random regions, as a put brings it."""
     bag = FragmentBag(torch.randn(20, 257), BOXES, LABELS)
     picture = Picture(b"jpeg", 4, 3, "0" * 64)
-    return Entry(f"{number}", {"even": number % 2 == 0, "n": number}, picture, bag)
+    return Entry(f"{number}", {"even": number % 2 == 0, "n": number}, (picture,), (bag,))
 
 
 @contextmanager

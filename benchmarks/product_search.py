@@ -165,7 +165,7 @@ def varied(rows: Sequence[Row], bags: Bags, number: int, rng: random.Random) -> 
     vectors = torch.from_numpy(bags[number % len(bags)])
     places = tuple(Box(0.0, 0.0, 1.0, 1.0) for _ in vectors)
     bag = FragmentBag(vectors, places, tuple("" for _ in vectors))
-    return Entry(f"{number:06}", metadata, PICTURE, bag)
+    return Entry(f"{number:06}", metadata, (PICTURE,), (bag,))
 
 
 def timed(work: Callable[[int], object], count: int) -> tuple[float, float]:

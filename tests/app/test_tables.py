@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from app.engine import Engine
@@ -143,14 +145,12 @@ def test_table_without_an_id_says_how_to_name_one(tmp_path: Path) -> None:
 def test_lines_of_json_and_parquet_keep_the_types_of_their_values(
     engine: Engine, tmp_path: Path, png: Png
 ) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     (tmp_path / "red.png").write_bytes(png("red"))
     rows = [
         {"id": "1", "title": "a", "price": 2.5, "tags": ["x", "y"], "images": ["red.png"]},
         {"id": "2", "title": "red", "price": None, "tags": [], "images": []},
     ]
-    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, [*rows, [1]])) + "\n{\n", "utf-8")
     for name in ("a.parquet", "a.jsonl"):
         outcomes = run(engine, tmp_path / name)
@@ -177,6 +177,17 @@ def test_a_row_that_is_no_text_is_refused_alone(engine: Engine, tmp_path: Path) 
     file.write_bytes(b"id,title\n1,bl\xffue\n2,red\n")
     outcomes = run(engine, file)
     assert (outcomes[2].status, outcomes[3].status) == ("refused", "stored")
+
+
+def test_a_key_that_only_a_late_row_has_is_metadata_too(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tables.SAMPLED", 1)
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"id": "1", "title": "red"}\n{"id": "2", "title": "blue", "size": 3}\n')
+    run(engine, file)
+    metadata = engine.catalog.get(engine.open("default"), "2").metadata
+    assert metadata == {"title": "blue", "size": 3}
 
 
 def test_rows_stream(tmp_path: Path) -> None:
