@@ -38,6 +38,10 @@ def search_images(engine: Engine, asked: Search, query: Query) -> ImageHits:
 
 def search_sentences(engine: Engine, asked: Search, query: Query) -> SentenceHits:
     """A page of the sentences that match a query."""
+    if asked.photo_weight is not None:
+        raise ValueError(
+            "photo_weight: sentences answer a text or a photo; /search/image takes both"
+        )
     hits, about = _page(engine, asked, query, "sentences", _sentence_hit)
     return SentenceHits(hits=hits, **about)
 

@@ -16,6 +16,7 @@ from app.schemas.fields import (
     ItemId,
     Limit,
     PhotoNumber,
+    PhotoWeight,
     Probability,
     Scalar,
 )
@@ -71,8 +72,9 @@ class ProductSearch(Body):
     text: str | None = None
     id: str | None = None
     photo: PhotoNumber = 0
+    photo_weight: PhotoWeight = None
     box: Corners | None = Field(
-        None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
+        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
     )
     filter: Filter | None = None
     min_probability: Fraction | None = Field(

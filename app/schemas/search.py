@@ -15,6 +15,7 @@ from app.schemas.fields import (
     HitPhoto,
     Limit,
     PhotoNumber,
+    PhotoWeight,
     Probability,
 )
 
@@ -35,11 +36,12 @@ class Search(Body):
     phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
     id: str | None = None
     photo: PhotoNumber = 0
+    photo_weight: PhotoWeight = None
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None
     box: Corners | None = Field(
-        None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
+        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
     )
     min_probability: Fraction | None = Field(
         None, description="Leave out hits that are less probable."

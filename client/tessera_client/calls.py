@@ -83,6 +83,8 @@ def search_images(
     phrases: Sequence[tuple[str, float]] | None = None,
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
+    photo: int | None = None,
+    photo_weight: float | None = None,
     box: Box | None = None,
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     min_probability: float | None = None,
@@ -90,12 +92,16 @@ def search_images(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[ImageHits]:
-    """Photos that answer a text, weighted phrases, a stored item's photo or an image."""
+    """Photos that answer a text, weighted phrases, a stored item's photo or an image.
+
+    A text and a photo are searched together with a `photo_weight`.
+    """
     return Call(
         "POST",
         "/search/image",
         _json(ImageHits),
-        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor),
+        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
+        | {"photo": photo, "photo_weight": photo_weight},
         None if image is None else read_image(image),
     )
 
@@ -106,6 +112,7 @@ def search_sentences(
     phrases: Sequence[tuple[str, float]] | None = None,
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
+    photo: int | None = None,
     box: Box | None = None,
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     min_probability: float | None = None,
@@ -118,7 +125,8 @@ def search_sentences(
         "POST",
         "/search/text",
         _json(SentenceHits),
-        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor),
+        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
+        | {"photo": photo},
         None if image is None else read_image(image),
     )
 
@@ -128,6 +136,8 @@ def search_products(
     *,
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
+    photo: int | None = None,
+    photo_weight: float | None = None,
     box: Box | None = None,
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     min_probability: float | None = None,
@@ -145,6 +155,8 @@ def search_products(
     asked = {
         "text": text,
         "id": id,
+        "photo": photo,
+        "photo_weight": photo_weight,
         "box": box and list(box),
         "filter": filter and dict(filter),
         "min_probability": min_probability,

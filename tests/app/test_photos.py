@@ -84,3 +84,55 @@ def test_one_photo_of_an_item_is_explained(shop: TestClient) -> None:
     aligned = shop.post("/align", json=sent).json()
     assert aligned["image"] == "/items/many/image?photo=2"
     assert aligned["score"] > shop.post("/align", json=sent | {"photo": 0}).json()["score"]
+
+
+@pytest.fixture
+def halves(client: TestClient, png: Png) -> TestClient:
+    """Photos of two colours, left and right."""
+    for name, colours in {
+        "red-blue": ("red", "blue"),
+        "red-lime": ("red", "lime"),
+        "white-blue": ("white", "blue"),
+    }.items():
+        client.put(f"/items/{name}", files={"image": png(*colours)})
+    return client
+
+
+def test_like_this_but_blue(halves: TestClient) -> None:
+    def found(**asked: object) -> list[str]:
+        hits = halves.post("/search/image", json=asked).json()["hits"]
+        for hit in hits:
+            given = sum(link["similarity"] for link in hit["links"])
+            assert given == pytest.approx(hit["score"], abs=1e-5)
+        return [hit["id"] for hit in hits]
+
+    assert found(id="red-lime", text="blue", photo_weight=0.3)[0] == "red-blue"
+    assert found(id="red-blue", text="blue", photo_weight=-1.0)[0] == "white-blue"
+    phrases = [{"text": "blue", "weight": 2.0}]
+    assert found(id="red-lime", phrases=phrases, photo_weight=0.3)[0] == "red-blue"
+
+
+def test_a_part_of_a_stored_photo_is_searched_with(halves: TestClient) -> None:
+    for box, best in (((0, 0, 0.5, 1), {"red-blue", "red-lime"}), ((0.5, 0, 1, 1), {"red-lime"})):
+        asked = {"id": "red-lime", "box": box, "limit": len(best)}
+        hits = halves.post("/search/image", json=asked).json()["hits"]
+        assert {hit["id"] for hit in hits} == best
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "reason"),
+    [
+        ("image", {"text": "red", "id": "red-lime"}, "photo_weight; got text and id and none"),
+        ("image", {"text": "red", "photo_weight": 1}, "needs a text and a photo"),
+        ("image", {"text": "red", "box": [0, 0, 1, 1]}, "send an id or an image with it"),
+        ("text", {"text": "red", "id": "red-lime", "photo_weight": 1}, "/search/image takes both"),
+        ("products", {"id": "red-lime", "photo_weight": 1}, "needs a text and a photo"),
+        ("image", {"id": "red-lime", "photo": 1}, "no photo 1"),
+    ],
+)
+def test_odd_pairs_of_text_and_photo_are_refused(
+    halves: TestClient, path: str, asked: dict[str, object], reason: str
+) -> None:
+    answer = halves.post(f"/search/{path}", json=asked)
+    assert answer.status_code in (404, 422)
+    assert reason in answer.json()["detail"]
