@@ -14,10 +14,8 @@ COPY app app
 COPY index index
 COPY models models
 COPY training training
-# FAISS's package for GPUs needs CUDA's; on a CPU the other one takes its place.
 RUN if [ "$DEVICE" = cpu ]; then \
-      echo 'faiss-gpu; python_version < "3"' > /tmp/overrides \
-      && uv pip install --torch-backend cpu --override /tmp/overrides ".[tracing]" "faiss-cpu>=1.15"; \
+      uv pip install --torch-backend cpu ".[tracing]"; \
     else \
       uv pip install ".[tracing]"; \
     fi

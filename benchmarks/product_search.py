@@ -204,7 +204,9 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
         "words and looks": search,
         "words": lambda number: search(number, words_alone),
         "browse, sorted": browse,
-        "completions": lambda number: products.suggest(engine, "many", texts[number % len(texts)][:4], 10),
+        "completions": lambda number: products.suggest(
+            engine, "many", texts[number % len(texts)][:4], 10
+        ),
         "embedding the text": lambda number: engine.models.query(texts[number % len(texts)]),
     }.items():
         median, late = timed(work, 100)

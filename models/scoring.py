@@ -2,21 +2,23 @@
 
 A score compares the fragments v_i of an image with the fragments s_t of a sentence. Everything that
 depends on how it does so is a method of its class: a new score is one more class in SCORES.
+Imports torch only where it computes, see models.types.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 from numba import njit
 from numpy.typing import NDArray
-from torch import Tensor
 
 from models.types import WHOLE_PHOTO, FragmentBag, Link, PaddedBags
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Floats = NDArray[np.float32]
 
@@ -195,8 +197,7 @@ class SumOfMax(Score):
         similarities = (words @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
         best = similarities.masked_fill(~images.mask, float("-inf")).amax(dim=2)  # (N, K)
         owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each word
-        scores = torch.zeros(len(sentences), K, dtype=best.dtype, device=best.device)
-        return scores.index_add(0, owners, best).T
+        return best.new_zeros(len(sentences), K).index_add(0, owners, best).T
 
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
         """Every sentence fragment's best region."""
@@ -225,6 +226,8 @@ class SumOfMax(Score):
 
     def floored(self, images: PaddedBags) -> PaddedBags:
         """With one more fragment, of zeros."""
+        import torch
+
         nothing = torch.zeros_like(images.vectors[:, :1])
         there = torch.ones_like(images.mask[:, :1])
         vectors = torch.cat([images.vectors, nothing], 1)
@@ -265,8 +268,7 @@ class MeanOfPositive(Score):
         similarities = (fragments @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
         positive = (similarities.clamp_min(0) * images.mask).sum(2)  # (N, K)
         owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each fragment
-        totals = torch.zeros(len(sentences), K, dtype=positive.dtype, device=positive.device)
-        totals = totals.index_add(0, owners, positive).T  # (K, L)
+        totals = positive.new_zeros(len(sentences), K).index_add(0, owners, positive).T  # (K, L)
         return totals / images.mask.sum(1)[:, None] / (sentences.mask.sum(1) + SMOOTHING)[None, :]
 
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
@@ -332,12 +334,16 @@ LENGTHENED = 2  # numbers that the two functions below add to a vector
 
 def lengthened_images(bags: PaddedBags) -> PaddedBags:
     """Vectors [2v; −‖v‖²; 1], whose product with [s; 1; −‖s‖²] is −‖v − s‖²."""
+    import torch
+
     v = bags.vectors.float()
     return PaddedBags(torch.cat([2 * v, -squares(v), torch.ones_like(v[..., :1])], -1), bags.mask)
 
 
 def lengthened_sentences(bags: PaddedBags) -> PaddedBags:
     """Vectors [s; 1; −‖s‖²], the other side of `lengthened_images`."""
+    import torch
+
     s = bags.vectors.float()
     return PaddedBags(torch.cat([s, torch.ones_like(s[..., :1]), -squares(s)], -1), bags.mask)
 

@@ -24,6 +24,7 @@ from app.routes.dependencies import (
     LanesDep,
 )
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
+from app.stages import stage
 from app.uploads import reads_json
 from index import editing
 from index.editing import Change, Chosen
@@ -65,7 +66,8 @@ async def patch_item(
     def patch(home: Collection) -> tuple[Collection, Item]:
         expected = conditions.expected(home)
         change = Change(sent.metadata, photos, sent.stamp)
-        return home, editing.patch(engine.catalog, home, id, change, expected)
+        with stage("store"):
+            return home, editing.patch(engine.catalog, home, id, change, expected)
 
     new = [one for one in sent.images or () if isinstance(one, str)]
     if new:
@@ -93,6 +95,7 @@ async def delete_items(
     def count(home: Collection) -> int:
         return editing.count(engine.catalog, home, chosen)
 
+    @stage("store")
     def delete(home: Collection) -> int:
         return editing.delete(engine.catalog, home, chosen)
 
