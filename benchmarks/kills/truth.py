@@ -47,7 +47,7 @@ def states(stored: Sequence[Entry]) -> dict[str, State]:
             {
                 "metadata": entry.metadata,
                 "sentences": list(entry.sentences),
-                "images": [picture.digest for picture in entry.pictures],
+                "image": entry.pictures[0].digest if entry.pictures else None,
             }
         )
         for entry in stored
