@@ -24,7 +24,7 @@ from index.photos import NONE, Photos
 from index.ranking import Key
 from index.requests import Answer, Hit, Request
 from index.rescorer import Coded, Rescorer, Role, Term
-from index.rows import Numbers, Rows
+from index.rows import Numbers, Rows, Side
 from index.snapshot import Reader, Snapshot
 from index.wording import Synonyms
 from models import alignment
@@ -128,7 +128,7 @@ class Index:
         filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
         another model has re-embedded the collection.
         """
-        request = replace(request, query=self._checked(request.query))
+        request = replace(request, query=self._checked(request.query, request.side))
         if request.least is not None:
             self._check_calibrated()
         for _ in range(TRIES):
@@ -173,7 +173,7 @@ class Index:
 
         Their scores and probabilities are those of codes. ValueError without a calibration.
         """
-        request = Request("images", self._checked(query), limit=max(count // PER_HIT, 1))
+        request = Request("images", self._checked(query, "images"), limit=max(count // PER_HIT, 1))
         self._check_calibrated()
         snapshot = self._reader.current()
         scored, _ = self._estimated(request, _terms(request.query), snapshot, revisions)
@@ -188,7 +188,7 @@ class Index:
 
     def explained(self, query: Query, revisions: Sequence[int]) -> dict[int, Hit]:
         """The photos of items with some revisions as hits, if they are still there."""
-        request = Request("images", self._checked(query))
+        request = Request("images", self._checked(query, "images"))
         terms, keys = _terms(request.query), [(revision, IMAGE) for revision in revisions]
         ranked, asked = self._ranked(keys, request, terms), request.query.bag
         return {key[0]: self._hit(one, request, asked) for key, one in ranked.items()}
@@ -352,11 +352,12 @@ class Index:
                 "run `tessera calibrate`, or leave min_probability out"
             )
 
-    def _checked(self, query: Query) -> Query:
+    def _checked(self, query: Query, side: Side) -> Query:
         parts = tuple(self._checked_part(part) for part in query.parts)
         if not parts:
             raise ValueError("the query has no fragments; give one with at least a word or region")
-        return replace(query, parts=parts)
+        query = replace(query, parts=parts)
+        return self._calibration.asked(query, side == "images") if self._calibration else query
 
     def _checked_part(self, part: FragmentBag) -> FragmentBag:
         vectors = np.ascontiguousarray(part.vectors.detach().cpu().numpy(), np.float32)

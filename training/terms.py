@@ -1,0 +1,292 @@
+"""Learning of a catalogue's terms: which photos show them, and what that is worth in a score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.calibration import Calibration, Kind
+from models.checkpoint import Checkpoint
+from models.matcher import Matcher
+from models.terms import Terms, evidence, words_of
+from models.types import PaddedBags
+from training.cache import digest
+from training.calibration import FIRST, RANDOM, every
+from training.data import templates
+from training.data.corpus import Example
+from training.evaluation.embedding import embedded
+from training.evaluation.reliability import Reliability, reliability
+from training.evaluation.scores import score_matrix
+from training.progress import Progress, silent
+from training.regression import held_out, logistic, ridge
+
+FOLDS = 4  # of groups of products, each judged by what learned from the others
+PENALTIES = (0.1, 0.3, 1.0)  # of ridge regressions, shares of the mean squared length
+SHRINKAGE = 0.1  # of a covariance towards its mean variance
+TEXTS, PHOTOS = 400, 3000  # most that the strengths of terms are measured with
+ENCODED = 128  # photos that are encoded at once
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The [terms] of a preset: what makes a term, and how many there are at most.
+
+    least: products that must have it; with fewer a photo's features say too little. most: the
+    most frequent are taken, as every term is one more number of each fragment.
+    """
+
+    least: int = 5
+    most: int = 256
+
+    def __post_init__(self) -> None:
+        if self.least < 2 or self.most < 1:
+            raise ValueError(f"[terms] least {self.least}, most {self.most}: use at least 2 and 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Encoded photos: whole features (K, C), and fragments (R_k, D) without terms."""
+
+    features: Tensor
+    bags: list[Tensor]
+
+    @property
+    def wholes(self) -> Tensor:
+        """The whole-photo fragments (K, D)."""
+        return torch.stack([bag[0] for bag in self.bags])
+
+
+def chosen(examples: Sequence[Example], options: Options) -> tuple[tuple[str, ...], ...]:
+    """The terms that enough products have, the most frequent first, each in all its forms.
+
+    What nearly all products have tells none apart. LookupError if there is no term.
+    """
+    counts = Counter(term for example in examples for term in example.terms)
+    most = len(examples) - options.least
+    fitting = [term for term, count in counts.most_common() if options.least <= count <= most]
+    if not fitting:
+        raise LookupError(
+            f"no value of a field or query is shared by {options.least} of the "
+            f"{len(examples):,} products, and not by all: there is no term to learn"
+        )
+    return tuple(templates.forms(term) for term in fitting[: options.most])
+
+
+def weights_of(examples: Sequence[Example], texts: Sequence[str]) -> Tensor:
+    """The weights (K, L) of texts for examples; 0 is not true."""
+    numbers = {text: number for number, text in enumerate(texts)}
+    found = torch.zeros(len(examples), len(texts))
+    for row, example in zip(found, examples, strict=True):
+        for text, weight in example.weighted:
+            if text in numbers:
+                row[numbers[text]] = weight
+    return found
+
+
+def learned(
+    start: Checkpoint,
+    inputs: Sequence[Tensor],
+    examples: Sequence[Example],
+    options: Options,
+    progress: Progress = silent,
+) -> tuple[Matcher, Calibration]:
+    """The matcher of a checkpoint with terms of a catalogue, and a calibration that knows them.
+
+    `inputs` are the frozen ones of the examples' photos. The general part stays as it is, and with
+    it what the calibration says of texts without terms and of other photos. ValueError for a
+    checkpoint without a calibration.
+    """
+    if start.calibration is None:
+        raise ValueError("terms need a calibrated start: run `tessera calibrate` on it first")
+    terms = chosen(examples, options)
+    matcher = with_terms(start.model, terms)
+    assert matcher.terms is not None
+    seen = encoded(matcher, inputs, progress)
+    wanted = weights_of(examples, [forms[0] for forms in terms])
+    there = learn_photos(matcher.terms, seen.features, wanted, folds_of(examples))
+    learn_gate(matcher.terms, seen.wholes, start.calibration.photos)
+    known = evidence(there, matcher.terms.ours(seen.wholes))
+    learn_strengths(matcher, start.calibration, Shown(examples, seen.bags, known), progress)
+    return matcher, extended(start.calibration, matcher)
+
+
+def with_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
+    """A matcher as another one, with terms that nothing is known of yet."""
+    matcher = Matcher(replace(start.config, terms=terms))
+    own = {key: value for key, value in start.state_dict().items() if key[:6] != "terms."}
+    matcher.load_state_dict(matcher.state_dict() | own)
+    return matcher.eval()
+
+
+@torch.inference_mode()
+def encoded(matcher: Matcher, inputs: Sequence[Tensor], progress: Progress = silent) -> Seen:
+    """Photos by their frozen inputs."""
+    features, bags = list[Tensor](), list[Tensor]()
+    starts = range(0, len(inputs), ENCODED)
+    for at in progress(starts, len(starts), "encoding"):
+        padded = PaddedBags.of(inputs[at : at + ENCODED]).to(matcher.device)
+        features.append(matcher.image.whole(padded).cpu())
+        batch = matcher.encode_images(padded)
+        bags += [own[real].cpu() for own, real in zip(batch.vectors, batch.mask, strict=True)]
+    return Seen(torch.cat(features), bags)
+
+
+def folds_of(examples: Sequence[Example]) -> Tensor:
+    """The fold (N,) of each product: groups stay together."""
+    return torch.tensor([int(digest(example.group), 16) % FOLDS for example in examples])
+
+
+def learn_photos(terms: Terms, features: Tensor, weights: Tensor, folds: Tensor) -> Tensor:
+    """Learn which photos show each term; held-out probabilities (K, V) of the same photos.
+
+    Ridge regressions of the weights, relative to a term's largest, then for each term a logistic
+    one (Platt 1999, with his targets) of what was held out: few photos of a term make its
+    probabilities modest. The penalty is the one that foretells best what was held out.
+    """
+    true = (weights > 0).float()
+    wanted = weights / weights.amax(0)
+    said = {one: held_out(features, wanted, folds, one) for one in PENALTIES}
+    best = min(PENALTIES, key=lambda one: float((said[one] - wanted).square().mean()))
+    slope, shift = torch.stack(
+        [platt(own, is_true) for own, is_true in zip(said[best].T, true.T, strict=True)]
+    ).T
+    weight, bias = ridge(features, wanted, best)
+    terms.weight.copy_(slope[:, None] * weight)
+    terms.bias.copy_(slope * bias + shift)
+    return torch.sigmoid(slope * said[best] + shift)
+
+
+def platt(scores: Tensor, true: Tensor) -> Tensor:
+    """Slope and shift of a logistic regression of truth on scores (N,) (Platt 1999)."""
+    positive, negative = float(true.sum()), float((1 - true).sum())
+    targets = torch.where(true > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    scale = scores.double().std().clamp_min(1e-12)
+    x = torch.stack([scores.double() / scale, torch.ones(len(scores), dtype=torch.double)], 1)
+    slope, shift = logistic(x, targets.double(), penalty=1e-6)
+    return torch.stack([slope.clamp_min(0) / scale, shift]).float()
+
+
+def learn_gate(terms: Terms, ours: Tensor, others: Tensor) -> None:
+    """Learn to tell photos of the catalogue from others, fragments (K, D) and (N, D).
+
+    Linear discriminant analysis (Fisher 1936) with equal shares and a shrunken covariance.
+    """
+    others = others[:, : ours.shape[1]]
+    covariance = (torch.cov(ours.T) + torch.cov(others.T)) / 2
+    spread = SHRINKAGE * covariance.diagonal().mean() * torch.eye(len(covariance))
+    gate = torch.linalg.solve(covariance + spread, ours.mean(0) - others.mean(0))
+    terms.gate.copy_(gate)
+    terms.gate_bias.copy_(-(ours.mean(0) + others.mean(0)) @ gate / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Photos of products, their fragments without terms, and what they show of terms (K, V + 1)."""
+
+    examples: Sequence[Example]
+    bags: Sequence[Tensor]
+    known: Tensor
+
+    def some(self, count: int) -> Shown:
+        """At most so many, evenly spread."""
+        places = every(range(len(self.bags)), count, 0)  # type: ignore[arg-type]
+        examples, bags = ([own[i] for i in places] for own in (self.examples, self.bags))
+        return Shown(examples, bags, self.known[places])
+
+
+def asked_of(shown: Shown, terms: Terms) -> list[str]:
+    """Texts with terms that photos are asked for: those of several products, evenly spread."""
+    counts = Counter(text for example in shown.examples for text in example.sentences)
+    fitting = [text for text, count in counts.most_common() if count >= FIRST // 2]
+    return every([text for text in fitting if terms.named(words_of(text))], TEXTS, 0)  # type: ignore[arg-type,return-value]
+
+
+def learn_strengths(
+    matcher: Matcher, calibration: Calibration, shown: Shown, progress: Progress = silent
+) -> None:
+    """Learn what terms are worth beside the general score, so that probabilities are right.
+
+    A logistic regression of the truth on Σ_v n_lv z_kv, g_k and g_k Σ_v n_lv, on top of what the
+    calibration says without terms. Its slope turns probabilities' logits back into scores.
+    """
+    assert matcher.terms is not None
+    terms, shown = matcher.terms, shown.some(PHOTOS)
+    texts = asked_of(shown, terms)
+    scores = general(matcher, calibration, shown.bags, texts, progress)
+    counts = counted(terms, texts)
+    sums = shown.known[:, :-1] @ counts.T  # (K, L)
+    ours, number = shown.known[:, -1:], counts.sum(1)
+    true = weights_of(shown.examples, texts) > 0
+    row, column = first_and_random(sums)
+    x = torch.stack([sums[row, column], ours[row, 0], (ours * number)[row, column]], 1)
+    found = logistic(
+        x.double(), true[row, column].double(), scores[row, column].double(), penalty=1e-4
+    )
+    slope = calibration.coefficients[Kind.TEXT_IN_PHOTO.value, 0]
+    terms.strengths.copy_(found.float() / slope)
+
+
+def counted(terms: Terms, texts: Sequence[str]) -> Tensor:
+    """How often each text names each term, (L, V)."""
+    counts = torch.zeros(len(texts), len(terms))
+    for row, text in zip(counts, texts, strict=True):
+        for _, _, number in terms.named(words_of(text)):
+            row[number] += 1
+    return counts
+
+
+def first_and_random(sums: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and columns of the first hits of each text and of some others, of sums (K, L)."""
+    random, pairs = Random(SEED), list[tuple[int, int]]()  # noqa: S311 - a sample, no secret
+    for column, order in enumerate(sums.T.argsort(dim=1, descending=True, stable=True).tolist()):
+        later = random.sample(order[FIRST:], min(RANDOM, len(order[FIRST:])))
+        pairs += [(row, column) for row in order[:FIRST] + later]
+    row, column = torch.tensor(pairs).T
+    return row, column
+
+
+def general(
+    matcher: Matcher,
+    calibration: Calibration,
+    bags: Sequence[Tensor],
+    texts: Sequence[str],
+    progress: Progress = silent,
+) -> Tensor:
+    """The logits (K, L) of the calibration for photos and texts without what terms give."""
+    D = matcher.general
+    asked = embedded(matcher.embed_sentences, list(texts), progress, "texts")
+    vectors = [bag.vectors[:, :D] for bag in asked]
+    scores = torch.from_numpy(score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score))
+    sums = torch.stack([own.sum(0) for own in vectors])  # (L, D)
+    sizes = torch.tensor([len(own) for own in vectors])
+    plain = replace(calibration, photos=calibration.photos[:, :D])
+    logits = [
+        plain.features(Kind.TEXT_IN_PHOTO, column, total[None], size[None])
+        @ plain.coefficients[Kind.TEXT_IN_PHOTO.value]
+        for column, total, size in zip(scores.T, sums, sizes, strict=True)
+    ]
+    return torch.stack(logits, 1)
+
+
+def extended(calibration: Calibration, matcher: Matcher) -> Calibration:
+    """A calibration for longer vectors, whose references show no terms; it knows terms' words."""
+    assert matcher.terms is not None
+    photos, sentences = (
+        torch.nn.functional.pad(own, (0, matcher.terms.numbers_added))
+        for own in (calibration.photos, calibration.sentences)
+    )
+    words = {word for forms in matcher.config.terms for form in forms for word in words_of(form)}
+    return replace(
+        calibration,
+        photos=photos,
+        sentences=sentences,
+        words=calibration.words | words,
+        general=matcher.general,
+    )
