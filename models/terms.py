@@ -1,4 +1,4 @@
-"""Terms of a catalogue: numbers of fragments that say which of its kinds and attributes are there."""
+"""Terms of a catalogue: numbers of fragments that say which kinds and attributes are there."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Terms(nn.Module):
         return len(self) + 1
 
     def ours(self, wholes: Tensor) -> Tensor:
-        """g (K,) of whole-photo fragments (K, D)."""
+        """G (K,) of whole-photo fragments (K, D)."""
         return torch.sigmoid(wholes.float() @ self.gate + self.gate_bias)
 
     def seen(self, features: Tensor, wholes: Tensor) -> Tensor:
-        """z and g (K, V + 1) of features (K, C) of whole photos and their fragments (K, D)."""
+        """Z and g (K, V + 1) of features (K, C) of whole photos and their fragments (K, D)."""
         there = torch.sigmoid(features @ self.weight.T + self.bias)  # (K, V)
         return evidence(there, self.ours(wholes))
 

@@ -69,8 +69,14 @@ def calibrate(
 ) -> tuple[Calibration, dict[str, Reliability]]:
     """Fit on one half of val's photos, and measure on the other and on the split val of checks.
 
-    Raises LookupError for a corpus without train or val, ValueError for what cannot be embedded.
+    Raises LookupError for a corpus without train or val, ValueError for what cannot be embedded,
+    and for a matcher with terms of a catalogue, whose calibration is its start's.
     """
+    if getattr(matcher, "terms", None) is not None:
+        raise ValueError(
+            "a matcher with a catalogue's terms has the calibration of its start: calibrate that "
+            "one, and train the terms anew"
+        )
     random = Random(SEED)  # noqa: S311 - a sample, no secret
     train, val = corpus.split("train"), Described.of(corpus.split("val"))
     images = embedding.photos(matcher, val.examples, progress)

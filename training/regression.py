@@ -32,16 +32,14 @@ def ridge(x: Tensor, y: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
 def held_out(x: Tensor, y: Tensor, folds: Tensor, penalty: float) -> Tensor:
     """What ridge says (N, V) of each fold (N,) that learned from the others."""
     said = torch.zeros_like(y)
-    for fold in folds.unique():
+    for fold in set(folds.tolist()):
         own = folds == fold
         weight, bias = ridge(x[~own], y[~own], penalty)
         said[own] = x[own] @ weight.T + bias
     return said
 
 
-def logistic(
-    x: Tensor, y: Tensor, given: Tensor | float = 0.0, penalty: float = PENALTY
-) -> Tensor:
+def logistic(x: Tensor, y: Tensor, given: Tensor | float = 0.0, penalty: float = PENALTY) -> Tensor:
     """Coefficients w (F,) with the least mean cross-entropy of σ(x w + given) with y, plus a ridge.
 
     Shapes: x (N, F), y (N,) from 0 to 1, given (N,), all in double precision. The loss is convex;

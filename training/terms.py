@@ -5,33 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from random import Random
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from models.calibration import Calibration, Kind
+from models.calibration import Calibration
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
 from models.terms import Terms, evidence, words_of
 from models.types import PaddedBags
 from training.cache import digest
-from training.calibration import FIRST, RANDOM, every
 from training.data import templates
 from training.data.corpus import Example
-from training.evaluation.embedding import embedded
-from training.evaluation.reliability import Reliability, reliability
-from training.evaluation.scores import score_matrix
 from training.progress import Progress, silent
 from training.regression import held_out, logistic, ridge
+from training.strengths import Shown, learn_strengths, weights_of
 
 FOLDS = 4  # of groups of products, each judged by what learned from the others
 PENALTIES = (0.1, 0.3, 1.0)  # of ridge regressions, shares of the mean squared length
 SHRINKAGE = 0.1  # of a covariance towards its mean variance
-TEXTS, PHOTOS = 400, 3000  # most that the strengths of terms are measured with
 ENCODED = 128  # photos that are encoded at once
-SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +72,6 @@ def chosen(examples: Sequence[Example], options: Options) -> tuple[tuple[str, ..
     return tuple(templates.forms(term) for term in fitting[: options.most])
 
 
-def weights_of(examples: Sequence[Example], texts: Sequence[str]) -> Tensor:
-    """The weights (K, L) of texts for examples; 0 is not true."""
-    numbers = {text: number for number, text in enumerate(texts)}
-    found = torch.zeros(len(examples), len(texts))
-    for row, example in zip(found, examples, strict=True):
-        for text, weight in example.weighted:
-            if text in numbers:
-                row[numbers[text]] = weight
-    return found
-
-
 def learned(
     start: Checkpoint,
     inputs: Sequence[Tensor],
@@ -101,10 +83,12 @@ def learned(
 
     `inputs` are the frozen ones of the examples' photos. The general part stays as it is, and with
     it what the calibration says of texts without terms and of other photos. ValueError for a
-    checkpoint without a calibration.
+    checkpoint without a calibration, or with terms already.
     """
     if start.calibration is None:
         raise ValueError("terms need a calibrated start: run `tessera calibrate` on it first")
+    if start.model.terms is not None:
+        raise ValueError("the checkpoint to start from has terms already: start from a general one")
     terms = chosen(examples, options)
     matcher = with_terms(start.model, terms)
     assert matcher.terms is not None
@@ -115,6 +99,18 @@ def learned(
     known = evidence(there, matcher.terms.ours(seen.wholes))
     learn_strengths(matcher, start.calibration, Shown(examples, seen.bags, known), progress)
     return matcher, extended(start.calibration, matcher)
+
+
+@torch.inference_mode()
+def with_evidence(matcher: Matcher, inputs: Sequence[Tensor], progress: Progress) -> list[Tensor]:
+    """The whole bags (R, D) of photos by their frozen inputs, terms and all."""
+    assert matcher.terms is not None
+    seen = encoded(matcher, inputs, progress)
+    known = matcher.terms.seen(seen.features, seen.wholes)
+    return [
+        torch.cat([bag, own.expand(len(bag), -1)], 1)
+        for bag, own in zip(seen.bags, known, strict=True)
+    ]
 
 
 def with_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
@@ -184,95 +180,6 @@ def learn_gate(terms: Terms, ours: Tensor, others: Tensor) -> None:
     gate = torch.linalg.solve(covariance + spread, ours.mean(0) - others.mean(0))
     terms.gate.copy_(gate)
     terms.gate_bias.copy_(-(ours.mean(0) + others.mean(0)) @ gate / 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Photos of products, their fragments without terms, and what they show of terms (K, V + 1)."""
-
-    examples: Sequence[Example]
-    bags: Sequence[Tensor]
-    known: Tensor
-
-    def some(self, count: int) -> Shown:
-        """At most so many, evenly spread."""
-        places = every(range(len(self.bags)), count, 0)  # type: ignore[arg-type]
-        examples, bags = ([own[i] for i in places] for own in (self.examples, self.bags))
-        return Shown(examples, bags, self.known[places])
-
-
-def asked_of(shown: Shown, terms: Terms) -> list[str]:
-    """Texts with terms that photos are asked for: those of several products, evenly spread."""
-    counts = Counter(text for example in shown.examples for text in example.sentences)
-    fitting = [text for text, count in counts.most_common() if count >= FIRST // 2]
-    return every([text for text in fitting if terms.named(words_of(text))], TEXTS, 0)  # type: ignore[arg-type,return-value]
-
-
-def learn_strengths(
-    matcher: Matcher, calibration: Calibration, shown: Shown, progress: Progress = silent
-) -> None:
-    """Learn what terms are worth beside the general score, so that probabilities are right.
-
-    A logistic regression of the truth on Σ_v n_lv z_kv, g_k and g_k Σ_v n_lv, on top of what the
-    calibration says without terms. Its slope turns probabilities' logits back into scores.
-    """
-    assert matcher.terms is not None
-    terms, shown = matcher.terms, shown.some(PHOTOS)
-    texts = asked_of(shown, terms)
-    scores = general(matcher, calibration, shown.bags, texts, progress)
-    counts = counted(terms, texts)
-    sums = shown.known[:, :-1] @ counts.T  # (K, L)
-    ours, number = shown.known[:, -1:], counts.sum(1)
-    true = weights_of(shown.examples, texts) > 0
-    row, column = first_and_random(sums)
-    x = torch.stack([sums[row, column], ours[row, 0], (ours * number)[row, column]], 1)
-    found = logistic(
-        x.double(), true[row, column].double(), scores[row, column].double(), penalty=1e-4
-    )
-    slope = calibration.coefficients[Kind.TEXT_IN_PHOTO.value, 0]
-    terms.strengths.copy_(found.float() / slope)
-
-
-def counted(terms: Terms, texts: Sequence[str]) -> Tensor:
-    """How often each text names each term, (L, V)."""
-    counts = torch.zeros(len(texts), len(terms))
-    for row, text in zip(counts, texts, strict=True):
-        for _, _, number in terms.named(words_of(text)):
-            row[number] += 1
-    return counts
-
-
-def first_and_random(sums: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and columns of the first hits of each text and of some others, of sums (K, L)."""
-    random, pairs = Random(SEED), list[tuple[int, int]]()  # noqa: S311 - a sample, no secret
-    for column, order in enumerate(sums.T.argsort(dim=1, descending=True, stable=True).tolist()):
-        later = random.sample(order[FIRST:], min(RANDOM, len(order[FIRST:])))
-        pairs += [(row, column) for row in order[:FIRST] + later]
-    row, column = torch.tensor(pairs).T
-    return row, column
-
-
-def general(
-    matcher: Matcher,
-    calibration: Calibration,
-    bags: Sequence[Tensor],
-    texts: Sequence[str],
-    progress: Progress = silent,
-) -> Tensor:
-    """The logits (K, L) of the calibration for photos and texts without what terms give."""
-    D = matcher.general
-    asked = embedded(matcher.embed_sentences, list(texts), progress, "texts")
-    vectors = [bag.vectors[:, :D] for bag in asked]
-    scores = torch.from_numpy(score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score))
-    sums = torch.stack([own.sum(0) for own in vectors])  # (L, D)
-    sizes = torch.tensor([len(own) for own in vectors])
-    plain = replace(calibration, photos=calibration.photos[:, :D])
-    logits = [
-        plain.features(Kind.TEXT_IN_PHOTO, column, total[None], size[None])
-        @ plain.coefficients[Kind.TEXT_IN_PHOTO.value]
-        for column, total, size in zip(scores.T, sums, sizes, strict=True)
-    ]
-    return torch.stack(logits, 1)
 
 
 def extended(calibration: Calibration, matcher: Matcher) -> Calibration:
