@@ -10,17 +10,18 @@ from torch import Tensor, nn
 from models.parsing import parse
 from models.types import PaddedBags
 
-LEAST = 0.01  # ε: below this probability it does not matter how surely a term is not there
+LEAST, MOST = 0.01, 0.1  # ε and μ: probabilities nearer to 0, or to 1, make no difference
 
 
 class Terms(nn.Module):
     """S_kl = S'_kl + Σ_v n_lv c z_kv + g_k (d_0 + d_1 Σ_v n_lv), S' the score without terms.
 
-    z_kv = log(1 + g_k p_kv / ε), where p_k = σ(W x_k + b) says which of V terms photo k shows, by
-    the features x_k of the whole photo, and g_k = σ(uᵀ f_k + h) whether it is a photo of such a
+    z_kv = log (q + ε) / (1 − q + μ) − log ε / (1 + μ) with q = g_k p_kv: the log-odds of term v on
+    photo k, counted from 0 on and bounded: what is surely there does not make up for what is not.
+    p_k = σ(W x_k + b) says which of V terms photo k shows,
+    by the features x_k of the whole photo, and g_k = σ(uᵀ f_k + h) whether it is a photo of such a
     catalogue at all, by its whole-photo fragment f_k. All scores of other photos are what they
-    were, and so are those of texts that name no term. z is never below 0, and close to log p where
-    a term is likely, so that both terms of "blue shirt" have to be there.
+    were, and so are those of texts that name no term.
 
     Every fragment of an image has z_k and g_k as V + 1 more numbers, so that its regions stay what
     they are beside each other. n_lv is how often text l names term v, in any form. The words of
@@ -96,8 +97,10 @@ class Terms(nn.Module):
 
 
 def evidence(there: Tensor, ours: Tensor) -> Tensor:
-    """z_kv = log(1 + g_k p_kv / ε) and g_k, (K, V + 1), of p (K, V) and g (K,)."""
-    return torch.cat([torch.log1p(ours[:, None] * there / LEAST), ours[:, None]], 1)
+    """z_kv and g_k, (K, V + 1), of p (K, V) and g (K,)."""
+    q = ours[:, None] * there
+    there, absent = torch.log1p(q / LEAST), torch.log1p(-q / (1 + MOST))
+    return torch.cat([there - absent, ours[:, None]], 1)
 
 
 def words_of(form: str) -> list[str]:

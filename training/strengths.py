@@ -54,12 +54,18 @@ class Shown:
 
 
 def asked_of(examples: Sequence[Example], terms: Terms, least: int) -> list[str]:
-    """Texts with terms that `least` examples have: all with one term, and some with more."""
+    """Texts of terms alone that `least` examples have: all of one term, and some of more.
+
+    Of a title with further words nobody knows which other products it fits.
+    """
     counts = Counter(text for example in examples for text in example.sentences)
-    fitting = [text for text, count in counts.most_common() if count >= least]
-    named = {text: len(terms.named(words_of(text))) for text in fitting}
-    several = [text for text in fitting if named[text] > 1]
-    return [text for text in fitting if named[text] == 1] + spread(several, TEXTS)
+    alone, several = list[str](), list[str]()
+    for text in (text for text, count in counts.most_common() if count >= least):
+        words = words_of(text)
+        named = terms.named(words)
+        if named and sum(end - start for start, end, _ in named) == len(words):
+            (several if len(named) > 1 else alone).append(text)
+    return alone + spread(several, TEXTS)
 
 
 def learn_strengths(
