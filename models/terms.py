@@ -18,10 +18,10 @@ class Terms(nn.Module):
 
     z_kv = log (q + ε) / (1 − q + μ) − log ε / (1 + μ) with q = g_k p_kv: the log-odds of term v on
     photo k, counted from 0 on and bounded: what is surely there does not make up for what is not.
-    p_k = σ(W x_k + b) says which of V terms photo k shows,
-    by the features x_k of the whole photo, and g_k = σ(uᵀ f_k + h) whether it is a photo of such a
-    catalogue at all, by its whole-photo fragment f_k. All scores of other photos are what they
-    were, and so are those of texts that name no term.
+    p_k = σ(W x_k + b) says which of V terms photo k shows, by the features x_k of the whole photo,
+    and g_k = σ(uᵀ f_k + h) whether it is a photo of such a catalogue at all, by its whole-photo
+    fragment f_k. All scores of other photos are what they were, and so are those of texts that
+    name no term.
 
     Every fragment of an image has z_k and g_k as V + 1 more numbers, so that its regions stay what
     they are beside each other. n_lv is how often text l names term v, in any form. The words of

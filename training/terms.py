@@ -83,12 +83,10 @@ def learned(
 
     `inputs` are the frozen ones of the examples' photos. The general part stays as it is, and with
     it what the calibration says of texts without terms and of other photos. ValueError for a
-    checkpoint without a calibration, or with terms already.
+    checkpoint without a calibration.
     """
     if start.calibration is None:
         raise ValueError("terms need a calibrated start: run `tessera calibrate` on it first")
-    if start.model.terms is not None:
-        raise ValueError("the checkpoint to start from has terms already: start from a general one")
     terms = chosen(examples, options)
     matcher = with_terms(start.model, terms)
     assert matcher.terms is not None
