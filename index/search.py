@@ -22,7 +22,7 @@ from index.photos import NONE, Photos
 from index.ranking import Key
 from index.requests import Answer, Hit, Request
 from index.rescorer import Rescorer, Role, Term
-from index.rows import Numbers
+from index.rows import Numbers, Side
 from index.scan import Scan, Scored
 from index.snapshot import Reader, Snapshot
 from index.wording import Synonyms
@@ -100,7 +100,7 @@ class Index:
         filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
         another model has re-embedded the collection.
         """
-        request = replace(request, query=self._checked(request.query))
+        request = replace(request, query=self._checked(request.query, request.side))
         if request.least is not None:
             self._check_calibrated()
         for _ in range(TRIES):
@@ -149,7 +149,7 @@ class Index:
 
         Their probabilities are those of codes. ValueError without a calibration.
         """
-        request = Request("images", self._checked(query), limit=max(count // PER_HIT, 1))
+        request = Request("images", self._checked(query, "images"), limit=max(count // PER_HIT, 1))
         self._check_calibrated()
         snapshot = self._reader.current()
         terms = _terms(request.query)
@@ -167,7 +167,7 @@ class Index:
 
     def explained(self, query: Query, photos: Sequence[tuple[int, int]]) -> dict[int, Hit]:
         """Of photos by revision and position, the best of each revision, if it is still there."""
-        request = Request("images", self._checked(query))
+        request = Request("images", self._checked(query, "images"))
         ranked = self._ranked(photos, request, _terms(request.query))
         best: dict[int, Ranked] = {}
         for (revision, _), one in ranked.items():
@@ -322,11 +322,12 @@ class Index:
                 "run `tessera calibrate`, or leave min_probability out"
             )
 
-    def _checked(self, query: Query) -> Query:
+    def _checked(self, query: Query, side: Side) -> Query:
         parts = tuple(self._checked_part(part) for part in query.parts)
         if not parts:
             raise ValueError("the query has no fragments; give one with at least a word or region")
-        return replace(query, parts=parts)
+        query = replace(query, parts=parts)
+        return self._calibration.asked(query, side == "images") if self._calibration else query
 
     def _checked_part(self, part: FragmentBag) -> FragmentBag:
         vectors = np.ascontiguousarray(part.vectors.detach().cpu().numpy(), np.float32)

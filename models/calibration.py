@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -40,7 +40,8 @@ class Calibration:
     a, b, c and d of each Kind.
 
     A hit whose probability is below `weak_below` counts as weak. `words` are words of the model's
-    training that no English lexicon has; `facts` say how all this was measured.
+    training that no English lexicon has; `facts` say how all this was measured. `general` is how
+    many numbers of a vector do not speak of a catalogue's terms, None if all (models.terms).
     """
 
     photos: Tensor
@@ -49,6 +50,26 @@ class Calibration:
     weak_below: float
     words: frozenset[str] = frozenset()
     facts: dict[str, Any] = field(default_factory=dict)
+    general: int | None = None
+
+    def asked(self, query: Query, in_photos: bool) -> Query:
+        """A query without the terms of a catalogue where it is looked for in what is of its kind.
+
+        Terms say what a text asks of a photo; photos, and texts, are compared without them.
+        """
+        if self.general is None:
+            return query
+        parts = tuple(
+            self.plain(part) if isinstance(part.places[0], Box) == in_photos else part
+            for part in query.parts
+        )
+        return replace(query, parts=parts)
+
+    def plain(self, bag: FragmentBag) -> FragmentBag:
+        """A bag whose numbers about terms are zero."""
+        vectors = bag.vectors.clone()
+        vectors[:, self.general :] = 0
+        return replace(bag, vectors=vectors)
 
     def features(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
         """The terms that the coefficients weigh, (N, 4).

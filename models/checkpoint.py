@@ -90,6 +90,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
     told = {
         "weak_below": calibration.weak_below,
         "words": sorted(calibration.words),
+        "general": calibration.general,
         "facts": calibration.facts,
     }
     write(
@@ -134,8 +135,8 @@ def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calib
     photos, sentences, coefficients = (
         state[CALIBRATION + name].float() for name in ("photos", "sentences", "coefficients")
     )
-    words, facts = frozenset(told["words"]), told["facts"]
-    return Calibration(photos, sentences, coefficients, told["weak_below"], words, facts)
+    words, facts, general = frozenset(told["words"]), told["facts"], told.get("general")
+    return Calibration(photos, sentences, coefficients, told["weak_below"], words, facts, general)
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:

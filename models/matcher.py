@@ -15,6 +15,7 @@ from models.correlation import Correlated, Correlation, correlate
 from models.offsets import Offsets
 from models.regions import BATCH
 from models.scoring import LENGTHENED, SCORES, lengthened_images, lengthened_sentences
+from models.terms import Terms
 from models.towers import ImageTower, TextTower
 from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
 
@@ -41,8 +42,9 @@ class Config:
 
     `euclidean` lengthens both towers' vectors so that products are negative squared distances.
     With `correlation` both towers' directions are solved for. `references` is the number of
-    photos of train that sentences are compared with, see models.offsets; 0 leaves them out. Plain
-    values, as a checkpoint has them, are taken for parts too.
+    photos of train that sentences are compared with, see models.offsets; 0 leaves them out. `terms`
+    are a catalogue's, each in all its forms, see models.terms. Plain values, as a checkpoint has
+    them, are taken for parts too.
     """
 
     image: Part
@@ -51,6 +53,7 @@ class Config:
     euclidean: bool = False
     correlation: Correlation | None = None
     references: int = 0
+    terms: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         makers: dict[str, Callable[..., Any]] = {
@@ -58,6 +61,7 @@ class Config:
             "text": partial(Part.of, "text_towers"),
             "correlation": Correlation,
         }
+        object.__setattr__(self, "terms", tupled(self.terms))
         for field, make in makers.items():
             if isinstance(plain := getattr(self, field), Mapping):
                 object.__setattr__(self, field, make(**plain))
@@ -92,7 +96,11 @@ class Matcher(nn.Module):
             )
         own = self.image.dimension + (LENGTHENED if config.euclidean else 0)
         self.offsets = Offsets(config.references, own) if config.references else None
-        self.dimension = own + (self.offsets is not None)
+        self.general = own + (self.offsets is not None)  # numbers without those of terms
+        self.terms = (
+            Terms(config.terms, self.image.whole_features, self.general) if config.terms else None
+        )
+        self.dimension = self.general + (self.terms.numbers_added if self.terms else 0)
 
     @property
     def tuned(self) -> bool:
@@ -153,6 +161,18 @@ class Matcher(nn.Module):
         bags = lengthened_sentences(bags) if self.config.euclidean else bags
         return self.offsets.sentences(bags) if self.offsets else bags
 
+    def image_bags(self, inputs: PaddedBags) -> PaddedBags:
+        """Fragments (K, R, D) of inputs (K, F, C), with the terms of a catalogue if it has them."""
+        bags = self.encode_images(inputs)
+        if not self.terms:
+            return bags
+        return self.terms.images(bags, self.image.whole(inputs.to(self.device)))
+
+    def sentence_bags(self, inputs: PaddedBags, words: Sequence[Sequence[str]]) -> PaddedBags:
+        """Fragments (L, F, D) of inputs (L, T, C) and what each is called, likewise."""
+        bags = self.encode_sentences(inputs)
+        return self.terms.sentences(bags, words) if self.terms else bags
+
     def refer(self, photos: Tensor) -> None:
         """Take reference photos, the first fragments (N, D) of encoded photos of train."""
         if self.offsets:
@@ -164,7 +184,7 @@ class Matcher(nn.Module):
         bags: list[FragmentBag] = []
         for at in range(0, len(images), BATCH):
             inputs, boxes = self.image.sight(images[at : at + BATCH])
-            vectors = unpadded(self.encode_images(PaddedBags.of(inputs)))
+            vectors = unpadded(self.image_bags(PaddedBags.of(inputs)))
             bags += [
                 FragmentBag(bag, tuple(Box(*box) for box in own.tolist()), region_labels(own))
                 for bag, own in zip(vectors, boxes, strict=True)
@@ -177,7 +197,8 @@ class Matcher(nn.Module):
         bags: list[FragmentBag] = []
         for at in range(0, len(texts), SENTENCES):
             inputs, places = self.text.reader(texts[at : at + SENTENCES])
-            vectors = unpadded(self.encode_sentences(PaddedBags.of(inputs)))
+            words = [[label for label, _ in own] for own in places]
+            vectors = unpadded(self.sentence_bags(PaddedBags.of(inputs), words))
             bags += [
                 FragmentBag(bag, tuple(span for _, span in own), tuple(label for label, _ in own))
                 for bag, own in zip(vectors, places, strict=True)

@@ -89,6 +89,15 @@ class ImageTower(nn.Module, ABC):
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """Fragments (K, R, D) of inputs (K, F, C); the first is the whole photo."""
 
+    @property
+    def whole_features(self) -> int:
+        """How many features `whole` gives."""
+        raise ValueError(f"{type(self).__module__} has no features to learn a catalogue's terms of")
+
+    def whole(self, inputs: PaddedBags) -> Tensor:
+        """Features (K, C') of whole photos with inputs (K, F, C), to learn terms of."""
+        raise NotImplementedError
+
 
 class TextTower(nn.Module, ABC):
     """Sentences to bags of fragments of `dimension` numbers each; `forward` is the trained part.

@@ -47,7 +47,9 @@ def fields_to_learn(text: Part) -> list[tuple[str, Any]]:
 
 
 def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
-    """ValueError unless a checkpoint is a matcher of the preset's towers."""
+    """ValueError unless a checkpoint is a matcher of the preset's towers, without terms."""
+    if getattr(start.model, "terms", None) is not None:
+        raise ValueError("the checkpoint to start from has terms already: start from a general one")
     matcher = start.kind == registry.MATCHERS
     if not matcher or start.model.config.towers != preset.model.towers:
         trained = f"towers {start.model.config.towers}" if matcher else start.kind

@@ -22,13 +22,13 @@ from training.evaluation.answers import Described, Text, alike, answers, texts
 from training.evaluation.reliability import Reliability, best_threshold, reliability
 from training.evaluation.scores import score_matrix
 from training.progress import Progress
+from training.regression import logistic
 
 REFERENCES = 300  # photos and sentences of train whose vectors the checkpoint keeps
 FIRST, RANDOM = 10, 5  # pairs of each text: its first hits, and photos at random
 OUTSIDE = 0.5  # texts about photos of train for each text about a photo that is searched
 LEAST_COUNT = 2  # how often train says a word that the model then knows
 SEED = 0
-PENALTY = 1e-4  # on squared coefficients
 LEAST_DEVIATION = 1e-6
 
 
@@ -69,8 +69,14 @@ def calibrate(
 ) -> tuple[Calibration, dict[str, Reliability]]:
     """Fit on one half of val's photos, and measure on the other and on the split val of checks.
 
-    Raises LookupError for a corpus without train or val, ValueError for what cannot be embedded.
+    Raises LookupError for a corpus without train or val, ValueError for what cannot be embedded,
+    and for a matcher with terms of a catalogue, whose calibration is its start's.
     """
+    if getattr(matcher, "terms", None) is not None:
+        raise ValueError(
+            "a matcher with a catalogue's terms has the calibration of its start: calibrate that "
+            "one, and train the terms anew"
+        )
     random = Random(SEED)  # noqa: S311 - a sample, no secret
     train, val = corpus.split("train"), Described.of(corpus.split("val"))
     images = embedding.photos(matcher, val.examples, progress)
@@ -219,21 +225,13 @@ def sides(
 def fit(pairs: Pairs) -> Tensor:
     """The coefficients (4,) of a logistic regression, by Newton's method.
 
-    Features are scaled to deviation 1 while they are fitted. A few steps from zero are enough:
-    the loss is convex and four numbers are sought.
+    Features are scaled to deviation 1 while they are fitted.
     """
     x, y = pairs.features.double(), torch.from_numpy(pairs.truth).double()
     deviation = x.std(0)
     deviation[deviation < LEAST_DEVIATION] = torch.inf  # what never varies says nothing
     deviation[-1] = 1.0  # the constant
-    x = x / deviation
-    w = torch.zeros(x.shape[1], dtype=torch.double)
-    for _ in range(30):
-        p = torch.sigmoid(x @ w)
-        gradient = x.T @ (p - y) / len(y) + PENALTY * w
-        curvature = (x * (p * (1 - p))[:, None]).T @ x / len(y) + PENALTY * torch.eye(len(w))
-        w = w - torch.linalg.solve(curvature, gradient)
-    return (w / deviation).float()
+    return (logistic(x / deviation, y) / deviation).float()
 
 
 def probabilities(calibration: Calibration, pairs: Pairs) -> NDArray[np.float64]:

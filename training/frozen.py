@@ -31,20 +31,7 @@ class Frozen:
         """A split's frozen inputs, from the cache or computed into it."""
         sentences = [sentence for example in examples for sentence in example.sentences]
         texts = list(dict.fromkeys(sentences))
-        paths = [example.image for example in examples]
-        images: Sequence[Tensor] = (
-            Computed(paths, self.image_inputs)
-            if self.matcher.tuned
-            else cached(
-                self.place.cache / "images",
-                f"{self.precision} {self.matcher.image_key()}",
-                paths,
-                [file_digest(path) for path in paths],
-                self.image_inputs,
-                self.progress,
-                f"photos of {split}",
-            )
-        )
+        images = self.photos(examples, split)
         inputs = cached(
             self.place.cache / "sentences",
             f"{self.precision} {self.matcher.sentence_key()}",
@@ -60,6 +47,21 @@ class Frozen:
         kinds = tuple(example.kind for example in examples)
         truth = Truth(examples) if any(example.weights for example in examples) else None
         return Pairs(images, repeated, counts, truth, kinds)
+
+    def photos(self, examples: Sequence[Example], split: str) -> Sequence[Tensor]:
+        """The frozen inputs of a split's photos, likewise."""
+        paths = [example.image for example in examples]
+        if self.matcher.tuned:
+            return Computed(paths, self.image_inputs)
+        return cached(
+            self.place.cache / "images",
+            f"{self.precision} {self.matcher.image_key()}",
+            paths,
+            [file_digest(path) for path in paths],
+            self.image_inputs,
+            self.progress,
+            f"photos of {split}",
+        )
 
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos."""

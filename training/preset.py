@@ -15,6 +15,7 @@ from models.shipped import PRETRAINED
 from training.data.batches import Sampling
 from training.objectives import OBJECTIVES, Term
 from training.optimization import Optimizer, Schedule
+from training.terms import Options as TermOptions
 
 PRESETS = Path(__file__).parent / "presets"
 Options = TypeVar("Options")
@@ -51,7 +52,8 @@ class Start:
 class Preset:
     """One training, checked as far as it can be without data.
 
-    With `sampling` it learns from the fields of a catalogue.
+    With `sampling` it learns from the fields of a catalogue; with `terms` it learns which photos
+    show what they name, and nothing else.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Preset:
     teachers: Teachers | None = None
     start: Start | None = None
     sampling: Sampling | None = None
+    terms: TermOptions | None = None
 
     def described(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
@@ -75,6 +78,8 @@ class Preset:
 
     def with_epochs(self, epochs: int | None) -> Preset:
         """The same with another number of epochs, if one is given; teachers keep theirs."""
+        if epochs and self.terms:
+            raise ValueError(f"{self.name} solves for its terms and has no epochs: leave them out")
         schedule = replace(self.schedule, epochs=epochs) if epochs else self.schedule
         return replace(self, schedule=schedule)
 
@@ -111,8 +116,10 @@ def parsed(
 ) -> Preset:
     """A preset's tables, each option known to the part it is for; `file` is where they stand."""
     known = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
-    refuse_unknown(tables, known | {"start", "catalogue"}, "the preset")
+    refuse_unknown(tables, known | {"start", "catalogue", "terms"}, "the preset")
     begun = made(Start, tables["start"], "[start]") if "start" in tables else None
+    if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
+        raise ValueError("[terms] needs [start] and [catalogue]: give both")
     aims = tables.get("objective", [])
     objectives = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
@@ -130,6 +137,7 @@ def parsed(
         sampling=made(Sampling, tables["catalogue"], "[catalogue]")
         if "catalogue" in tables
         else None,
+        terms=made(TermOptions, tables["terms"], "[terms]") if "terms" in tables else None,
     )
 
 

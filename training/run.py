@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import torch
 
 from models import checkpoint, header
+from models.checkpoint import Checkpoint
+from training import terms
 from training.building import built
 from training.data.batches import ALL
 from training.data.corpus import Corpus
+from training.evaluation.terms import TermSearch, term_search
 from training.folder import Place, RunFolder
 from training.frozen import Frozen
 from training.loop import EpochRecord, Trainer
@@ -56,6 +60,9 @@ def train(
     folder = RunFolder.of(preset, corpus, place)
     torch.manual_seed(place.seed)
     model = built(preset, examples, start).to(place.device).eval()
+    if preset.terms:
+        assert start is not None
+        return learn_terms(preset, corpus, place, start, teller, resume=resume)
     folder.claim(resume)
     if resume and folder.finished(preset.schedule.epochs):
         return folder.best
@@ -82,6 +89,50 @@ def train(
         folder.tell(trainer, preset.name)
         teller.report(record)
     return folder.best
+
+
+def learn_terms(
+    preset: Preset, corpus: Corpus, place: Place, start: Checkpoint, teller: Teller, *, resume: bool
+) -> Path:
+    """Learn the terms of a catalogue, and say how val's photos are found before and after.
+
+    Frozen features are kept as they are computed, so that a broken-off run goes on with them.
+    """
+    assert preset.terms is not None
+    folder = RunFolder.of(preset, corpus, place)
+    if folder.best.is_file() and resume:
+        return folder.best
+    if folder.best.is_file():
+        raise ValueError(f"{folder.path} holds a run: delete it or choose another --out")
+    folder.claim(resume)
+    began = time.perf_counter()
+    frozen = Frozen(start.model, place, preset.schedule.precision, teller.progress)
+    train, val = corpus.split("train"), corpus.split("val")
+    photos, held = (frozen.photos(own, name) for own, name in ((train, "train"), (val, "val")))
+    matcher, calibration = terms.learned(start, photos, train, preset.terms, teller.progress)
+    bags = terms.with_evidence(matcher, held, teller.progress)
+    measured = term_search(matcher, calibration, val, bags, teller.progress)
+    told = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
+    folder.facts |= told | {"search": asdict(measured) if measured else None}
+    checkpoint.save(folder.best, "matchers", preset.name, matcher, folder.facts)
+    facts = {"start": calibration.facts, "terms": folder.facts["search"]}
+    checkpoint.calibrate(folder.best, folder.best, replace(calibration, facts=facts))
+    folder.write([])
+    teller.begins(described(measured, len(matcher.config.terms)))
+    return folder.best
+
+
+def described(measured: TermSearch | None, count: int) -> str:
+    """What was learned, in a line or two."""
+    if measured is None:
+        return f"{count} terms; too few photos of val have one of them to measure a search"
+    before, after = measured.before, measured.after
+    return (
+        f"{count} terms; val: {after.categories} of them as queries over {after.photos:,} photos\n"
+        f"mAP {before.mean_precision:.1f} -> {after.mean_precision:.1f}  "
+        f"P@5 {before.precision_5:.1f} -> {after.precision_5:.1f}  "
+        f"calibration error {measured.reliability.error:.3f}"
+    )
 
 
 def teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:

@@ -96,8 +96,7 @@ class Model(ImageTower):
         """v_i (K, R, D) of features (K, V + R - 1, C)."""
         V, config = len(self.config.views), self.config
         frames, boxes = inputs.vectors[:, :V], inputs.vectors[:, V:]
-        views = zip(self.standardize, frames.unbind(1), strict=True)
-        x = torch.cat([standardize(frame) for standardize, frame in views], 1)  # (K, V · C)
+        x = self.whole(inputs)
         f = self.photo(self.photo_dropout(x)).float()
         added = config.region_scale * self.regions(boxes).float()
         if self.names:
@@ -113,6 +112,17 @@ class Model(ImageTower):
             likely = likely.expand(len(x), -1)[..., None] / LIKELIHOOD_SCALE
             vectors = torch.cat([vectors, likely], -1)
         return PaddedBags(vectors, inputs.mask[:, V - 1 :])
+
+    @property
+    def whole_features(self) -> int:
+        """The features of all views."""
+        return self.photo.in_features
+
+    def whole(self, inputs: PaddedBags) -> Tensor:
+        """The standardised features of all views together, (K, V · C)."""
+        frames = inputs.vectors[:, : len(self.config.views)].unbind(1)
+        views = zip(self.standardize, frames, strict=True)
+        return torch.cat([standardize(frame) for standardize, frame in views], 1)
 
 
 class ClassNames(nn.Module):

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -88,3 +89,18 @@ def test_what_is_negated_is_probable_where_it_is_not(calibration):
         for image in (photo([0.0, 5.0]), photo([5.0, -9.0]))
     )
     assert there < 0.01 < absent
+
+
+def test_terms_count_between_texts_and_photos_alone(calibration):
+    """The last number speaks of a catalogue's term."""
+    longer = replace(calibration, general=2)
+    asked, seen = Query.of(text([1.0, 2.0, 3.0])), Query.of(photo([1.0, 2.0, 3.0]))
+    for query, in_photos, last in (
+        (asked, True, 3.0),
+        (asked, False, 0.0),
+        (seen, True, 0.0),
+        (seen, False, 3.0),
+    ):
+        (part,) = longer.asked(query, in_photos).parts
+        assert part.vectors.tolist() == [[1.0, 2.0, last]]
+        assert calibration.asked(query, in_photos) is query

@@ -103,15 +103,28 @@ def queries_of(clicks: Path, ids: set[str]) -> Clicks:
 def with_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:
     """A photo with the texts of its fields, which count 1, and its queries, as they say."""
     own = dict.fromkeys(templates.texts(example.metadata, roles), 1.0)
-    weights = own | dict(clicks.get(example.id, ()))
+    queries = dict(clicks.get(example.id, ()))
+    weights = own | queries
     kind = templates.value(example.metadata, roles.kinds[0]) if roles.kinds else ""
-    return replace(example, sentences=tuple(weights), weights=tuple(weights.values()), kind=kind)
+    terms = dict.fromkeys([*templates.terms(example.metadata, roles), *queries])
+    return replace(
+        example,
+        sentences=tuple(weights),
+        weights=tuple(weights.values()),
+        kind=kind,
+        terms=tuple(terms),
+        group=group_of(example),
+    )
 
 
 def split_by_group(example: Example) -> str:
-    """Train or val, by the group of a product, or by its photo if it has none."""
-    group = next(str(example.metadata[key]) for key in GROUPS if key in example.metadata)
-    return "val" if int(digest(group), 16) % 1000 < 1000 * VAL else "train"
+    """Train or val, by the group of a product."""
+    return "val" if int(digest(group_of(example)), 16) % 1000 < 1000 * VAL else "train"
+
+
+def group_of(example: Example) -> str:
+    """The group of a product, or its photo if it has none."""
+    return next(str(example.metadata[key]) for key in GROUPS if key in example.metadata)
 
 
 def examples(file: Path, images: Path | None) -> Iterator[tuple[str | None, Example]]:

@@ -17,7 +17,9 @@ class Example:
     """A photo and the sentences that people wrote about it.
 
     `weights` say how much each sentence counts, where one may be true of several photos; `kind`
-    is that of a product, where batches are mixed by kinds.
+    is that of a product, where batches are mixed by kinds. `terms` are those sentences that say
+    one thing about a product: a value of a field, or a query of customers. Variants of a product
+    share a `group`.
     """
 
     id: str
@@ -26,6 +28,8 @@ class Example:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     weights: tuple[float, ...] = ()
     kind: str = ""
+    terms: tuple[str, ...] = ()
+    group: str = ""
 
     @property
     def weighted(self) -> Iterator[tuple[str, float]]:

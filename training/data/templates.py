@@ -25,11 +25,15 @@ NO_LOOKS = {"id", "image", "split", "metadata", "url", "link"}  # what never des
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What fields are for: the title, what a product is from the finest on, and what it is like."""
+    """What fields are for: the title, what a product is from the finest on, and what it is like.
+
+    shared: whether several products have one title, so that it says what a product is.
+    """
 
     title: str | None
     kinds: tuple[str, ...]
     attributes: tuple[str, ...]
+    shared: bool = False
 
     def __str__(self) -> str:
         named = {
@@ -57,6 +61,7 @@ def roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
         title=titles[0] if titles else None,
         kinds=tuple(kinds),
         attributes=tuple(field for field in repeated if field not in (*kinds, *titles[:1])),
+        shared=bool(titles) and often(values[titles[0]]),
     )
     if not (titles or repeated):
         raise ValueError(f"no field of {', '.join(values)} has a title, or values that repeat")
@@ -76,11 +81,12 @@ def counted(examples: Sequence[Example], field: str) -> Counter[str]:
 
 def repeats(values: Counter[str]) -> bool:
     """Whether values are short texts of which each comes several times on average."""
-    return (
-        len(values) > 1
-        and values.total() >= LEAST_REPEATS * len(values)
-        and max(len(text.split()) for text in values) <= MOST_WORDS
-    )
+    return often(values) and max(len(text.split()) for text in values) <= MOST_WORDS
+
+
+def often(values: Counter[str]) -> bool:
+    """Whether there are several values, and each comes several times on average."""
+    return len(values) > 1 and values.total() >= LEAST_REPEATS * len(values)
 
 
 def value(metadata: Mapping[str, Any], field: str) -> str:
@@ -95,6 +101,13 @@ def value(metadata: Mapping[str, Any], field: str) -> str:
 def texts(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
     """All texts that a product answers: title, kinds, attributes, and attributes before kinds."""
     return tuple(dict.fromkeys(filter(None, generated(metadata, roles))))
+
+
+def terms(metadata: Mapping[str, Any], roles: Roles) -> tuple[str, ...]:
+    """The values of fields that name a kind or an attribute, as they are written."""
+    titles = (roles.title,) if roles.title and roles.shared else ()
+    fields = (*roles.kinds, *roles.attributes, *titles)
+    return tuple(dict.fromkeys(filter(None, (value(metadata, field) for field in fields))))
 
 
 def generated(metadata: Mapping[str, Any], roles: Roles) -> Iterator[str]:

@@ -48,5 +48,10 @@ class Model(ImageTower):
             nn.Linear(64, config.dimension),
         )
 
+    whole_features = 3 * PIXELS**2
+
+    def whole(self, inputs):
+        return inputs.vectors.mean(1)
+
     def forward(self, inputs):
         return PaddedBags(self.regions(inputs.vectors), inputs.mask)
