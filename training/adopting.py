@@ -31,6 +31,7 @@ class Choice:
 
     regions: float = 0.3
     recipe: str = "masked"
+    against: str = "photo"
     proposals: str = "windows"
     precision: str = "float32"
 
@@ -98,11 +99,10 @@ def config_of(source: Source, choice: Choice) -> Config:
     """The matcher of a source, with the encoder's own scale of scores."""
     module = importlib.import_module(f"models.encoders.{family(Path(source.folder))}")
     shared = {**asdict(source), "scale": module.scale(Path(source.folder))}
-    own = {"regions": choice.regions, "recipe": choice.recipe, "proposals": choice.proposals}
-    precise = {"precision": choice.precision}
+    text = {**shared, "precision": choice.precision}
     return Config(
-        image=Part.of("image_towers", TOWER, {**shared, **own, **precise}),
-        text=Part.of("text_towers", TOWER, {**shared, **precise}),
+        image=Part.of("image_towers", TOWER, {**shared, **asdict(choice)}),
+        text=Part.of("text_towers", TOWER, text),
     )
 
 
@@ -157,6 +157,6 @@ def described(model: Matcher, licence: str) -> tuple[str, ...]:
         f"{model.dimension} numbers a fragment, about {stored / 1000:,.0f} KB a photo in the index",
         "exact: the links of a hit add up to its score, and with --lambda 0 that is the encoder's "
         f"own; words' parts add up to its vector of the text{left if rest else ''}",
-        f"a heuristic: vectors of boxes (recipe {options.recipe}), which count λ = "
-        f"{options.regions:g}; `tessera tune` measures both on photos of your own",
+        f"a heuristic: vectors of boxes ({options.recipe}, against the {options.against}), "
+        f"which count λ = {options.regions:g}; `tessera tune` measures them on photos of your own",
     )

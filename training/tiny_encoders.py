@@ -21,7 +21,11 @@ FIRST_SEED = 10_000_000  # of training's scenes, beyond those of `tessera scenes
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Sizes of a tiny encoder: of both halves but for photos' pixels and texts' tokens."""
+    """Sizes of an encoder: of both halves, but for photos' pixels and texts' tokens.
+
+    The half that reads may be of another width and number of heads, and know more tokens than
+    its tokenizer learns.
+    """
 
     hidden: int = 32
     layers: int = 2
@@ -29,6 +33,9 @@ class Size:
     side: int = 48
     patch: int = 12
     tokens: int = 16
+    reading: int = 0
+    reading_heads: int = 0
+    vocabulary: int = 0
 
 
 UNTRAINED = Size()
@@ -57,17 +64,15 @@ def save(model: Any, tokenizer: Any, processor: Any, folder: Path) -> None:
     processor.save_pretrained(folder)
 
 
-def halves(size: Size) -> tuple[dict[str, Any], dict[str, Any]]:
+def halves(size: Size, words: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options that all families call alike, of the half that sees and of the half that reads."""
-    both = {
-        "hidden_size": size.hidden,
-        "num_hidden_layers": size.layers,
-        "num_attention_heads": size.heads,
-    }
-    wide = {"intermediate_size": 4 * size.hidden}
-    seeing = both | {"image_size": size.side, "patch_size": size.patch}
-    reading = both | wide | {"max_position_embeddings": size.tokens}
-    return seeing, reading
+    layers = {"num_hidden_layers": size.layers}
+    width = {"hidden_size": size.hidden, "num_attention_heads": size.heads}
+    reading = size.reading or size.hidden
+    reads = {"hidden_size": reading, "num_attention_heads": size.reading_heads or size.heads}
+    known = {"max_position_embeddings": size.tokens, "vocab_size": max(words, size.vocabulary)}
+    seeing = layers | width | {"image_size": size.side, "patch_size": size.patch}
+    return seeing, layers | reads | known | {"intermediate_size": 4 * reading}
 
 
 def clip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
@@ -75,7 +80,7 @@ def clip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPTokenizer
 
     tokenizer = CLIPTokenizer().train_new_from_iterator(texts, 300)
-    seeing, reading = halves(size)
+    seeing, reading = halves(size, len(tokenizer))
     marks = {
         "bos_token_id": tokenizer.bos_token_id,
         "eos_token_id": tokenizer.eos_token_id,
@@ -83,8 +88,8 @@ def clip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
     }
     config = CLIPConfig(
         vision_config=seeing | {"intermediate_size": 4 * size.hidden},
-        text_config=reading | marks | {"vocab_size": len(tokenizer)},
-        projection_dim=size.hidden,
+        text_config=reading | marks,
+        projection_dim=reading["hidden_size"],
     )
     edges = {"height": size.side, "width": size.side}
     processor = CLIPImageProcessor(size={"shortest_edge": size.side}, crop_size=edges)
@@ -100,11 +105,11 @@ def siglip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
         f" {word}".lower() for text in texts for word in text.split()
     ]  # no token crosses words
     tokenizer = tokenizer.train_new_from_iterator([*words, *(word[1:] for word in words)], 300)
-    seeing, reading = halves(size)
+    seeing, reading = halves(size, len(tokenizer))
     config = SiglipConfig(
         vision_config=seeing | {"intermediate_size": 4 * size.hidden},
         text_config=reading
-        | {"vocab_size": len(tokenizer), "projection_size": size.hidden}
+        | {"projection_size": size.hidden}
         | {"bos_token_id": None, "eos_token_id": None, "pad_token_id": tokenizer.pad_token_id},
     )
     edges = {"height": size.side, "width": size.side}
@@ -116,10 +121,10 @@ def tipsv2(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
     from transformers import Tipsv2Config, Tipsv2ImageProcessor, Tipsv2Model, Tipsv2Tokenizer
 
     tokenizer = Tipsv2Tokenizer().train_new_from_iterator(texts, 300)
-    seeing, reading = halves(size)
+    seeing, reading = halves(size, len(tokenizer))
     config = Tipsv2Config(
         vision_config=seeing,
-        text_config=reading | {"vocab_size": len(tokenizer)},
+        text_config=reading,
     )
     edges = {"height": size.side, "width": size.side}
     return Tipsv2Model(config), tokenizer, Tipsv2ImageProcessor(size=edges)

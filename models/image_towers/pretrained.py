@@ -23,6 +23,7 @@ from models.proposals import Windows
 from models.towers import ImageTower, Sight
 from models.types import PaddedBags
 
+AGAINST = ("photo", "boxes")
 MAPS = ("lite0", 448)  # the network and size whose maps learned proposals read
 
 
@@ -31,7 +32,8 @@ class Config:
     """A source of weights (models.encoders.source) and what is made of it.
 
     `regions` is λ, how much a box counts in its fragment; `recipe` makes boxes' vectors, see
-    models.encoders.halves; `proposals` names the boxes, see models.proposals. `scale` is what
+    models.encoders.halves, and `against` is what they are compared with, the "photo" or the mean of
+    its "boxes"; `proposals` names the boxes, see models.proposals. `scale` is what
     cosines are multiplied with, half of it here and half in the text tower. `rank` is that of
     the maps that training adds.
     """
@@ -41,6 +43,7 @@ class Config:
     revision: str = ""
     regions: float = 0.3
     recipe: str = "masked"
+    against: str = "photo"
     proposals: str = "windows"
     scale: float = 100.0
     rank: int = 32
@@ -51,6 +54,8 @@ class Config:
             raise ValueError(f"regions is {self.regions}; use 0 (the photo alone) to 1")
         if self.recipe not in RECIPES:
             raise ValueError(f"no recipe {self.recipe!r} for boxes; use {', '.join(RECIPES)}")
+        if self.against not in AGAINST:
+            raise ValueError(f"boxes cannot be against {self.against!r}; use {', '.join(AGAINST)}")
         if self.precision not in PRECISIONS:
             raise ValueError(f"no precision {self.precision!r}; use {' or '.join(PRECISIONS)}")
 
@@ -115,11 +120,13 @@ class EncoderSight(Sight):
 
 
 class Model(ImageTower):
-    """v_0 = s f and v_i = s (f + λ (x_i − x_0) + B (x_i − x_0)), with f along x_0 + A x_0.
+    """v_0 = s f and v_i = s (f + λ a_i + B a_i), with f along x_0 + A x_0.
 
     x_0 is the photo's vector and x_i a box's, both of length one. A and B are zero until they are
-    trained: then v_0 = s x_0 and v_i = s ((1 − λ) x_0 + λ x_i), so that with words u_t the sum of
-    max is s ((1 − λ) cos + λ Σ_t max_i u_tᵀ x_i), the encoder's own cosine and a late interaction.
+    trained. With a_i = x_i − x_0 (against the photo), v_i = s ((1 − λ) x_0 + λ x_i), so that with
+    words u_t the sum of max is s ((1 − λ) cos + λ Σ_t max_i u_tᵀ x_i), the encoder's own cosine and
+    a late interaction. Boxes' vectors may all lie to one side of the photo's, which they were not
+    trained to be compared with: a_i = x_i − mean_j x_j (against the boxes) leaves that out.
     """
 
     stored_in_half = ("photo.", "boxes.")
@@ -135,6 +142,18 @@ class Model(ImageTower):
         """Fragments (K, R, D) of vectors (K, R, D)."""
         x = inputs.vectors.float()
         f = F.normalize(x[:, :1] + self.photo(x[:, :1]), dim=-1)  # (K, 1, D)
-        apart = x - x[:, :1]  # (K, R, D), zero for the whole photo
+        apart = differences(x, inputs.mask, self.config.against)  # (K, R, D)
         vectors = f + self.config.regions * apart + self.boxes(apart)
         return PaddedBags(self.log_scale.exp() * vectors, inputs.mask)
+
+
+def differences(x: Tensor, mask: Tensor, against: str) -> Tensor:
+    """What sets boxes apart (K, R, D), of vectors (K, R, D) and a mask (K, R).
+
+    Zero for the first, the photo, and for boxes that have its vector because no patch is in them.
+    """
+    boxes = (mask & (x != x[:, :1]).any(-1))[..., None]  # (K, R, 1)
+    if against == "photo":
+        return (x - x[:, :1]) * boxes
+    mean = (x * boxes).sum(1, keepdim=True) / boxes.sum(1, keepdim=True).clamp_min(1)
+    return (x - mean) * boxes
