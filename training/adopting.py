@@ -29,9 +29,9 @@ NAMED = {"clip": "CLIP", "siglip": "SigLIP", "tipsv2": "TIPSv2"}
 class Choice:
     """What can be chosen of a model on a source of weights; see models.image_towers.pretrained."""
 
-    regions: float = 0.3
-    recipe: str = "masked"
-    against: str = "photo"
+    regions: float = 0.2
+    recipe: str = "value"
+    against: str = "boxes"
     proposals: str = "windows"
     precision: str = "float32"
 

@@ -41,9 +41,9 @@ class Config:
     folder: str
     files: Files
     revision: str = ""
-    regions: float = 0.3
-    recipe: str = "masked"
-    against: str = "photo"
+    regions: float = 0.2
+    recipe: str = "value"
+    against: str = "boxes"
     proposals: str = "windows"
     scale: float = 100.0
     rank: int = 32

@@ -34,7 +34,7 @@ def adopted(folder, tmp_path):
 
 def test_a_folder_becomes_a_small_checkpoint_that_embeds(folder, tmp_path):
     out = tmp_path / "tips.safetensors"
-    said = tessera("adopt", folder, "--out", out, "--lambda", 0.2)
+    said = tessera("adopt", folder, "--out", out, "--lambda", 0.25)
     assert "licence: apache-2.0" in said
     assert "32 numbers a fragment" in said
     assert "warning" not in said
@@ -42,7 +42,7 @@ def test_a_folder_becomes_a_small_checkpoint_that_embeds(folder, tmp_path):
     loaded = checkpoint.load(out)
     assert (loaded.kind, loaded.name) == ("matchers", "tips")
     assert loaded.facts["licence"] == "apache-2.0"
-    assert loaded.model.config.image.options.regions == 0.2
+    assert loaded.model.config.image.options.regions == 0.25
     (image,), (sentence,) = (
         loaded.model.embed_images([torch.zeros(3, 30, 40, dtype=torch.uint8)]),
         loaded.model.embed_sentences(["a dog"]),
@@ -61,7 +61,7 @@ def test_the_fingerprint_is_that_of_weights_and_options(folder, adopted, tmp_pat
     known = header.fingerprint(adopted)
     assert other(source=elsewhere) == known
     assert other("--lambda", 0.5) != known
-    assert other("--recipe", "value") != known
+    assert other("--recipe", "masked") != known
     assert other(source=encoders.folder("clip")) != known
 
 
@@ -74,7 +74,7 @@ def test_a_moved_folder_is_told_to_the_checkpoint_that_keeps_what_it_has(folder,
     assert "keeps what it has" in said
     loaded = checkpoint.load(adopted)
     assert loaded.fingerprint == before
-    assert loaded.model.config.image.options.regions == 0.3
+    assert loaded.model.config.image.options.regions == 0.2
 
 
 def test_a_checkpoint_of_something_else_is_not_written_over(adopted, small_matcher, tmp_path):

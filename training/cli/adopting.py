@@ -24,13 +24,13 @@ def adopt(
         typer.Option(
             "--lambda", min=0, max=1, help="How much boxes count; 0 leaves the encoder's own score."
         ),
-    ] = 0.3,
+    ] = 0.2,
     recipe: Annotated[
         str, typer.Option(help="What makes boxes' vectors: masked, value or tokens.")
-    ] = "masked",
+    ] = "value",
     against: Annotated[
         str, typer.Option(help="What boxes are compared with: the photo, or all boxes.")
-    ] = "photo",
+    ] = "boxes",
     proposals: Annotated[
         str, typer.Option(help="Boxes: windows, or learned (from data for research only).")
     ] = "windows",

@@ -23,7 +23,9 @@ def family(request):
 
 
 def matcher(family, **image):
-    options = encoders.options(family) | {"scale": 1.0}
+    precision = image.get("precision", "float32")
+    options = encoders.options(family) | {"scale": 1.0, "precision": precision}
+    image = {"recipe": "masked", "against": "photo"} | image
     return Matcher(
         Config(
             Part.of("image_towers", "pretrained", options | image),
@@ -60,6 +62,13 @@ def test_without_regions_the_score_is_the_official_cosine(plain, official, photo
     output, _ = official
     ours = scores(plain.embed_images(photos), plain.embed_sentences(TEXTS))
     torch.testing.assert_close(ours, output.image_embeds @ output.text_embeds.T, rtol=0, atol=1e-5)
+
+
+def test_half_precision_stays_close_to_the_official_cosine(family, official, photos):
+    half = matcher(family, regions=0.0, precision="bfloat16")
+    ours = scores(half.embed_images(photos), half.embed_sentences(TEXTS))
+    cosines = official[0].image_embeds @ official[0].text_embeds.T
+    torch.testing.assert_close(ours, cosines, rtol=0, atol=0.03)
 
 
 def test_the_encoders_own_scale_makes_official_logits(family, official, photos):
