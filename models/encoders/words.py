@@ -50,19 +50,25 @@ class Spelling:
         )
         if not tokenizer.is_fast:
             raise ValueError(f"the tokenizer of {folder} does not tell where its tokens are")
-        return cls(tokenizer, length, padded, lower)
+        spelling = cls(tokenizer, length, padded, lower)
+        spelling.read(["a"])  # sets lengths and padding, which threads must not do at a time
+        return spelling
 
-    def __call__(self, sentences: Sequence[ParsedSentence]) -> Tokens:
-        """The tokens of sentences; what is beyond `length` is cut off, as transformers does."""
-        texts = [squeezed(sentence.text, self.lower) for sentence in sentences]
-        read = self.tokenizer(
-            [text for text, _ in texts],
+    def read(self, texts: Sequence[str]) -> Any:
+        """Ids, perhaps masks, and places of tokens, as transformers gives them."""
+        return self.tokenizer(
+            list(texts),
             padding="max_length" if self.padded else True,
             truncation=True,
             max_length=self.length,
             return_offsets_mapping=True,
             return_tensors="pt",
         )
+
+    def __call__(self, sentences: Sequence[ParsedSentence]) -> Tokens:
+        """The tokens of sentences; what is beyond `length` is cut off, as transformers does."""
+        texts = [squeezed(sentence.text, self.lower) for sentence in sentences]
+        read = self.read([text for text, _ in texts])
         widest = max(len(sentence.words) for sentence in sentences)
         groups = torch.zeros(len(texts), widest + 1, read["input_ids"].shape[1])
         for row, (sentence, (_, places)) in enumerate(zip(sentences, texts, strict=True)):
