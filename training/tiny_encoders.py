@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,6 +171,9 @@ def trained(
     model, tokenizer, processor = MAKERS[name](
         sorted({text for one in made for text in texts_of(one)}), size
     )
+    if name == "siglip":  # as it begins (Zhai et al. 2023, section 3.2): most pairs are false
+        nn.init.constant_(model.logit_scale, math.log(10))
+        nn.init.constant_(model.logit_bias, -10)
     lesson = lesson_of(made, tokenizer, processor, name, size)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.05)
     rates = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps, pct_start=0.1)

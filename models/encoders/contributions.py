@@ -6,6 +6,11 @@ what they were, each of these additions is linear in the states that were attend
 vector is a sum over source tokens and a rest of what no token gave: the state that p began with,
 and biases. (Gandelsman, Efros & Steinhardt 2024, section 3, for images' last positions; they leave
 what MLPs add as one term, here it goes on to the tokens that the MLP's input came from.)
+
+There are two accounts of what a token is. `contributions` takes each layer's state at its place:
+one pass. `through_all` takes its embedding, wherever attention carries it: a pass a group. An
+encoder such as SigLIP's, whose padding is read like words, keeps what words say in padding, and
+only the second account finds it there.
 """
 
 from __future__ import annotations
@@ -80,8 +85,48 @@ def of_attention(
     return given.flatten(2) @ block.out.weight.T, block.out(whole.flatten(1))
 
 
+def through_all(
+    blocks: Sequence[Block],
+    states: Tensor,
+    bias: Tensor,
+    pooled: Tensor,
+    groups: Tensor,
+    finish: Callable[[Tensor], Tensor],
+    last: nn.LayerNorm,
+    project: nn.Linear | None,
+) -> Tensor:
+    """As `contributions`, of the tokens' embeddings along all paths; shapes are the same.
+
+    Every position's state is split among the groups, so that time and memory are times G.
+    """
+    rows = torch.arange(len(states), device=states.device)
+    h, parts = states, groups[..., None] * states[:, None]  # (L, T, H), (L, G, T, H)
+    for block in blocks:
+        given, attended = of_all_attention(block, h, parts, bias)
+        h = h + attended
+        parts = with_rest(parts + given, h)
+        given, h = of_mlp(block, parts, h)
+        parts = with_rest(parts + given, h)
+    at_p = h[rows, pooled]
+    parts = held(last, at_p, parts[rows, :, pooled])  # (L, G, H)
+    if project is not None:
+        parts = parts @ project.weight.T  # (L, G, D)
+    return with_rest(parts, finish(at_p))
+
+
+def of_all_attention(block: Block, h: Tensor, parts: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """What attention adds to all positions, by groups (L, G, T, H) and altogether (L, T, H)."""
+    x = block.norm1(h)
+    query, key = block.split(block.query(x)), block.split(block.key(x))  # (L, heads, T, d)
+    seen = (query @ key.mT * query.shape[-1] ** -0.5 + bias).softmax(-1)  # (L, heads, T, T)
+    values = held(block.norm1, h, parts) @ block.value.weight.T
+    values = values.view(*values.shape[:3], block.heads, -1)  # (L, G, T, heads, d)
+    given = torch.einsum("lhqt,lgthd->lgqhd", seen, values).flatten(3) @ block.out.weight.T
+    return given, block.joined(seen @ block.split(block.value(x)))
+
+
 def of_mlp(block: Block, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
-    """What the MLP adds to p by groups (L, G, H), and the state of p (L, H) after it."""
+    """What the MLP adds by groups (L, G, …, H), and the state (L, …, H) after it."""
     mlp: Any = block.mlp
     inner = mlp.fc1(block.norm2(at_p))  # (L, M)
     active = mlp.activation_fn(inner)
@@ -91,13 +136,13 @@ def of_mlp(block: Block, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def held(norm: nn.Module, state: Tensor, parts: Tensor) -> Tensor:
-    """Parts (L, G, H) of a state (L, H) through its layer norm, whose deviation is held."""
+    """Parts (L, G, …, H) of a state (L, …, H) through its layer norm, whose deviation is held."""
     assert isinstance(norm, nn.LayerNorm)
-    spread = (state.var(-1, correction=0) + norm.eps).rsqrt()[:, None, None]
+    spread = (state.var(-1, correction=0) + norm.eps).rsqrt()[:, None, ..., None]
     return (parts - parts.mean(-1, keepdim=True)) * spread * norm.weight
 
 
 def with_rest(parts: Tensor, total: Tensor) -> Tensor:
-    """Parts (L, G, H) whose last takes what the others leave of the total (L, H)."""
+    """Parts (L, G, …) whose last takes what the others leave of the total (L, …)."""
     rest = total - parts[:, :-1].sum(1)
     return torch.cat([parts[:, :-1], rest[:, None]], 1)

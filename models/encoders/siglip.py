@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.blocks import Block, block_of
-from models.encoders.contributions import contributions
+from models.encoders.contributions import through_all
 from models.encoders.halves import Reading, Vision, half
 from models.encoders.library import transformers
 from models.encoders.source import number
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
+
+TEXTS = 8  # texts in one pass: each of their words has states of its own
 
 
 class Photos(Vision):
@@ -68,10 +71,19 @@ def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
     return made
 
 
+def padded(parts: Sequence[Tensor]) -> Tensor:
+    """Parts, each (W + 1, D), of as many words as the longest has; the last stays the last."""
+    widest = max(len(own) for own in parts)
+    return torch.stack(
+        [torch.cat([F.pad(own[:-1], (0, 0, 0, widest - len(own))), own[-1:]]) for own in parts]
+    )
+
+
 class Texts(Reading):
     """Texts: the state at the last of a fixed number of positions, normed and mapped affinely.
 
-    It was trained on lower case and on padding that is read like words.
+    It was trained on lower case and on padding that is read like words, and that carries what
+    words say from layer to layer.
     """
 
     def __init__(self, folder: Path, precision: str) -> None:
@@ -81,7 +93,12 @@ class Texts(Reading):
         super().__init__(network, network.config.projection_size, spelling)
 
     def forward(self, sentences: Sequence[ParsedSentence]) -> Tensor:
-        """Parts (L, W + 1, D) of texts' vectors."""
+        """Parts (L, W + 1, D) of texts' vectors, a few texts at a time."""
+        starts = range(0, len(sentences), TEXTS)
+        return padded([own for at in starts for own in self.parts(sentences[at : at + TEXTS])])
+
+    def parts(self, sentences: Sequence[ParsedSentence]) -> Tensor:
+        """Parts (L, W + 1, D) of a few texts' vectors."""
         network: Any = self.network
         tokens = self.spelling(sentences)
         states = network.embeddings(input_ids=tokens.ids.to(network.head.weight.device))
@@ -89,7 +106,7 @@ class Texts(Reading):
         bias = states.new_zeros(1, 1, 1, T)
         if tokens.mask is not None:
             bias = bias.masked_fill(~tokens.mask.bool().to(states.device)[:, None, None], -math.inf)
-        return contributions(
+        return through_all(
             [block_of(layer) for layer in network.encoder.layers],
             states,
             bias.expand(L, 1, T, T),

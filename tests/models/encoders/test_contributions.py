@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models.encoders.blocks import block_of
-from models.encoders.contributions import contributions
+from models.encoders.contributions import contributions, through_all
 from tests import encoders
 
 
@@ -16,11 +16,11 @@ def texts():
     return clip.Texts(encoders.folder("clip"), "float64")
 
 
-def split(texts, ids, groups):
+def split(texts, ids, groups, run=contributions):
     model = texts.network.text_model
     states = model.embeddings(input_ids=ids)
     bias = states.new_full((ids.shape[1],) * 2, -torch.inf).triu(1)[None, None]
-    return contributions(
+    return run(
         [block_of(layer) for layer in model.encoder.layers],
         states,
         bias,
@@ -94,3 +94,46 @@ def test_one_layers_contribution_is_what_attention_brings_through_the_held_netwo
         after = brought + layer.mlp.fc2.weight @ risen
         torch.testing.assert_close(parts[j], project.weight @ norm(last, final, after))
     torch.testing.assert_close(parts.sum(0), project(last(final)))
+
+
+@torch.inference_mode()
+def test_along_all_paths_they_add_up_too(texts):
+    read = texts.spelling.tokenizer(list(encoders.TEXTS), padding=True, return_tensors="pt")
+    ids = read["input_ids"][:, :16]
+    parts = split(texts, ids, each_token(ids), through_all)
+    torch.testing.assert_close(parts.sum(1), texts.network(input_ids=ids).text_embeds)
+
+
+def test_along_all_paths_a_word_is_the_held_networks_answer_to_its_embedding(texts):
+    """Against autograd: with what is held detached, a part is the Jacobian times the embedding."""
+    ids = texts.spelling.tokenizer(["dog tree"], return_tensors="pt")["input_ids"]
+    model = texts.network.text_model
+    base = model.embeddings(input_ids=ids).detach()
+    T = base.shape[1]
+    bias = base.new_full((T, T), -torch.inf).triu(1)
+    end = int(texts.ends(ids))
+
+    def norm(module, h):
+        spread = (h.var(-1, correction=0, keepdim=True) + module.eps).rsqrt().detach()
+        return (h - h.mean(-1, keepdim=True)) * spread * module.weight + module.bias
+
+    def answer(states):
+        h = states
+        for layer in model.encoder.layers:
+            attention, x = layer.self_attn, norm(layer.layer_norm1, h)
+            heads = [
+                one.view(T, attention.num_heads, -1).transpose(0, 1)
+                for one in (attention.q_proj(x), attention.k_proj(x), attention.v_proj(x))
+            ]
+            seen = (heads[0] @ heads[1].mT * attention.scale + bias).softmax(-1).detach()
+            h = h + attention.out_proj((seen @ heads[2]).transpose(0, 1).flatten(1))
+            inner = layer.mlp.fc1(norm(layer.layer_norm2, h))
+            gates = (layer.mlp.activation_fn(inner) / inner).detach()
+            h = h + layer.mlp.fc2(gates * inner)
+        return texts.network.text_projection(norm(model.final_layer_norm, h)[end])
+
+    jacobian = torch.autograd.functional.jacobian(answer, base[0])  # (D, T, H)
+    expected = torch.einsum("dth,th->td", jacobian, base[0])
+    with torch.inference_mode():
+        parts = split(texts, ids, each_token(ids), through_all)[0]
+    torch.testing.assert_close(parts[:-1], expected[:-1])
