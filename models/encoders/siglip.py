@@ -1,4 +1,4 @@
-"""SigLIP and SigLIP 2 (Zhai et al. 2023; Tschannen et al. 2025), photos of one size."""
+"""SigLIP 2 (Zhai et al. 2023; Tschannen et al. 2025) with photos of one size."""
 
 from __future__ import annotations
 

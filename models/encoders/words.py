@@ -44,12 +44,19 @@ class Spelling:
 
     @classmethod
     def of(cls, folder: Path, length: int, *, padded: bool, lower: bool) -> Spelling:
-        """The tokenizer of a folder."""
-        tokenizer = transformers().AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
+        """The tokenizer of a folder; ValueError for one that does not tell where its tokens are."""
+        blind = (
+            f"the tokenizer of {folder} is SentencePiece's, which does not tell where its tokens are: "
+            "take SigLIP 2 instead of SigLIP, or another model with a tokenizer.json of its own"
         )
+        try:
+            tokenizer = transformers().AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+        except ImportError as missing:  # the package sentencepiece
+            raise ValueError(blind) from missing
         if not tokenizer.is_fast:
-            raise ValueError(f"the tokenizer of {folder} does not tell where its tokens are")
+            raise ValueError(blind)
         spelling = cls(tokenizer, length, padded, lower)
         spelling.read(["a"])  # sets lengths and padding, which threads must not do at a time
         return spelling

@@ -1,4 +1,9 @@
-from models.encoders.words import in_text, owners_of
+import json
+import shutil
+
+import pytest
+
+from models.encoders.words import Spelling, in_text, owners_of
 from models.parsing import parse
 from models.types import Span
 from tests import encoders
@@ -26,6 +31,15 @@ def test_every_token_of_every_family_has_one_owner():
         spelling = module.Texts(encoders.folder(family), "float32").spelling
         tokens = spelling([parse(text) for text in encoders.TEXTS])
         assert tokens.groups.sum(1).eq(1).all()
+
+
+def test_a_tokenizer_without_places_is_refused(tmp_path):
+    folder = shutil.copytree(encoders.folder("siglip"), tmp_path / "siglip")
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    config["tokenizer_class"] = "SiglipTokenizer"  # of the first SigLIP
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="SentencePiece's.*take SigLIP 2 instead"):
+        Spelling.of(folder, 16, padded=True, lower=True)
 
 
 def test_words_beyond_the_encoders_length_give_nothing():
