@@ -46,8 +46,8 @@ class Spelling:
     def of(cls, folder: Path, length: int, *, padded: bool, lower: bool) -> Spelling:
         """The tokenizer of a folder; ValueError for one that does not tell where its tokens are."""
         blind = (
-            f"the tokenizer of {folder} is SentencePiece's, which does not tell where its tokens are: "
-            "take SigLIP 2 instead of SigLIP, or another model with a tokenizer.json of its own"
+            f"the tokenizer of {folder} is SentencePiece's, which does not tell where its tokens "
+            "are: take SigLIP 2 instead of SigLIP, or a model with a tokenizer.json of its own"
         )
         try:
             tokenizer = transformers().AutoTokenizer.from_pretrained(

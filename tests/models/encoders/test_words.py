@@ -38,7 +38,7 @@ def test_a_tokenizer_without_places_is_refused(tmp_path):
     config = json.loads((folder / "tokenizer_config.json").read_text())
     config["tokenizer_class"] = "SiglipTokenizer"  # of the first SigLIP
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="SentencePiece's.*take SigLIP 2 instead"):
+    with pytest.raises(ValueError, match=r"SentencePiece's.*take SigLIP 2 instead"):
         Spelling.of(folder, 16, padded=True, lower=True)
 
 
