@@ -30,7 +30,7 @@ def photos() -> list[Source]:
             id=row["id"],
             place=f"sample:{row['file'].removeprefix(PACKAGED)}",
             stamp="1",
-            photo=_file(row["file"], packaged),
+            photos=(_file(row["file"], packaged),),
             metadata={
                 **{key: row[key] for key in ("title", "credit", "license")},
                 "sample": True,

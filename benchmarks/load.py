@@ -174,7 +174,7 @@ async def watch(process: int, measured: Measurements) -> None:
 async def run(address: str, process: int, kinds: list[str], seconds: float) -> Measurements:
     """One client for each of the kinds, all at once."""
     measured, numbers = Measurements(), itertools.count()
-    photos = [source.photo.read_bytes() for source in sample.photos() if source.photo]
+    photos = [photo.read_bytes() for source in sample.photos() for photo in source.photos]
     todo = works(photos)
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(base_url=address, timeout=300, limits=limits) as client:
