@@ -55,15 +55,25 @@ def declared(model: nn.Module, what: str) -> tuple[str, ...]:
     )
 
 
-def save(path: Path, kind: str, name: str, model: nn.Module, facts: dict[str, Any]) -> None:
-    """Write a checkpoint whole or not at all; half precision where the model asks for it."""
+def save(
+    path: Path,
+    kind: str,
+    name: str,
+    model: nn.Module,
+    facts: dict[str, Any],
+    fingerprint: str | None = None,
+) -> None:
+    """Write a checkpoint whole or not at all; half precision where the model asks for it.
+
+    Its fingerprint is that of the file unless another is given.
+    """
     half = declared(model, "stored_in_half")
     state = {
         key: value.half() if key.startswith(half) else value
         for key, value in trained_state(model).items()
     }
     described = {"kind": kind, "name": name, "config": asdict(model.config), "facts": facts}  # type: ignore[call-overload]
-    write(path, state, described)
+    write(path, state, described | ({"fingerprint": fingerprint} if fingerprint else {}))
 
 
 def write(path: Path, state: dict[str, Tensor], described: dict[str, Any]) -> None:

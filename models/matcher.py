@@ -108,6 +108,11 @@ class Matcher(nn.Module):
         return self.image.sight.tuned
 
     @property
+    def any_word(self) -> bool:
+        """Whether no word of a text is unknown to it, in any script."""
+        return self.text.reader.any_word
+
+    @property
     def device(self) -> torch.device:
         """Where the weights are."""
         return next(self.parameters()).device

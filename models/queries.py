@@ -73,15 +73,15 @@ class Reading:
     notes: tuple[str, ...]
 
 
-def read(text: str, known: Collection[str] = ()) -> Reading:
+def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> Reading:
     """Find negated phrases, and leave out the words that no model knows.
 
-    `known` are further known words, lower-cased. Raises ValueError for a text without words, or
-    with too many.
+    `known` are further known words, lower-cased; with `any_word` all are. Raises ValueError for a
+    text without words, or with too many.
     """
     sentence = parse(text)
     words = sentence.words
-    unknown = {i for i, word in enumerate(words) if not knows(word, known)}
+    unknown = {i for i, word in enumerate(words) if not (any_word or knows(word, known))}
     spoken = negations(sentence)
     left = unknown.union(*(one.words for one in spoken))
     denied = [
@@ -89,7 +89,8 @@ def read(text: str, known: Collection[str] = ()) -> Reading:
         for one in spoken
         if one.named or any(has_content(words[i]) for i in one.words - unknown)
     ]
-    notes = [why_unknown(words[i]) for i in sorted(unknown)] + symbols(text)
+    notes = [why_unknown(words[i]) for i in sorted(unknown)]
+    notes += [] if any_word else symbols(text)
     notes += [f'Negation: photos with "{one.phrase(text)}" come later.' for one in denied]
     asked: str | None = blanked(text, [words[i].span for i in left])
     if left and not any(has_content(word) for i, word in enumerate(words) if i not in left):
@@ -158,7 +159,7 @@ def of_phrases(
     matcher: Matcher, weighted: Sequence[tuple[str, float]], known: Collection[str] = ()
 ) -> Query:
     """Phrases as one query, whose text is theirs joined by ", "; errors are those of `read`."""
-    readings = [read(phrase, known) for phrase, _ in weighted]
+    readings = [read(phrase, known, any_word=matcher.any_word) for phrase, _ in weighted]
     texts, weights, starts, start = list[str](), list[float](), list[int](), 0
     for (phrase, weight), reading in zip(weighted, readings, strict=True):
         texts += [reading.asked] if reading.asked is not None else []

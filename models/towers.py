@@ -45,7 +45,12 @@ class Sight(Frozen):
 
 
 class Reader(Frozen):
-    """The frozen part of a text tower: by default of words, and with a fragment a word."""
+    """The frozen part of a text tower: by default of words, and with a fragment a word.
+
+    With `any_word` it makes something of every word in any script, so that none is unknown.
+    """
+
+    any_word = False
 
     def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[Place]]]:
         """Inputs (T, C) of each text, and its fragments' places in the order of the tower.

@@ -113,7 +113,8 @@ def minilm_weights() -> dict[str, Tensor]:
 
     Raises ValueError if the package's weights are not the ones that checkpoints were trained on.
     """
-    return load_file(packaged.checked(minilm_folder() / "model.safetensors", MINILM_SHA256))
+    with torch.inference_mode(False):  # or none could be tuned where the first was loaded in it
+        return load_file(packaged.checked(minilm_folder() / "model.safetensors", MINILM_SHA256))
 
 
 class WordPieces(nn.Module):

@@ -43,6 +43,7 @@ class Colours:
 
     dimension = 3
     score = "sum_of_max"
+    any_word = False
 
     def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
         return [self._image(image.float() / 127.5 - 1) for image in images]

@@ -91,7 +91,7 @@ def test_a_description_of_another_version_is_refused(rewritten, changes, said):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"config": CONFIG | {"image": IMAGE | {"name": "nope"}}}, "frame, regions"),
+        ({"config": CONFIG | {"image": IMAGE | {"name": "nope"}}}, "frame, pretrained, regions"),
         ({"kind": "captioners", "name": "nope"}, "lstm"),
         ({"kind": "poets"}, "image_towers"),
     ],

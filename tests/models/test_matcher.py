@@ -10,6 +10,7 @@ from models.matcher import Config, Matcher
 from models.parsing import parse
 from models.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_PHOTO, Box, PaddedBags
+from tests import encoders
 
 # What makes a tower small; a new one needs no line here, but its tests may be slow.
 TINY = {
@@ -38,7 +39,8 @@ TEXTS = ["A dog runs on the beach.", "dog", "Two pinnipeds, 🐶 and a naïve ca
 
 
 def part(kind, name, **options):
-    return {"name": name, "options": TINY[kind].get(name, {}) | options}
+    own = encoders.options("clip") if name == "pretrained" else TINY[kind].get(name, {})
+    return {"name": name, "options": own | options}
 
 
 def paired(image, text):

@@ -11,6 +11,7 @@ class Lengths:
 
     dimension = 1
     score = "sum_of_max"
+    any_word = False
 
     def embed_images(self, images):
         raise NotImplementedError
@@ -62,6 +63,19 @@ def test_function_words_alone_may_be_asked_for():
 
 def test_words_that_a_model_was_trained_on_are_known():
     assert read("zwei hunde", {"zwei", "hunde"}).asked == "zwei hunde"
+
+
+def test_to_a_model_of_any_word_none_is_unknown():
+    reading = read("ein Hündchen 🐶 asdfgh", any_word=True)
+    assert (reading.asked, reading.notes) == ("ein Hündchen 🐶 asdfgh", ())
+
+
+def test_a_model_of_any_word_is_asked_for_every_word():
+    class AnyWord(Lengths):
+        any_word = True
+
+    assert of_phrases(AnyWord(), [("狗在跑", 1.0)]).parts
+    assert not of_phrases(Lengths(), [("狗在跑", 1.0)]).parts
 
 
 def test_a_text_without_words_is_refused():

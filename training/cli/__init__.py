@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typer
 
-from training.cli import analysis, judging, matchers, parts, words
+from training.cli import adopting, analysis, judging, matchers, parts, words
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
 app.command()(matchers.train)
@@ -20,6 +20,8 @@ app.command()(parts.train_parser)
 app.command()(parts.evaluate_parser)
 app.command()(parts.train_proposals)
 app.command()(parts.train_grounder)
+app.command()(adopting.adopt)
+app.command()(adopting.tune)
 app.command()(analysis.evaluate)
 app.command()(analysis.calibrate)
 app.command(name="magnitudes")(analysis.show_magnitudes)

@@ -13,6 +13,7 @@ class ColourMatcher:
     """Embeds a photo and its two halves as their mean red and green, from 0 to 2.55."""
 
     score = "sum_of_max"
+    any_word = False
     dimension = 2
 
     def embed_images(self, images):

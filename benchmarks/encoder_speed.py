@@ -1,0 +1,88 @@
+"""Processor time and memory of pretrained encoders of real sizes, with random weights.
+
+One encoder a process, so that memory is its own: python -m benchmarks.encoder_speed clip-b32
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from models import checkpoint
+from models.matcher import Matcher
+from training import adopting
+from training.tiny_encoders import MAKERS, Size, save
+
+TEXTS = (
+    "a red bus in front of a house",
+    "two dogs run along the beach at sunset",
+    "a child with a yellow umbrella",
+    "people at a long table in a garden",
+)
+TALL, WIDE = 480, 640  # pixels of a photo
+SIZES = {
+    "clip-b32": ("clip", Size(768, 12, 12, 224, 32, 77, 512, 8, 49408)),
+    "clip-b16": ("clip", Size(768, 12, 12, 224, 16, 77, 512, 8, 49408)),
+    "clip-l14": ("clip", Size(1024, 24, 16, 224, 14, 77, 768, 12, 49408)),
+    "siglip2-b16": ("siglip", Size(768, 12, 12, 224, 16, 64, 768, 12, 256000)),
+    "tipsv2-b14": ("tipsv2", Size(768, 12, 12, 448, 14, 64, 768, 12, 32000)),
+}
+
+
+def adopted(name: str, folder: Path, choice: adopting.Choice) -> Matcher:
+    """A matcher on random weights of a real size, made and adopted as one would."""
+    family, size = SIZES[name]
+    torch.manual_seed(0)
+    save(*MAKERS[family](TEXTS, size), folder / name)
+    out = folder / f"{name}.safetensors"
+    adopting.adopt(folder / name, out, choice, "", name)
+    matcher: Matcher = checkpoint.load(out).model
+    return matcher
+
+
+def seconds(compute: Callable[[], object], rounds: int) -> tuple[float, float]:
+    """The least processor and wall time of a few rounds, after one that warms up."""
+    compute()
+    spent = []
+    for _ in range(rounds):
+        begun, wall = time.process_time(), time.perf_counter()
+        compute()
+        spent.append((time.process_time() - begun, time.perf_counter() - wall))
+    return min(one for one, _ in spent), min(one for _, one in spent)
+
+
+def main() -> None:
+    """Print a row: photos and queries a second of processor time, weights, memory at most."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("encoder", choices=SIZES)
+    options.add_argument("--batch", type=int, default=2)
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--precision", default="float32")
+    chosen = options.parse_args()
+    torch.set_num_threads(chosen.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        choice = adopting.Choice(precision=chosen.precision)
+        matcher = adopted(chosen.encoder, Path(folder), choice)
+        held = sum(weight.numel() * weight.element_size() for weight in matcher.parameters())
+        photos = list(torch.randint(0, 256, (chosen.batch, 3, TALL, WIDE), dtype=torch.uint8))
+        photo, wall = seconds(lambda: matcher.embed_images(photos), chosen.rounds)
+        query, _ = seconds(lambda: matcher.embed_sentences(TEXTS[:1]), chosen.rounds)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    print(
+        f"{chosen.encoder} {chosen.precision}, {chosen.threads} thread: "
+        f"{1000 * photo / chosen.batch:.0f} ms of processor time a photo "
+        f"({1000 * wall / chosen.batch:.0f} ms on the clock), {1000 * query:.0f} ms a query, "
+        f"{held / 1e6:.0f} MB of weights, {matcher.dimension} numbers a fragment, "
+        f"{most:.0f} MB in memory at most, making them included"
+    )
+
+
+if __name__ == "__main__":
+    main()

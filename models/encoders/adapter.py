@@ -1,0 +1,21 @@
+"""Adapters: small maps on top of frozen vectors that training changes, zero until it does."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+
+class Adapter(nn.Module):
+    """U V x of a rank (Hu et al. 2022, section 4.1), for vectors x (…, D); U starts at zero."""
+
+    def __init__(self, dimension: int, rank: int) -> None:
+        super().__init__()
+        rank = min(rank, dimension)
+        self.down = nn.Linear(dimension, rank, bias=False)
+        self.up = nn.Linear(rank, dimension, bias=False)
+        nn.init.zeros_(self.up.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What is added to vectors (…, D)."""
+        added: Tensor = self.up(self.down(x))
+        return added

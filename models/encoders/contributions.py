@@ -1,0 +1,148 @@
+"""Contributions: what each word gave to the vector that an encoder pools of a text, exactly.
+
+A text encoder that pools one position p, such as CLIP's end of text, adds to that position's
+state in every layer. With the attention weights, the norms' deviations and the MLPs' gates held at
+what they were, each of these additions is linear in the states that were attended to; so the final
+vector is a sum over source tokens and a rest of what no token gave: the state that p began with,
+and biases. (Gandelsman, Efros & Steinhardt 2024, section 3, for images' last positions; they leave
+what MLPs add as one term, here it goes on to the tokens that the MLP's input came from.)
+
+There are two accounts of what a token is. `contributions` takes each layer's state at its place:
+one pass. `through_all` takes its embedding, wherever attention carries it: a pass a group. An
+encoder such as SigLIP's, whose padding is read like words, keeps what words say in padding, and
+only the second account finds it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.encoders.blocks import Block
+
+LEAST_INPUT = 1e-6  # of an activation; smaller ones give nothing that a float would keep
+
+
+def contributions(
+    blocks: Sequence[Block],
+    states: Tensor,
+    bias: Tensor,
+    pooled: Tensor,
+    groups: Tensor,
+    finish: Callable[[Tensor], Tensor],
+    last: nn.LayerNorm,
+    project: nn.Linear | None,
+) -> Tensor:
+    """Contributions (L, G, D) to the pooled vectors; the last group takes what no token gave.
+
+    Shapes: states (L, T, H) before the first block, bias (L, 1, T, T) of attention, pooled (L,) the
+    position p of each text, groups (L, G, T) with 1 where a token belongs to a group. `finish` maps
+    states at p (L, H) to the vectors (L, D) by the norm `last` and the map `project`. The sum over
+    groups is the pooled vector, whatever rounding does: the last group has the rest.
+    """
+    rows = torch.arange(len(states), device=states.device)
+    h, at_p = states, states[rows, pooled]
+    parts = states.new_zeros(*groups.shape[:2], states.shape[-1])  # (L, G, H)
+    parts = with_rest(parts, at_p)
+    for number, block in enumerate(blocks):
+        given, attended = of_attention(block, h, parts, bias, pooled, groups)
+        if number + 1 < len(blocks):
+            h = block(h, bias)
+        at_p = at_p + attended
+        parts = with_rest(parts + given, at_p)
+        given, at_p = of_mlp(block, parts, at_p)
+        parts = with_rest(parts + given, at_p)
+    parts = held(last, at_p, parts)
+    if project is not None:
+        parts = parts @ project.weight.T  # (L, G, D)
+    return with_rest(parts, finish(at_p))
+
+
+def of_attention(
+    block: Block, h: Tensor, parts: Tensor, bias: Tensor, pooled: Tensor, groups: Tensor
+) -> tuple[Tensor, Tensor]:
+    """What attention adds to p, by groups (L, G, H) and altogether (L, H).
+
+    A token other than p gives its whole value. What p takes of itself goes to where p has it from.
+    """
+    rows = torch.arange(len(h), device=h.device)
+    x = block.norm1(h)
+    query = block.split(block.query(x[rows, pooled][:, None]))  # (L, heads, 1, d)
+    logits = query @ block.split(block.key(x)).mT * query.shape[-1] ** -0.5
+    logits = logits + bias.expand(len(h), -1, -1, -1)[rows, :, pooled][:, :, None]
+    seen = logits.softmax(-1)[:, :, 0]  # (L, heads, T)
+    others = seen.clone()
+    others[rows, :, pooled] = 0
+    values = block.split(x @ block.value.weight.T)  # (L, heads, T, d)
+    given = torch.einsum("lht,lgt,lhtd->lghd", others, groups, values)
+    own = held(block.norm1, h[rows, pooled], parts) @ block.value.weight.T
+    own = own.view(*own.shape[:2], block.heads, -1)  # (L, G, heads, d)
+    given = given + seen[rows, :, pooled][:, None, :, None] * own
+    whole = torch.einsum("lht,lhtd->lhd", seen, block.split(block.value(x)))
+    return given.flatten(2) @ block.out.weight.T, block.out(whole.flatten(1))
+
+
+def through_all(
+    blocks: Sequence[Block],
+    states: Tensor,
+    bias: Tensor,
+    pooled: Tensor,
+    groups: Tensor,
+    finish: Callable[[Tensor], Tensor],
+    last: nn.LayerNorm,
+    project: nn.Linear | None,
+) -> Tensor:
+    """As `contributions`, of the tokens' embeddings along all paths; shapes are the same.
+
+    Every position's state is split among the groups, so that time and memory are times G.
+    """
+    rows = torch.arange(len(states), device=states.device)
+    h, parts = states, groups[..., None] * states[:, None]  # (L, T, H), (L, G, T, H)
+    for block in blocks:
+        given, attended = of_all_attention(block, h, parts, bias)
+        h = h + attended
+        parts = with_rest(parts + given, h)
+        given, h = of_mlp(block, parts, h)
+        parts = with_rest(parts + given, h)
+    at_p = h[rows, pooled]
+    parts = held(last, at_p, parts[rows, :, pooled])  # (L, G, H)
+    if project is not None:
+        parts = parts @ project.weight.T  # (L, G, D)
+    return with_rest(parts, finish(at_p))
+
+
+def of_all_attention(block: Block, h: Tensor, parts: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """What attention adds to all positions, by groups (L, G, T, H) and altogether (L, T, H)."""
+    x = block.norm1(h)
+    query, key = block.split(block.query(x)), block.split(block.key(x))  # (L, heads, T, d)
+    seen = (query @ key.mT * query.shape[-1] ** -0.5 + bias).softmax(-1)  # (L, heads, T, T)
+    values = held(block.norm1, h, parts) @ block.value.weight.T
+    values = values.view(*values.shape[:3], block.heads, -1)  # (L, G, T, heads, d)
+    given = torch.einsum("lhqt,lgthd->lgqhd", seen, values).flatten(3) @ block.out.weight.T
+    return given, block.joined(seen @ block.split(block.value(x)))
+
+
+def of_mlp(block: Block, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
+    """What the MLP adds by groups (L, G, …, H), and the state (L, …, H) after it."""
+    mlp: Any = block.mlp
+    inner = mlp.fc1(block.norm2(at_p))  # (L, M)
+    active = mlp.activation_fn(inner)
+    gates = torch.where(inner.abs() < LEAST_INPUT, torch.zeros_like(inner), active / inner)
+    given = (held(block.norm2, at_p, parts) @ mlp.fc1.weight.T) * gates[:, None]
+    return given @ mlp.fc2.weight.T, at_p + mlp.fc2(active)
+
+
+def held(norm: nn.Module, state: Tensor, parts: Tensor) -> Tensor:
+    """Parts (L, G, …, H) of a state (L, …, H) through its layer norm, whose deviation is held."""
+    assert isinstance(norm, nn.LayerNorm)
+    spread = (state.var(-1, correction=0) + norm.eps).rsqrt()[:, None, ..., None]
+    return (parts - parts.mean(-1, keepdim=True)) * spread * norm.weight
+
+
+def with_rest(parts: Tensor, total: Tensor) -> Tensor:
+    """Parts (L, G, …) whose last takes what the others leave of the total (L, …)."""
+    rest = total - parts[:, :-1].sum(1)
+    return torch.cat([parts[:, :-1], rest[:, None]], 1)

@@ -1,0 +1,147 @@
+"""Halves of a dual encoder: one that sees photos and one that reads texts, each from its folder."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from models.encoders.blocks import Block
+from models.encoders.photos import Preparation
+from models.encoders.words import Spelling
+from models.types import ParsedSentence
+
+RECIPES = ("masked", "value", "tokens")
+PRECISIONS = ("float32", "bfloat16")
+
+
+def half(kind: Any, folder: Path, precision: str, **options: Any) -> Any:
+    """One half of a folder's weights as a class of transformers, frozen; no code of the folder.
+
+    ValueError if a weight is missing, which transformers would make up, or of another shape.
+    """
+    try:
+        network, report = kind.from_pretrained(
+            folder,
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            dtype=getattr(torch, precision),
+            **options,
+        )
+    except (RuntimeError, SafetensorError) as unlike:
+        raise ValueError(f"{wrong(folder)}: {unlike}") from unlike
+    if missing := sorted(report["missing_keys"]):
+        raise ValueError(f"{wrong(folder)}: they lack {', '.join(missing[:3])}")
+    return network.requires_grad_(False).eval()
+
+
+def wrong(folder: Path) -> str:
+    """What to say of weights that are not those that they should be."""
+    return f"the weights in {folder} are not of the model that its config.json says"
+
+
+def grid_of(size: Any, patch: Any) -> tuple[int, int]:
+    """Rows and columns of patches, of sizes that are one number or two."""
+    tall, wide = size if isinstance(size, list | tuple) else (size, size)
+    down, across = patch if isinstance(patch, list | tuple) else (patch, patch)
+    return tall // down, wide // across
+
+
+class Vision(nn.Module, ABC):
+    """The half that sees: a photo's vector by the encoder itself, and vectors of boxes beside it.
+
+    The photo's vector is the official one. A box's is made by a recipe that the encoder was not
+    trained for, so which is best is measured (`tessera tune`):
+
+    - "masked": the attention that pools the photo's vector sees the box's patches alone.
+    - "value": the box's patches by the value path of that attention, each as much as it lies in
+      the box, as MaskCLIP (Zhou et al. 2022) and TextRegion make them.
+    - "tokens": the final states of the box's patches, averaged.
+    """
+
+    recipes: tuple[str, ...] = RECIPES
+
+    def __init__(self, folder: Path, network: nn.Module, dimension: int) -> None:
+        super().__init__()
+        self.network, self.dimension = network, dimension
+        self.preparation = Preparation.of(folder)
+        config: Any = network.config
+        self.rows, self.columns = grid_of(config.image_size, config.patch_size)
+
+    @abstractmethod
+    def forward(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D) and of boxes (K, R, D), of any lengths.
+
+        Shapes: pixels (K, 3, S, S), weights (K, R, P) of patches, a positive sum for each box.
+        """
+
+    def bias(self, weights: Tensor, before: int) -> Tensor:
+        """Biases of attention (K, 1, 1 + R, before + P): the photo sees all, boxes their patches.
+
+        A patch that lies in a box by a share w counts w times.
+        """
+        K, R, P = weights.shape
+        bias = weights.new_zeros(K, 1, 1 + R, before + P)
+        bias[:, 0, 1:, :before] = -math.inf
+        bias[:, 0, 1:, before:] = weights.log()
+        return bias
+
+
+class ClassToken(Vision):
+    """A half whose last block pools the photo into a class token, before patches."""
+
+    before: int  # tokens before the patches
+
+    @abstractmethod
+    def embed(self, pixels: Tensor) -> Tensor:
+        """States (K, T, H) before the first block."""
+
+    @abstractmethod
+    def blocks(self) -> list[Block]:
+        """The encoder's blocks."""
+
+    @abstractmethod
+    def finish(self, states: Tensor) -> Tensor:
+        """Vectors (…, D) of final states (…, H)."""
+
+    def forward(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D) and of boxes (K, R, D)."""
+        *blocks, last = self.blocks()
+        h = self.embed(pixels)
+        for block in blocks:
+            h = block(h)
+        if recipe == "masked":
+            x = last.norm1(h)
+            bias = self.bias(weights, self.before).to(h)  # (K, 1, 1 + R, T)
+            query = last.split(last.query(x[:, :1])).expand(-1, -1, bias.shape[2], -1)
+            pooled = self.finish(last.finish(h[:, :1], last.attend(query, x, bias)))
+            return pooled[:, 0], pooled[:, 1:]
+        shares = (weights / weights.sum(-1, keepdim=True)).to(h)  # (K, R, P)
+        after = last(h)
+        if recipe == "tokens":
+            return self.finish(after[:, 0]), shares @ self.finish(after[:, self.before :])
+        values = last.value(last.norm1(h[:, self.before :]))  # (K, P, H)
+        return self.finish(after[:, 0]), self.finish(last.scale1(last.out(shares @ values)))
+
+
+class Reading(nn.Module, ABC):
+    """The half that reads: each word's part of a text's vector, which has length one."""
+
+    def __init__(self, network: nn.Module, dimension: int, spelling: Spelling) -> None:
+        super().__init__()
+        self.network, self.dimension, self.spelling = network, dimension, spelling
+
+    @abstractmethod
+    def forward(self, sentences: Sequence[ParsedSentence]) -> Tensor:
+        """Parts (L, W + 1, D) of vectors that are not normed: of words, then what is of none.
+
+        Each sentence's parts add up to its official vector; those beyond its words are zero.
+        """

@@ -1,0 +1,19 @@
+"""The library that computes pretrained encoders, imported when one is loaded: it takes seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def transformers() -> Any:
+    """The module transformers, kept quiet; LookupError if it is missing."""
+    try:
+        import transformers
+        from transformers.utils import logging
+    except ImportError as missing:
+        raise LookupError(
+            "a pretrained encoder needs the package transformers: pip install 'tessera[pretrained]'"
+        ) from missing
+    logging.set_verbosity_error()  # it lists the weights of the half that is not loaded
+    logging.disable_progress_bar()
+    return transformers

@@ -1,0 +1,81 @@
+"""Photos as an encoder sees them: prepared by its own processor, boxes as weights of patches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.encoders.library import transformers
+from models.types import WHOLE_FRAME, Box
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What turns a photo into an encoder's pixels: the image processor of its own folder."""
+
+    processor: Any
+
+    @classmethod
+    def of(cls, folder: Path) -> Preparation:
+        """The processor of a folder; ValueError for one that makes photos of any shape."""
+        processor = transformers().AutoImageProcessor.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+        size = processor.size
+        if not processor.do_center_crop and not (size.height and size.width):
+            raise ValueError(f"{folder} keeps the shape of photos; Tessera needs one size for all")
+        return cls(processor)
+
+    def __call__(self, images: Sequence[Tensor]) -> Tensor:
+        """Pixels (K, 3, S, S) of uint8 photos (3, H, W)."""
+        pixels: Tensor = self.processor(
+            list(images), return_tensors="pt", input_data_format="channels_first"
+        )["pixel_values"]
+        return pixels
+
+    def seen(self, height: int, width: int) -> Box:
+        """The part of a photo that the pixels show, in fractions of the photo.
+
+        All of it where photos are squashed, its middle where they are cropped; beyond 0 and 1
+        where a crop is larger than the photo and padded.
+        """
+        if not self.processor.do_center_crop:
+            return WHOLE_FRAME
+        size, crop = self.processor.size, self.processor.crop_size
+        if size.shortest_edge:
+            short, long = sorted((height, width))
+            resized = int(size.shortest_edge * long / short)
+            edges = (size.shortest_edge, resized)
+            tall, wide = edges if height <= width else edges[::-1]
+        else:
+            tall, wide = size.height, size.width
+        top, left = int((tall - crop.height) / 2), int((wide - crop.width) / 2)
+        return Box(left / wide, top / tall, (left + crop.width) / wide, (top + crop.height) / tall)
+
+
+def patch_weights(boxes: Tensor, seen: Box, rows: int, columns: int) -> Tensor:
+    """How much of each patch lies in each box, (R, rows · columns); 0 beyond what is seen.
+
+    boxes (R, 4) are fractions of the photo, `seen` is the part of it that has patches.
+
+    >>> patch_weights(torch.tensor([[0.0, 0.0, 0.75, 0.5]]), WHOLE_FRAME, 2, 2)
+    tensor([[1.0000, 0.5000, 0.0000, 0.0000]])
+    """
+    corner = boxes.new_tensor([seen.left, seen.top] * 2)
+    extent = boxes.new_tensor([seen.right - seen.left, seen.bottom - seen.top] * 2)
+    left, top, right, bottom = ((boxes - corner) / extent).unbind(1)  # (R,)
+    across, down = covered(left, right, columns), covered(top, bottom, rows)
+    return (down[:, :, None] * across[:, None, :]).flatten(1)
+
+
+def covered(start: Tensor, end: Tensor, count: int) -> Tensor:
+    """The share of each of `count` equal parts of 0 to 1 between start and end (R,): (R, count)."""
+    edges = torch.linspace(0, 1, count + 1, device=start.device, dtype=start.dtype)
+    first = torch.maximum(start[:, None], edges[None, :-1])
+    last = torch.minimum(end[:, None], edges[None, 1:])
+    return (last - first).clamp_min(0) * count

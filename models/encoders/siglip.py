@@ -1,0 +1,123 @@
+"""SigLIP 2 (Zhai et al. 2023; Tschannen et al. 2025) with photos of one size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.encoders.blocks import Block, block_of
+from models.encoders.contributions import through_all
+from models.encoders.halves import Reading, Vision, half
+from models.encoders.library import transformers
+from models.encoders.source import number
+from models.encoders.words import Spelling
+from models.types import ParsedSentence
+
+TEXTS = 8  # texts in one pass: each of their words has states of its own
+
+
+class Photos(Vision):
+    """Photos: a learned query attends to the final patches, then an MLP.
+
+    There is no state of a patch in the space of texts without that MLP, so no recipe "tokens".
+    """
+
+    recipes = ("masked", "value")
+
+    def __init__(self, folder: Path, precision: str) -> None:
+        network = half(transformers().SiglipVisionModel, folder, precision)
+        super().__init__(folder, network, network.config.hidden_size)
+
+    def forward(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D) and of boxes (K, R, D)."""
+        network: Any = self.network
+        h = network.embeddings(pixels)
+        for layer in network.encoder.layers:
+            h = block_of(layer)(h)
+        head, patches = pooling(network.head), network.post_layernorm(h)
+        bias = self.bias(weights, 0).to(h)  # (K, 1, 1 + R, P)
+        query = head.split(head.query(network.head.probe))  # (1, heads, 1, d)
+        if recipe == "value":  # as much of each patch as lies in the box, whatever it is
+            photo = head.attend(query.expand(len(h), -1, -1, -1), patches, None)
+            shares = (weights / weights.sum(-1, keepdim=True)).to(h)
+            pooled = torch.cat([photo, head.out(shares @ head.value(patches))], 1)
+        else:
+            pooled = head.attend(query.expand(len(h), -1, bias.shape[2], -1), patches, bias)
+        vectors = pooled + head.mlp(head.norm2(pooled))  # (K, 1 + R, D)
+        return vectors[:, 0], vectors[:, 1:]
+
+
+def pooling(head: Any) -> Block:
+    """The pooling head as a block whose states are normed before it."""
+    attention = head.attention
+    maps = zip(
+        attention.in_proj_weight.chunk(3), attention.in_proj_bias.chunk(3), strict=True
+    )  # of queries, keys and values
+    query, key, value = (linear(weight, bias) for weight, bias in maps)
+    heads, out = attention.num_heads, attention.out_proj
+    return Block(nn.Identity(), query, key, value, out, heads, head.layernorm, head.mlp)
+
+
+def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
+    """An affine map of weights that there are already."""
+    made = nn.Linear(weight.shape[1], weight.shape[0], device="meta")
+    made.weight, made.bias = (nn.Parameter(one, requires_grad=False) for one in (weight, bias))
+    return made
+
+
+def padded(parts: Sequence[Tensor]) -> Tensor:
+    """Parts, each (W + 1, D), of as many words as the longest has; the last stays the last."""
+    widest = max(len(own) for own in parts)
+    return torch.stack(
+        [torch.cat([F.pad(own[:-1], (0, 0, 0, widest - len(own))), own[-1:]]) for own in parts]
+    )
+
+
+class Texts(Reading):
+    """Texts: the state at the last of a fixed number of positions, normed and mapped affinely.
+
+    It was trained on lower case and on padding that is read like words, and that carries what
+    words say from layer to layer.
+    """
+
+    def __init__(self, folder: Path, precision: str) -> None:
+        network = half(transformers().SiglipTextModel, folder, precision)
+        length = network.config.max_position_embeddings
+        spelling = Spelling.of(folder, length, padded=True, lower=True)
+        super().__init__(network, network.config.projection_size, spelling)
+
+    def forward(self, sentences: Sequence[ParsedSentence]) -> Tensor:
+        """Parts (L, W + 1, D) of texts' vectors, a few texts at a time."""
+        starts = range(0, len(sentences), TEXTS)
+        return padded([own for at in starts for own in self.parts(sentences[at : at + TEXTS])])
+
+    def parts(self, sentences: Sequence[ParsedSentence]) -> Tensor:
+        """Parts (L, W + 1, D) of a few texts' vectors."""
+        network: Any = self.network
+        tokens = self.spelling(sentences)
+        states = network.embeddings(input_ids=tokens.ids.to(network.head.weight.device))
+        L, T, _ = states.shape
+        bias = states.new_zeros(1, 1, 1, T)
+        if tokens.mask is not None:
+            bias = bias.masked_fill(~tokens.mask.bool().to(states.device)[:, None, None], -math.inf)
+        return through_all(
+            [block_of(layer) for layer in network.encoder.layers],
+            states,
+            bias.expand(L, 1, T, T),
+            torch.full((L,), T - 1, device=states.device),
+            tokens.groups.to(states),
+            lambda at_last: network.head(network.final_layer_norm(at_last)),
+            network.final_layer_norm,
+            network.head,
+        )
+
+
+def scale(folder: Path) -> float:
+    """What the encoder multiplies cosines with; what it adds is the same for all pairs."""
+    return math.exp(number(folder, "logit_scale"))

@@ -1,0 +1,131 @@
+"""Texts as an encoder reads them: its tokens, and which word each of them belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.encoders.library import transformers
+from models.types import ParsedSentence, Span
+
+Token = tuple[int, int]  # where it starts and ends in the text that was read
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Texts as tokens: ids (L, T), mask (L, T) or None, groups (L, W + 1, T).
+
+    groups has 1 where a token belongs to a word; the last group has the tokens of no word: marks
+    of start and end, and padding.
+    """
+
+    ids: Tensor
+    mask: Tensor | None
+    groups: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """An encoder's own tokenizer. `length` tokens a text at most, and exactly if `padded`.
+
+    Texts are lower-cased for encoders that were trained on such: some published tokenizers of
+    SigLIP 2 leave that out. Runs of spaces count as one.
+    """
+
+    tokenizer: Any
+    length: int
+    padded: bool
+    lower: bool
+
+    @classmethod
+    def of(cls, folder: Path, length: int, *, padded: bool, lower: bool) -> Spelling:
+        """The tokenizer of a folder; ValueError for one that does not tell where its tokens are."""
+        blind = (
+            f"the tokenizer of {folder} is SentencePiece's, which does not tell where its tokens "
+            "are: take SigLIP 2 instead of SigLIP, or a model with a tokenizer.json of its own"
+        )
+        try:
+            tokenizer = transformers().AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+        except ImportError as missing:  # the package sentencepiece
+            raise ValueError(blind) from missing
+        if not tokenizer.is_fast:
+            raise ValueError(blind)
+        spelling = cls(tokenizer, length, padded, lower)
+        spelling.read(["a"])  # sets lengths and padding, which threads must not do at a time
+        return spelling
+
+    def read(self, texts: Sequence[str]) -> Any:
+        """Ids, perhaps masks, and places of tokens, as transformers gives them."""
+        return self.tokenizer(
+            list(texts),
+            padding="max_length" if self.padded else True,
+            truncation=True,
+            max_length=self.length,
+            return_offsets_mapping=True,
+            return_tensors="pt",
+        )
+
+    def __call__(self, sentences: Sequence[ParsedSentence]) -> Tokens:
+        """The tokens of sentences; what is beyond `length` is cut off, as transformers does."""
+        texts = [squeezed(sentence.text, self.lower) for sentence in sentences]
+        read = self.read([text for text, _ in texts])
+        widest = max(len(sentence.words) for sentence in sentences)
+        groups = torch.zeros(len(texts), widest + 1, read["input_ids"].shape[1])
+        for row, (sentence, (_, places)) in enumerate(zip(sentences, texts, strict=True)):
+            spans = [word.span for word in sentence.words]
+            tokens = in_text(read["offset_mapping"][row].tolist(), places)
+            owners = owners_of(tokens, spans, widest)
+            groups[row, owners, torch.arange(len(owners))] = 1
+        return Tokens(read["input_ids"], read.get("attention_mask"), groups)
+
+
+def squeezed(text: str, lower: bool) -> tuple[str, list[int]]:
+    """A text without runs of spaces, and where each of its characters was.
+
+    >>> squeezed(" A  dog", lower=True)
+    ('a dog', [1, 2, 4, 5, 6])
+    """
+    kept = [
+        at
+        for at, character in enumerate(text)
+        if not character.isspace() or (at and not text[at - 1].isspace())
+    ]
+    while kept and text[kept[-1]].isspace():
+        kept.pop()
+    characters = (" " if text[at].isspace() else text[at] for at in kept)
+    return "".join(
+        one.lower() if lower and len(one.lower()) == 1 else one for one in characters
+    ), kept
+
+
+def in_text(offsets: Sequence[Token], places: Sequence[int]) -> list[Token]:
+    """Tokens' places in a squeezed text as places in the text; marks and padding have no width."""
+    return [
+        (places[start], places[end - 1] + 1) if end > start else (0, 0) for start, end in offsets
+    ]
+
+
+def owners_of(tokens: Sequence[Token], words: Sequence[Span], nobody: int) -> list[int]:
+    """The word that each token belongs to: the first that it overlaps, else the one before.
+
+    So punctuation goes with its word. Tokens without a place in the text belong to `nobody`.
+
+    >>> owners_of([(0, 0), (0, 3), (3, 4), (5, 8)], [Span(0, 3), Span(5, 8)], 9)
+    [9, 0, 0, 1]
+    """
+    owners = []
+    for start, end in tokens:
+        if start == end:
+            owners.append(nobody)
+            continue
+        overlapping = (at for at, word in enumerate(words) if word.start < end and start < word.end)
+        before = sum(word.start < start for word in words) - 1
+        owners.append(next(overlapping, max(before, 0)))
+    return owners

@@ -1,0 +1,159 @@
+"""Image tower of a pretrained dual encoder: its vector of the photo, and boxes in its space."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models import backbones, proposals
+from models.backbones import squash
+from models.encoders.adapter import Adapter
+from models.encoders.halves import PRECISIONS, RECIPES, Vision
+from models.encoders.photos import patch_weights
+from models.encoders.source import Files, Source, family
+from models.proposals import Windows
+from models.towers import ImageTower, Sight
+from models.types import PaddedBags
+
+AGAINST = ("photo", "boxes")
+MAPS = ("lite0", 448)  # the network and size whose maps learned proposals read
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A source of weights (models.encoders.source) and what is made of it.
+
+    `regions` is λ, how much a box counts in its fragment; `recipe` makes boxes' vectors, see
+    models.encoders.halves, and `against` is what they are compared with, the "photo" or the mean of
+    its "boxes"; `proposals` names the boxes, see models.proposals. `scale` is what
+    cosines are multiplied with, half of it here and half in the text tower. `rank` is that of
+    the maps that training adds.
+    """
+
+    folder: str
+    files: Files
+    revision: str = ""
+    regions: float = 0.2
+    recipe: str = "value"
+    against: str = "boxes"
+    proposals: str = "windows"
+    scale: float = 100.0
+    rank: int = 32
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.regions <= 1:
+            raise ValueError(f"regions is {self.regions}; use 0 (the photo alone) to 1")
+        if self.recipe not in RECIPES:
+            raise ValueError(f"no recipe {self.recipe!r} for boxes; use {', '.join(RECIPES)}")
+        if self.against not in AGAINST:
+            raise ValueError(f"boxes cannot be against {self.against!r}; use {', '.join(AGAINST)}")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"no precision {self.precision!r}; use {' or '.join(PRECISIONS)}")
+
+    @property
+    def source(self) -> Source:
+        """Where the weights are."""
+        return Source(self.folder, self.files, self.revision)
+
+
+class EncoderSight(Sight):
+    """The encoder's vectors, of length one, of a photo and of its boxes."""
+
+    packaged = ("vision.", "backbone.")
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        folder = config.source.checked()
+        module = importlib.import_module(f"models.encoders.{family(folder)}")
+        self.vision: Vision = module.Photos(folder, config.precision)
+        if config.recipe not in self.vision.recipes:
+            raise ValueError(
+                f"{family(folder)} has no recipe {config.recipe!r} for boxes; "
+                f"use {', '.join(self.vision.recipes)}"
+            )
+        self.config = config
+        self.proposer = proposals.load(config.proposals)
+        blind = isinstance(self.proposer, Windows)
+        self.backbone = None if blind else backbones.load(MAPS[0]).requires_grad_(False)
+        if isinstance(self.proposer, nn.Module):
+            self.proposer.requires_grad_(False)
+
+    def forward(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """Vectors (R, D) and boxes (R, 4) of each uint8 photo (3, H, W)."""
+        parameter = next(self.vision.parameters())
+        pixels = self.vision.preparation(images).to(parameter)
+        boxes = self.proposer.propose(images, self.maps(images, pixels)).to(parameter.device)
+        weights = torch.stack([self.weights(*pair) for pair in zip(images, boxes, strict=True)])
+        inside = weights.sum(-1, keepdim=True) > 0  # a crop may leave a box out
+        photos, regions = self.vision(pixels, torch.where(inside, weights, 1.0), self.config.recipe)
+        photos = F.normalize(photos.float(), dim=-1)[:, None]  # (K, 1, D)
+        regions = torch.where(inside, F.normalize(regions.float(), dim=-1), photos)
+        return list(torch.cat([photos, regions], 1)), list(boxes.float())
+
+    def maps(self, images: Sequence[Tensor], pixels: Tensor) -> Sequence[Tensor]:
+        """What proposals read of photos."""
+        if self.backbone is None:
+            return [pixels.float()]
+        maps: Sequence[Tensor] = self.backbone.pyramid(squash(images, MAPS[1]).to(pixels.device))
+        return maps
+
+    def weights(self, image: Tensor, boxes: Tensor) -> Tensor:
+        """The patches of each box but the first, the whole frame: (R - 1, P)."""
+        _, height, width = image.shape
+        seen = self.vision.preparation.seen(height, width)
+        return patch_weights(boxes[1:].float(), seen, self.vision.rows, self.vision.columns)
+
+    def key(self) -> str:
+        """The weights, how they compute, and the boxes."""
+        config = self.config
+        how: list[Any] = [config.recipe, config.precision, self.proposer.key()]
+        return json.dumps(["pretrained", config.source.key, *how])
+
+
+class Model(ImageTower):
+    """v_0 = s f and v_i = s (f + λ a_i + B a_i), with f along x_0 + A x_0.
+
+    x_0 is the photo's vector and x_i a box's, both of length one. A and B are zero until they are
+    trained. With a_i = x_i − x_0 (against the photo), v_i = s ((1 − λ) x_0 + λ x_i), so that with
+    words u_t the sum of max is s ((1 − λ) cos + λ Σ_t max_i u_tᵀ x_i), the encoder's own cosine and
+    a late interaction. Boxes' vectors may all lie to one side of the photo's, which they were not
+    trained to be compared with: a_i = x_i − mean_j x_j (against the boxes) leaves that out.
+    """
+
+    stored_in_half = ("photo.", "boxes.")
+
+    def __init__(self, config: Config) -> None:
+        sight = EncoderSight(config)
+        super().__init__(config, sight, sight.vision.dimension)
+        self.photo = Adapter(self.dimension, config.rank)
+        self.boxes = Adapter(self.dimension, config.rank)
+        self.log_scale = nn.Parameter(torch.tensor(math.log(config.scale) / 2))
+
+    def forward(self, inputs: PaddedBags) -> PaddedBags:
+        """Fragments (K, R, D) of vectors (K, R, D)."""
+        x = inputs.vectors.float()
+        f = F.normalize(x[:, :1] + self.photo(x[:, :1]), dim=-1)  # (K, 1, D)
+        apart = differences(x, inputs.mask, self.config.against)  # (K, R, D)
+        vectors = f + self.config.regions * apart + self.boxes(apart)
+        return PaddedBags(self.log_scale.exp() * vectors, inputs.mask)
+
+
+def differences(x: Tensor, mask: Tensor, against: str) -> Tensor:
+    """What sets boxes apart (K, R, D), of vectors (K, R, D) and a mask (K, R).
+
+    Zero for the first, the photo, and for boxes that have its vector because no patch is in them.
+    """
+    boxes = (mask & (x != x[:, :1]).any(-1))[..., None]  # (K, R, 1)
+    if against == "photo":
+        return (x - x[:, :1]) * boxes
+    mean = (x * boxes).sum(1, keepdim=True) / boxes.sum(1, keepdim=True).clamp_min(1)
+    return (x - mean) * boxes

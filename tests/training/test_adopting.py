@@ -1,0 +1,158 @@
+"""Adoption by the command, from a folder, and what the checkpoint does afterwards."""
+
+import shutil
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from models import checkpoint, header
+from models.encoders.source import number
+from tests import encoders
+from training.cli import app
+
+
+def tessera(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = shutil.copytree(encoders.folder("tipsv2"), tmp_path / "tips")
+    (made / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
+    return made
+
+
+@pytest.fixture
+def adopted(folder, tmp_path):
+    out = tmp_path / "tips.safetensors"
+    tessera("adopt", folder, "--out", out)
+    return out
+
+
+def test_a_folder_becomes_a_small_checkpoint_that_embeds(folder, tmp_path):
+    out = tmp_path / "tips.safetensors"
+    said = tessera("adopt", folder, "--out", out, "--lambda", 0.25)
+    assert "licence: apache-2.0" in said
+    assert "32 numbers a fragment" in said
+    assert "warning" not in said
+    assert out.stat().st_size < (folder / "model.safetensors").stat().st_size / 4
+    loaded = checkpoint.load(out)
+    assert (loaded.kind, loaded.name) == ("matchers", "tips")
+    assert loaded.facts["licence"] == "apache-2.0"
+    assert loaded.model.config.image.options.regions == 0.25
+    (image,), (sentence,) = (
+        loaded.model.embed_images([torch.zeros(3, 30, 40, dtype=torch.uint8)]),
+        loaded.model.embed_sentences(["a dog"]),
+    )
+    assert image.vectors.shape[1] == sentence.vectors.shape[1] == 32
+
+
+def test_the_fingerprint_is_that_of_weights_and_options(folder, adopted, tmp_path):
+    def other(*options, source=folder):
+        out = tmp_path / "other.safetensors"
+        out.unlink(missing_ok=True)
+        tessera("adopt", source, "--out", out, *options)
+        return header.fingerprint(out)
+
+    elsewhere = shutil.copytree(folder, tmp_path / "elsewhere")
+    known = header.fingerprint(adopted)
+    assert other(source=elsewhere) == known
+    assert other("--lambda", 0.5) != known
+    assert other("--recipe", "masked") != known
+    assert other(source=encoders.folder("clip")) != known
+
+
+def test_a_moved_folder_is_told_to_the_checkpoint_that_keeps_what_it_has(folder, adopted, tmp_path):
+    before = header.fingerprint(adopted)
+    folder.rename(tmp_path / "new")
+    with pytest.raises(LookupError, match="adopted from there"):
+        checkpoint.load(adopted)
+    said = tessera("adopt", tmp_path / "new", "--out", adopted, "--lambda", 0.9)
+    assert "keeps what it has" in said
+    loaded = checkpoint.load(adopted)
+    assert loaded.fingerprint == before
+    assert loaded.model.config.image.options.regions == 0.2
+
+
+def test_a_checkpoint_of_something_else_is_not_written_over(adopted, small_matcher, tmp_path):
+    assert "is of other weights; choose another --out" in tessera(
+        "adopt", encoders.folder("clip"), "--out", adopted, code=1
+    )
+    taken = shutil.copy(small_matcher, tmp_path / "mine.safetensors")
+    assert "is of other weights" in tessera(
+        "adopt", encoders.folder("clip"), "--out", taken, code=1
+    )
+
+
+def test_changed_weights_are_refused_when_they_are_loaded(folder, adopted):
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+    with pytest.raises(ValueError, match=r"model\.safetensors has changed since it was adopted"):
+        checkpoint.load(adopted)
+
+
+def test_a_restricted_licence_is_told_before_anything_is_loaded(folder, tmp_path):
+    (folder / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n")
+    (folder / "model.safetensors").write_bytes(b"broken")
+    said = tessera("adopt", folder, "--out", tmp_path / "x.safetensors", code=1)
+    assert said.startswith("warning: the licence cc-by-nc-4.0 allows non-commercial use only")
+
+
+def test_weights_of_another_model_are_refused(folder, tmp_path):
+    shutil.copy(encoders.folder("clip") / "model.safetensors", folder / "model.safetensors")
+    said = tessera("adopt", folder, "--out", tmp_path / "x.safetensors", code=1)
+    assert "are not of the model that its config.json says: they lack" in said
+
+
+def test_a_name_without_a_folder_is_looked_for_on_the_hub(monkeypatch, tmp_path):
+    import huggingface_hub
+
+    asked = []
+
+    def download(name, revision, allow_patterns):
+        asked.append((name, revision, allow_patterns))
+        raise huggingface_hub.errors.LocalEntryNotFoundError("no hub")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    said = tessera("adopt", "google/tipsv2-b14", "--revision", "main", code=1)
+    assert "no repository of that name can be fetched" in said
+    assert "hf download google/tipsv2-b14 --local-dir" in said
+    ((name, revision, patterns),) = asked
+    assert (name, revision) == ("google/tipsv2-b14", "main")
+    assert not any(pattern.endswith((".py", ".bin")) for pattern in patterns)
+
+
+def test_a_fetched_repository_is_known_by_its_commit(monkeypatch, folder, tmp_path):
+    import huggingface_hub
+
+    commit = folder.rename(folder.with_name("c0ffee"))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(commit))
+    out = tmp_path / "x.safetensors"
+    tessera("adopt", "google/tipsv2-b14", "--out", out)
+    described = header.read(out)
+    assert described["name"] == "tipsv2-b14"
+    assert described["config"]["image"]["options"]["revision"] == "c0ffee"
+
+
+def test_options_that_nothing_knows_are_told(folder, tmp_path):
+    out = tmp_path / "x.safetensors"
+    assert "no recipe 'glance'" in tessera(
+        "adopt", folder, "--out", out, "--recipe", "glance", code=1
+    )
+    assert "no precision 'int3'" in tessera(
+        "adopt", folder, "--out", out, "--precision", "int3", code=1
+    )
+    assert not out.exists()
+
+
+def test_the_scale_is_the_encoders_own(adopted, folder):
+    temperature = number(folder, "temperature")
+    matcher = checkpoint.load(adopted).model
+    (photo,) = matcher.embed_images([torch.zeros(3, 9, 9, dtype=torch.uint8)])
+    (text,) = matcher.embed_sentences(["dog"])
+    lengths = photo.vectors[0].norm() * text.vectors.sum(0).norm()
+    assert float(lengths) == pytest.approx(1 / temperature, rel=1e-3)
