@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 import httpx2
 import numpy as np
 
-from app import sample
+from app import demos
 
 TEXTS = ("a cat", "a rocket at night", "a cup of coffee on a table", "two people", "a red car")
 IMPORTED = 8  # photos of one import
@@ -140,7 +140,7 @@ async def watch(process: int, seen: Seen) -> None:
 async def run(address: str, process: int, kinds: list[str], seconds: float) -> Seen:
     """One client for each of the kinds, all at once."""
     seen, numbers = Seen(), itertools.count()
-    photos = [source.photo.read_bytes() for source in sample.photos() if source.photo]
+    photos = [source.photo.read_bytes() for source in demos.PHOTOS.sources() if source.photo]
     todo = works(photos)
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(base_url=address, timeout=300, limits=limits) as client:

@@ -10,14 +10,14 @@ from app.schemas.fields import Body, ItemId, Limit
 
 
 class ExampleOut(BaseModel):
-    """A query for the sample photos, and the id of the photo that it describes."""
+    """A query for a demonstration, and the id of the item that it describes."""
 
     text: str
     id: ItemId
 
 
 class ExamplesOut(BaseModel):
-    """Queries that the page offers; none if the default collection does not hold the sample."""
+    """Queries that the page offers; none if the collection holds no demonstration."""
 
     queries: list[ExampleOut]
 
