@@ -24,7 +24,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """A folder of items and example queries, and the collection that the items go to."""
+    """A folder of items and example queries, and the collection that the items go to.
+
+    Each item has the demonstration's name under `sample` in its metadata.
+    """
 
     name: str
     collection: str
@@ -62,11 +65,6 @@ class Demo:
 
 PHOTOS = Demo("photos", DEFAULT_COLLECTION)
 ALL = {demo.name: demo for demo in (PHOTOS, Demo("products", "products"))}
-
-
-def examples() -> list[Example]:
-    """The examples of all demonstrations."""
-    return [example for demo in ALL.values() for example in demo.examples()]
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:

@@ -69,7 +69,13 @@ def add(
         if reembed:
             _reembed(engine, collection)
         try:
-            counts = import_with_bar(engine, collection, folder.find(paths or []), settings)
+            counts = import_with_bar(
+                engine,
+                collection,
+                folder.find(paths or []),
+                settings,
+                lambda: sum(1 for _ in folder.find(paths or [])),
+            )
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None

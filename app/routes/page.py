@@ -24,14 +24,14 @@ router = APIRouter(tags=["page"])
 @router.get("/examples", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
 def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> ExamplesOut:
     """Example queries whose demonstration item is in a collection."""
-    queries = demos.examples()
-    ids = [query.id for query in queries]
+    queries = [(demo, query) for demo in demos.ALL.values() for query in demo.examples()]
+    ids = [query.id for _, query in queries]
     found = engine.on(collection, lambda home: engine.catalog.get_many(home, ids))
     return ExamplesOut(
         queries=[
             ExampleOut(text=query.text, id=query.id)
-            for query in queries
-            if query.id in found and found[query.id].metadata.get("sample")
+            for demo, query in queries
+            if query.id in found and found[query.id].metadata.get("sample") == demo.name
         ]
     )
 

@@ -71,6 +71,8 @@ class IndexOut(BaseModel):
     bytes: int = Field(description="Bytes of codes and summaries, in files and in memory.")
     revision: int = Field(description="The change up to which everything is searched.")
     behind: int = Field(description="Changes that the index has not taken in yet; 0 if whole.")
+    items: int = Field(description="Items that are stored.")
+    coming: int = Field(description="What imports on this machine still bring, as far as known.")
     images: SideOut
     sentences: SideOut
 
