@@ -28,7 +28,8 @@ async function reach(path, options) {
   }
 }
 
-async function send(path, options = {}) {
+/** Send a request; `mayAsk` says whether someone may be asked for a key for it. */
+async function send(path, { mayAsk = true, ...options } = {}) {
   let answer = await reach(path, options);
   for (let tries = 0; tries < PATIENCE && answer.headers.has("Retry-After"); tries += 1) {
     const seconds = Number(answer.headers.get("Retry-After")) || 1;
@@ -36,7 +37,7 @@ async function send(path, options = {}) {
     answer = await reach(path, options);
   }
   if (answer.ok) return answer;
-  if (answer.status === 401 && (await askForKey())) return send(path, options);
+  if (answer.status === 401 && mayAsk && (await askForKey())) return send(path, options);
   const problem = await answer.json().catch(() => ({}));
   const detail = problem.detail || `Tessera answered ${answer.status} ${answer.statusText}`;
   const passing = answer.status >= 500 || [401, 408, 429].includes(answer.status);
@@ -143,9 +144,9 @@ export function remove(id) {
 }
 
 /** How much is stored, and how much of it can be searched. */
-export async function index(signal) {
+export async function index(signal, mayAsk = true) {
   const query = new URLSearchParams({ collection: collection() });
-  return (await send(`index?${query}`, { signal })).json();
+  return (await send(`index?${query}`, { signal, mayAsk })).json();
 }
 
 /** Example queries of the collection, where it holds a demonstration. */

@@ -8,7 +8,7 @@ const dialog = document.getElementById("add");
 dialog.addEventListener("keydown", (event) => event.stopPropagation()); // Escape closes this alone
 
 function field(name, text, properties = {}) {
-  const input = make("input", { type: "text", id: `add-${name}`, name, autocomplete: "off", ...properties });
+  const input = make("input", { type: "text", id: `add-input-${name}`, name, autocomplete: "off", ...properties });
   return [make("label", { htmlFor: input.id }, text), input];
 }
 
@@ -34,7 +34,7 @@ function itemOf(form, { title, fields = [], numeric = [] }) {
 function inputs({ shop, fields = [], numeric = [] }) {
   const photo = field("photo", "Photo", { type: "file", accept: "image/*" });
   const title = field("title", "Title", { required: shop });
-  const id = field("id", "Id (from the title if empty)", { maxLength: 200 });
+  const id = field("id", "Id (made up if empty)", { maxLength: 200 });
   const known = fields.slice(0, 8).flatMap((key) =>
     field(`field-${key}`, label(key), numeric.includes(key) ? { type: "number", step: "any" } : {}));
   const said = shop ? field("description", "Description") : field("sentence", "Sentence about the photo");

@@ -4,7 +4,7 @@ import { address, questionOf, rememberScroll, wanted } from "./address.js";
 import { answer, gallery, nothing } from "./answers.js";
 import * as api from "./api.js";
 import { matchingSentences, showPhoto } from "./asked.js";
-import { make } from "./dom.js";
+import { download, make } from "./dom.js";
 import { openAdding } from "./editing.js";
 import { mark, placeholders, titleOf } from "./gallery.js";
 import { forgetHoldings, holdings } from "./holdings.js";
@@ -13,6 +13,7 @@ import { darken, listen } from "./light.js";
 import { keyed } from "./phrases.js";
 import { watchProgress } from "./progress.js";
 import { recall, remember } from "./remembered.js";
+import { introduce, offerCollections, offerExamples } from "./start.js";
 import { listenForTyping } from "./suggest.js";
 import { listenForPhotos } from "./upload.js";
 import { closeViewer, showViewer } from "./viewer.js";
@@ -72,6 +73,7 @@ function note(changes) {
 
 const act = {
   attempt, refine,
+  save: (hit, text) => save(hit, text), // defined below
   add: () => openAdding(context.holdings, added),
   open: ({ id }) => {
     opened = true;
@@ -82,22 +84,14 @@ const act = {
     const { group } = context.holdings;
     return refine({ filter: { ...wanted().filter, [group]: [metadata[group]] } });
   },
-  save,
   grew: (shown, more = false) => {
     hits = new Map(shown.map((hit) => [hit.id, hit]));
     if (more) note({ shown: shown.length });
   },
 };
 
-async function save(hit, text) {
-  try {
-    const picture = URL.createObjectURL(await api.alignmentPicture(hit.id, text));
-    make("a", { download: `${hit.id}.png`, href: picture }).click();
-    setTimeout(() => URL.revokeObjectURL(picture), 60_000);
-  } catch (error) {
-    say(error);
-  }
-}
+const save = ({ id }, text) =>
+  api.alignmentPicture(id, text).then((picture) => download(picture, `${id}.png`)).catch(say);
 
 /** Begin a new question: forget the one before, show that something is on its way. */
 function begin(title) {
@@ -123,26 +117,22 @@ const titleOfQuestion = ({ text, like, photo, filter }) => {
 
 /** Ask what the address asks, and show the answer. */
 async function ask(asked) {
+  if (question !== null || asked.text) at("words").value = asked.text ?? ""; // else someone types
   question = questionOf(asked);
-  at("words").value = asked.text ?? "";
   begin(titleOfQuestion(asked));
   const same = context?.asked.collection === asked.collection && results.querySelector(".shelf");
   if (!same) results.replaceChildren(gallery(...placeholders(8)));
   await attempt(async (signal) => {
     const held = await holdings(signal);
     context = { asked, holdings: held, act, mayWrite };
-    document.body.classList.toggle("shop", held.shop);
-    at("words").placeholder = held.shop ? `Search ${held.total.toLocaleString("en")} products` : "a cup of coffee";
-    at("file").ariaLabel = "Photo to search with";
-    start.querySelector("h1").textContent = held.shop ? "Find it by words, or by how it looks." : start.dataset.title;
-    start.querySelector("p").textContent = held.shop ? start.dataset.shop : start.dataset.photos;
+    introduce(held);
     if (asked.like || asked.photo) await answerPhoto(asked, signal);
     else await answerWords(asked, signal);
   }, fail);
 }
 
 async function answerWords(asked, signal) {
-  const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(signal)]);
+  const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(visit, signal)]);
   await place(found, signal);
 }
 
@@ -169,19 +159,11 @@ async function answerPhoto(asked, signal) {
   await place(found, signal);
   if (context.holdings.shop || asked.box) return;
   describe();
-  results.prepend(make("h2", {}, "Similar photos"));
+  if (found.hits.length > 0) results.prepend(make("h2", {}, "Similar photos"));
   const sentences = await matchingSentences(sent, stage, signal);
   if (sentences.length > 0) {
     results.append(make("section", {}, make("h2", {}, "Sentences that match"), ...sentences));
   }
-}
-
-/** Offer example queries, one click each, where the collection holds a demonstration. */
-async function offerExamples(signal) {
-  const queries = await api.examples(signal).catch(() => []);
-  const buttons = queries.map(({ text }) =>
-    make("button", { type: "button", className: "second", onclick: () => visit({ text }) }, text));
-  if (!signal.aborted) at("examples").replaceChildren(...buttons.map((each) => make("li", {}, each)));
 }
 
 async function useFile(file) {
@@ -253,28 +235,13 @@ async function route({ restore = false } = {}) {
   if (context) await showItem(asked);
 }
 
-/** Offer the other collections; open on one that has something in it where the address names none. */
-async function offerCollections() {
-  const { collections } = await api.collections().catch(() => ({ collections: [] }));
-  const filled = collections.filter(({ items }) => items > 0);
-  const named = /[?&]collection=/.test(location.search);
-  if (!named && filled.length > 0 && !filled.some(({ name }) => name === api.collection())) {
-    note({ collection: filled[0].name });
-  }
-  const select = at("collections");
-  select.replaceChildren(...collections.map(({ name }) => new Option(name, name)));
-  select.value = api.collection();
-  select.hidden = collections.length < 2;
-}
-
 /** Offer what the key allows, and show what it is bound to where the address names no collection. */
 function settle({ name, role, collections: bound }) {
   mayWrite = role === "write" || role === "admin";
   at("leave").hidden = name === null;
   at("new").hidden = !mayWrite;
-  if (/[?&]collection=/.test(location.search) || !bound || bound.includes("default")) return false;
+  if (/[?&]collection=/.test(location.search) || !bound || bound.includes("default")) return;
   note({ collection: bound[0] });
-  return true;
 }
 
 /** What can be searched has grown: show it where nobody is in the middle of something. */
@@ -295,7 +262,11 @@ at("collections").addEventListener("change", ({ target }) => {
   visit({ collection: target.value, text: wanted().text });
   watchProgress(at("progress"), grew);
 });
-document.addEventListener("signed-in", ({ detail }) => settle(detail) && route());
+document.addEventListener("signed-in", async ({ detail }) => {
+  settle(detail);
+  await offerCollections(note);
+  route(); // to another collection, if the key is bound to one or this one is empty
+});
 const closeSuggestions = listenForTyping(at("words"), at("suggestions"), (text) => {
   at("words").value = text;
   visit({ text });
@@ -315,6 +286,7 @@ window.addEventListener("popstate", () => {
   at("collections").value = api.collection();
   route({ restore: true });
 });
+if (!wanted().text && !wanted().item) at("words").focus({ preventScroll: true });
 rememberScroll();
 listen();
 listenForPhotos({
@@ -324,8 +296,8 @@ listenForPhotos({
   use: useFile,
   refuse: () => (status.textContent = "That is no photo. Try a JPEG, PNG or WebP file."),
 });
-settle(await api.session().catch(() => ({ name: null, role: null, collections: null })));
-await offerCollections();
-if (!wanted().text && !wanted().item) at("words").focus({ preventScroll: true });
+const session = await api.session().catch(() => ({ name: null, role: null, collections: null }));
+settle(session);
+if (session.role !== null) await offerCollections(note); // without a key, once there is one
 await route({ restore: true });
 watchProgress(at("progress"), grew);

@@ -12,7 +12,7 @@ export const isQuestion = ({ text, like, photo }) => Boolean(text || like || pho
 /**
  * A page of hits for a question. `image` is a photo to search with, where no stored one is meant.
  * Gives {hits, cursor, total, counted, weakBelow, behind, notes, words, refused, facets, fragments}, and
- * \`loose\` where no product has the words or a likely photo: then the later pages are asked with it.
+ * `loose` where no product has the words or a likely photo: then the later pages are asked with it.
  */
 export async function search(asked, holdings, image, { cursor = null, limit = PAGE, loose = false, signal }) {
   const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };
