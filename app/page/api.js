@@ -44,11 +44,12 @@ async function send(path, { mayAsk = true, ...options } = {}) {
   throw new Problem(detail[0].toUpperCase() + detail.slice(1), passing);
 }
 
-/** Add fields to a form: a box as its sides, everything else that is no text as JSON. */
-function appendFields(form, fields) {
+/** Add fields to a form: sentences one by one, a box as its sides, other values as JSON. */
+function appendFields(form, { sentences = [], box, ...fields }) {
+  for (const sentence of sentences) form.append("sentences", sentence);
+  if (box) form.append("box", box.join());
   for (const [name, value] of Object.entries(fields)) {
-    const text = typeof value === "object" ? JSON.stringify(value) : value;
-    form.append(name, name === "box" ? value.join() : text);
+    form.append(name, typeof value === "object" ? JSON.stringify(value) : value);
   }
 }
 

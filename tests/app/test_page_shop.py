@@ -180,7 +180,9 @@ def test_typing_suggests_by_keyboard(shop):
 
 
 def test_a_part_of_a_photo_is_searched_with_and_survives_a_reload(shop, engine, png):
-    engine.put("shop", [Draft("D", {"title": "Flag", "brand": "Acme"}).with_photo(png("red", "lime"))])
+    engine.put(
+        "shop", [Draft("D", {"title": "Flag", "brand": "Acme"}).with_photo(png("red", "lime"))]
+    )
     shop.goto("/?collection=shop&item=D")
     shop.get_by_role("dialog").get_by_role("button", name="Search in a part").click()
     frame = shop.locator("#viewer .photo").bounding_box()
