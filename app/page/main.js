@@ -59,6 +59,7 @@ async function attempt(work, failed = say) {
 
 /** Go to another question of this collection. */
 function visit(changes) {
+  history.replaceState({ scroll: window.scrollY }, "");
   history.pushState(null, "", address({ collection: api.collection(), ...changes }));
   return route();
 }
@@ -73,7 +74,7 @@ function note(changes) {
 
 const act = {
   attempt, refine,
-  save: (hit, text) => save(hit, text), // defined below
+  save: (hit, text) => save(hit, text), // which is defined below
   add: () => openAdding(context.holdings, added),
   open: ({ id }) => {
     opened = true;
@@ -228,9 +229,10 @@ function refresh() {
 /** Show what the address asks for. */
 async function route({ restore = false } = {}) {
   const asked = wanted();
+  const scroll = restore ? history.state?.scroll ?? 0 : 0; // before the page becomes short
   if (questionOf(asked) !== question) {
     await ask(asked);
-    window.scrollTo(0, restore ? history.state?.scroll ?? 0 : 0);
+    window.scrollTo(0, scroll);
   }
   if (context) await showItem(asked);
 }
