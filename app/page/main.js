@@ -33,7 +33,7 @@ function say(error) {
 }
 
 function fail(error) {
-  if (!(error instanceof api.Problem)) console.error(error);
+  say(error);
   const [name, act] = error.passing ? ["Try again", () => ask(wanted())] : ["Back to the start", () => visit({})];
   results.replaceChildren(
     make("div", { className: "message", role: "alert" },
@@ -41,8 +41,7 @@ function fail(error) {
       make("button", { type: "button", className: "go", onclick: act }, name)),
   );
   status.textContent = "";
-  at("choices").hidden = true;
-  at("order").hidden = true;
+  for (const id of ["choices", "order"]) at(id).hidden = true;
 }
 
 /** Do a piece of the current question; what a newer question overtakes is dropped in silence. */
@@ -68,13 +67,13 @@ function visit(changes) {
 const refine = (changes) => visit({ ...wanted(), shown: 0, item: null, ...changes });
 
 /** Change the address without a new entry in the history. */
-function note(changes) {
-  history.replaceState(history.state, "", address({ ...wanted(), ...changes }));
-}
+const note = (changes) => history.replaceState(history.state, "", address({ ...wanted(), ...changes }));
+
+const save = ({ id }, text) =>
+  api.alignmentPicture(id, text).then((picture) => download(picture, `${id}.png`)).catch(say);
 
 const act = {
-  attempt, refine,
-  save: (hit, text) => save(hit, text), // which is defined below
+  attempt, refine, save,
   add: () => openAdding(context.holdings, added),
   open: ({ id }) => {
     opened = true;
@@ -90,9 +89,6 @@ const act = {
     if (more) note({ shown: shown.length });
   },
 };
-
-const save = ({ id }, text) =>
-  api.alignmentPicture(id, text).then((picture) => download(picture, `${id}.png`)).catch(say);
 
 /** Begin a new question: forget the one before, show that something is on its way. */
 function begin(title) {
@@ -110,9 +106,8 @@ function begin(title) {
 }
 
 const titleOfQuestion = ({ text, like, photo, filter }) => {
-  if (text) return text;
   if (like) return `Like ${hits.has(like) ? titleOf(hits.get(like)) : like}`;
-  if (photo) return "Like your photo";
+  if (text || photo) return text ?? "Like your photo";
   return Object.keys(filter).length > 0 ? "All that passes" : null;
 };
 
@@ -190,7 +185,7 @@ async function showItem({ item: id, text }) {
       ],
       searchPart: ({ id: like }, box) => visit({ like, box }),
       remove: mayWrite ? remove : null,
-      left: () => leaveItem(),
+      left: leaveItem,
     });
   } catch (error) {
     say(error);
