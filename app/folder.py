@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from app.drafts import Decode, Draft
 from app.engine import Engine
@@ -24,6 +24,7 @@ PHOTO_ENDINGS = {
     *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".mpo"),
 }
 DECODERS = 2  # threads that decode ahead of the model
+LONGEST_LINE = 2**24  # bytes of a line of a .jsonl file: 16 MB of sentences and metadata
 LOOKED_UP = 500  # sources that the catalog is asked about at a time
 FIELDS = {"id", "image", "sentences", "metadata"}
 
@@ -129,12 +130,23 @@ def _photo(file: Path, name: str) -> Source | Outcome:
 def _in_lines(file: Path) -> Iterator[Source | Outcome]:
     """The items of a .jsonl file: {"id", "image", "sentences", "metadata"}, each optional."""
     with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                try:
+        for number in count(1):
+            if not (line := lines.readline(LONGEST_LINE + 1)):
+                return
+            try:
+                if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+                    _skip_line(lines)
+                    raise ValueError(f"the line is longer than {LONGEST_LINE:,} bytes; shorten it")
+                if line.strip():
                     yield _line(file, number, line)
-                except (ValueError, OSError, RecursionError) as wrong:
-                    yield Outcome(f"{file}:{number}", "refused", str(wrong))
+            except (ValueError, OSError, RecursionError) as wrong:
+                yield Outcome(f"{file}:{number}", "refused", str(wrong))
+
+
+def _skip_line(lines: BinaryIO) -> None:
+    """Read the rest of a line, a part at a time."""
+    while (part := lines.readline(LONGEST_LINE)) and not part.endswith(b"\n"):
+        pass
 
 
 def _line(file: Path, number: int, line: bytes) -> Source:

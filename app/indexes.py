@@ -7,8 +7,10 @@ import subprocess
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from index import follower
+from app import follower
+from index import following
 from index.catalog import Catalog
+from index.follower import Sizes
 from index.items import Collection
 from index.search import Index
 from index.wording import Synonyms
@@ -42,7 +44,7 @@ class Indexes:
         with self._lock:
             if collection.token in self._open:
                 return self._open[collection.token]
-            segments = self._folder / follower.SEGMENTS
+            segments = self._folder / following.SEGMENTS
             index = Index(
                 self._catalog,
                 collection,
@@ -58,7 +60,7 @@ class Indexes:
 
     def build(self) -> None:
         """Build what searches are quick by, unless another process does."""
-        follower.catch_up(self._catalog, self._folder)
+        following.catch_up(self._catalog, self._folder)
 
     def follow(self) -> None:
         """Follow what any process writes, in the background, until `close`."""
@@ -86,8 +88,8 @@ class Indexes:
                 log.exception("the collections cannot be listed; it is tried again")
                 continue
             idle = process is None or process.poll() is not None
-            if needed and idle and follower.free(self._folder):
-                process = follower.start(self._catalog.storage)
+            if needed and idle and following.free(self._folder):
+                process = following.start(self._catalog.storage, follower.__name__)
         if process is not None:
             process.kill()
             process.communicate()  # waits, and closes the pipe
@@ -96,7 +98,7 @@ class Indexes:
         """Whether enough has been written to be worth a segment."""
         with self._lock:
             waiting = [index.unpublished for index in self._open.values()]
-        return any(count >= follower.Sizes().least for count in waiting)
+        return any(count >= Sizes().least for count in waiting)
 
     def _close_gone(self) -> bool:
         """Close the indexes of collections that are gone; says whether any is still to delete."""

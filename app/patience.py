@@ -1,4 +1,7 @@
-"""Patience: how long a client may take to send a body and to read an answer, and when it left."""
+"""Patience: how long a client may take to send a body and to read an answer, and when it left.
+
+And how long the service takes to end: what is cut off then is answered, if that has not begun.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import asyncio
 from anyio import CancelScope
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.errors import LEFT, TooSlow
+from app.errors import KINDS, LEFT, TooSlow, Unavailable, problem
 
 
 class Patience:
@@ -33,6 +36,10 @@ class Patience:
         with exchange.scope:
             try:
                 await self.app(scope, exchange.receive, exchange.send)
+            except asyncio.CancelledError:
+                if exchange.left:
+                    raise  # to the scope that was cancelled
+                await exchange.cut(scope)
             finally:
                 exchange.close()
         if exchange.left and not exchange.started:
@@ -70,6 +77,14 @@ class _Exchange:
             self._leave()
         if message["type"] == "http.response.body" and not message.get("more_body", False):
             self.answered = True
+
+    async def cut(self, scope: Scope) -> None:
+        """Answer a request that the end of the service cuts off; what was sent of it stays."""
+        if not self.started:
+            detail = "the service ends; send the request again once it is back"
+            path, headers = scope["path"], {"Retry-After": "1", "Connection": "close"}
+            ending = problem(KINDS[Unavailable], detail, path, **headers)
+            await ending(scope, self._receive, self._send)
 
     def close(self) -> None:
         if self._watch is not None:

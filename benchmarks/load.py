@@ -1,7 +1,8 @@
 """A service under load: many clients search, upload and import at once, its memory is watched.
 
 `python -m benchmarks.load --clients 64 --seconds 240` starts a service over an empty folder, fills
-it with the sample, and prints a line of JSON for each kind of request and one for memory.
+it with the sample, and prints a line of JSON for each kind of request and one for memory: resident
+megabytes of the service and all processes that it started, and a curve of them over time.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import json
 import os
 import random
 import re
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,26 +34,38 @@ from app import demos
 TEXTS = ("a cat", "a rocket at night", "a cup of coffee on a table", "two people", "a red car")
 IMPORTED = 8  # photos of one import
 SLACK = 0.2  # seconds that a client waits after an answer, so that some of them are idle
+POINTS = 20  # of a phase's curve of memory
 Work = Callable[[httpx2.AsyncClient, int], Awaitable[httpx2.Response]]
 
 
 @dataclass(slots=True)
-class Seen:
-    """What clients saw: seconds of answers by kind, statuses by kind, and memory over time."""
+class Measurements:
+    """Seconds of answers by kind, statuses by kind, and megabytes over time, by process."""
 
     seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     statuses: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    megabytes: list[int] = field(default_factory=list)
+    megabytes: list[dict[str, int]] = field(default_factory=list)
+
+    @property
+    def totals(self) -> list[int]:
+        """Megabytes of all processes together."""
+        return [sum(megabytes.values()) for megabytes in self.megabytes]
 
 
-def resident(process: int) -> int:
-    """Resident memory of a process and all below it, in MB."""
-    status = Path(f"/proc/{process}/status").read_text()
-    held = re.search(r"VmRSS:\s+(\d+)", status)  # none of a process that has just ended
-    own = int(held[1]) if held else 0
-    below = Path(f"/proc/{process}/task").glob("*/children")
-    children = [int(child) for task in below for child in task.read_text().split()]
-    return own // 1024 + sum(resident(child) for child in children)
+def resident(process: int) -> dict[str, int]:
+    """Resident memory of a process and all below it in MB, by the module that each runs."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+        command = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+        below = [task.read_text() for task in Path(f"/proc/{process}/task").glob("*/children")]
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended
+        return {}
+    held = re.search(r"VmRSS:\s+(\d+)", status)
+    module = command[command.index("-m") + 1] if "-m" in command else command[0]
+    megabytes = Counter({module: int(held[1]) // 1024 if held else 0})
+    for child in " ".join(below).split():
+        megabytes.update(resident(int(child)))
+    return dict(megabytes)
 
 
 @contextmanager
@@ -67,8 +81,24 @@ def service(port: int) -> Iterator[int]:
                 time.sleep(0.5)
             yield process.pid
         finally:
-            process.terminate()
-            process.wait(60)
+            with half_sent(port):
+                began = time.perf_counter()
+                process.terminate()
+                process.wait(60)
+            print(json.dumps({"seconds to end": round(time.perf_counter() - began, 1)}))
+
+
+@contextmanager
+def half_sent(port: int) -> Iterator[None]:
+    """A connection over which half of an upload has come; none where nothing listens."""
+    headers = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000"
+    with ExitStack() as kept_open:
+        with suppress(OSError):
+            connection = socket.create_connection(("127.0.0.1", port))
+            kept_open.enter_context(connection)
+            connection.sendall(f"PUT /items/half HTTP/1.1\r\n{headers}\r\n\r\n{{".encode())
+            time.sleep(0.2)
+        yield
 
 
 def _answers(address: str) -> bool:
@@ -113,7 +143,11 @@ def works(photos: list[bytes]) -> dict[str, Work]:
 
 
 async def repeat(
-    client: httpx2.AsyncClient, kind: str, work: Work, numbers: Iterator[int], seen: Seen
+    client: httpx2.AsyncClient,
+    kind: str,
+    work: Work,
+    numbers: Iterator[int],
+    measured: Measurements,
 ) -> None:
     """One client: the same kind of request again and again, until it is cancelled."""
     while True:
@@ -121,48 +155,55 @@ async def repeat(
         try:
             response = await work(client, next(numbers))
         except httpx2.TransportError as failed:
-            seen.statuses[kind][type(failed).__name__] += 1
+            measured.statuses[kind][type(failed).__name__] += 1
         else:
-            told = "" if response.status_code < 400 else response.headers.get("retry-after", "-")
-            seen.statuses[kind][f"{response.status_code} {told}".strip()] += 1
+            wait = "" if response.status_code < 400 else response.headers.get("retry-after", "-")
+            measured.statuses[kind][f"{response.status_code} {wait}".strip()] += 1
             if response.status_code < 400:
-                seen.seconds[kind].append(time.perf_counter() - start)
+                measured.seconds[kind].append(time.perf_counter() - start)
         await asyncio.sleep(SLACK * random.random())
 
 
-async def watch(process: int, seen: Seen) -> None:
+async def watch(process: int, measured: Measurements) -> None:
     """Note memory every second."""
     while True:
-        seen.megabytes.append(resident(process))
+        measured.megabytes.append(resident(process))
         await asyncio.sleep(1)
 
 
-async def run(address: str, process: int, kinds: list[str], seconds: float) -> Seen:
+async def run(address: str, process: int, kinds: list[str], seconds: float) -> Measurements:
     """One client for each of the kinds, all at once."""
-    seen, numbers = Seen(), itertools.count()
+    measured, numbers = Measurements(), itertools.count()
     photos = [source.photo.read_bytes() for source in demos.PHOTOS.sources() if source.photo]
     todo = works(photos)
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(base_url=address, timeout=300, limits=limits) as client:
-        tasks = [asyncio.create_task(repeat(client, k, todo[k], numbers, seen)) for k in kinds]
-        tasks.append(asyncio.create_task(watch(process, seen)))
+        tasks = [asyncio.create_task(repeat(client, k, todo[k], numbers, measured)) for k in kinds]
+        tasks.append(asyncio.create_task(watch(process, measured)))
         await asyncio.wait(tasks, timeout=seconds)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    return seen
+    return measured
 
 
-def tell(phase: str, seen: Seen) -> None:
+def report(phase: str, measured: Measurements) -> None:
     """A line for each kind of request, and one for memory."""
-    for kind, statuses in sorted(seen.statuses.items()):
-        milliseconds = 1000 * np.array(seen.seconds[kind] or [np.nan])
+    for kind, statuses in sorted(measured.statuses.items()):
+        milliseconds = 1000 * np.array(measured.seconds[kind] or [np.nan])
         p50, p99 = np.percentile(milliseconds, [50, 99]).round().tolist()
         line = {"phase": phase, "kind": kind, "p50 ms": p50, "p99 ms": p99}
         print(json.dumps(line | {"statuses": dict(statuses)}), flush=True)
-    memory = seen.megabytes
-    print(json.dumps({"phase": phase, "MB at first": memory[0], "most": max(memory),
-                      "at last": memory[-1]}), flush=True)  # fmt: skip
+    totals = measured.totals
+    step = max(1, len(totals) // POINTS)
+    most = measured.megabytes[totals.index(max(totals))]
+    memory = {
+        "MB at first": totals[0],
+        "most": max(totals),
+        "of which": most,
+        "at last": totals[-1],
+    }
+    print(json.dumps({"phase": phase, **memory, f"every {step} s": totals[::step]}), flush=True)
 
 
 def mixture(clients: int) -> list[str]:
@@ -193,7 +234,7 @@ def main() -> None:
     print(json.dumps({"cores": os.cpu_count(), "load": os.getloadavg()[0]}))
     with service(chosen.port) as process:
         for phase, (kinds, share) in phases.items():
-            tell(phase, asyncio.run(run(address, process, kinds, share * chosen.seconds)))
+            report(phase, asyncio.run(run(address, process, kinds, share * chosen.seconds)))
 
 
 if __name__ == "__main__":

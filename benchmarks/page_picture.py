@@ -26,8 +26,8 @@ from playwright.sync_api import sync_playwright
 
 from app import demos
 from app.demos import Demo
-from app.folder import bring_in
 from app.engine import Engine
+from app.folder import bring_in
 from app.main import create_app
 from app.settings import Settings
 

@@ -8,11 +8,12 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, exists, func, select
@@ -29,6 +30,7 @@ from index.tables import collections, items, pictures
 from index.transfer import Progress, discard_all, in_use, transfer
 
 STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
+MAKING = ".making"  # ends the name of a file that is locked while a snapshot is made
 BATCH = 64  # pictures that are stored together
 FILE = re.compile(r"\w[\w.-]*\.tar", re.ASCII)
 
@@ -135,15 +137,52 @@ class Snapshots:
 
     def make(self, catalog: Catalog, progress: Progress) -> Stored:
         """Make a snapshot; InProgress while another one is made here."""
+        with self._alone() as name:
+            outcome = snapshot(catalog, self._folder / name, progress)
+        return replace(self._stored(name), lost=outcome.lost)
+
+    def begin(self, catalog: Catalog) -> str:
+        """Begin a snapshot, which a thread makes, and give its name; InProgress as `make`.
+
+        What it fails with is logged.
+        """
+        place = ExitStack()
+        name = place.enter_context(self._alone())
+
+        def finish() -> None:
+            with place:
+                try:
+                    snapshot(catalog, self._folder / name, lambda *_: None)
+                except Exception:
+                    log.exception("the snapshot %s was not made", name)
+
+        Thread(target=finish, name="snapshot", daemon=True).start()
+        return name
+
+    def making(self) -> str | None:
+        """The name of the one that some process is making, None if there is none."""
+        for path in self._folder.glob(f"*{MAKING}"):
+            with locked(path, shared=True) as free:
+                if not free:
+                    return path.name.removesuffix(MAKING)
+        return None
+
+    @contextmanager
+    def _alone(self) -> Iterator[str]:
+        """The name of a new snapshot, which nobody else makes meanwhile."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with locked(self._folder / "lock") as alone:
             if not alone:
                 raise InProgress("another snapshot is being made; try again once it is there")
             for left in self._folder.glob("*.partial"):  # of a process that was killed
                 shutil.rmtree(left, ignore_errors=True)
+            for path in self._folder.glob(f"*{MAKING}"):
+                path.unlink()
             name = f"tessera-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}.tar"
-            outcome = snapshot(catalog, self._folder / name, progress)
-        return replace(self._stored(name), lost=outcome.lost)
+            making = self._folder / f"{name}{MAKING}"
+            with locked(making):
+                yield name
+            making.unlink(missing_ok=True)
 
     def all(self) -> list[Stored]:
         """Those that are whole by their first part, the newest first."""

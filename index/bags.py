@@ -1,4 +1,7 @@
-"""Bags as bytes: vectors in half precision, labels and places beside them."""
+"""Bags as bytes: vectors in half precision, labels and places beside them.
+
+Imports torch only where bags are read: the follower does without its 500 MB.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from index.codes import single
@@ -38,6 +40,8 @@ def unpack_vectors(data: bytes, dimension: int) -> NDArray[np.float32]:
 
 def as_stored(bag: FragmentBag) -> FragmentBag:
     """The bag as it would come back from the catalog: to the precision that is kept."""
+    import torch
+
     vectors = unpack_vectors(pack_vectors(bag), bag.vectors.shape[1])
     return replace(bag, vectors=torch.from_numpy(vectors))
 
@@ -55,6 +59,8 @@ def pack_details(bag: FragmentBag) -> bytes:
 
 def unpack_bag(vectors: NDArray[np.float32], details: bytes, position: int) -> FragmentBag:
     """The bag again: boxes for an image (position -1), spans for a sentence."""
+    import torch
+
     labels, places = details.split(b"\0", 1)
     copied = torch.from_numpy(vectors.astype(np.float32))  # (F, D), its own memory
     if position == IMAGE:

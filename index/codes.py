@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numkong
@@ -36,3 +37,27 @@ def halves(vectors: Floats) -> Any:
 def single(numbers: NDArray[np.float16] | Floats) -> Floats:
     """Numbers in half precision as single; NumPy converts them one by one, in ten times as long."""
     return np.asarray(numkong.astype(numbers, "float32"), np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRuns:
+    """Runs of vectors as scale · code + noise, with one scale a run.
+
+    Shapes: codes (N, D) int8, scales and reach (B,). Every number of the noise is at most scale /
+    2; those of a vector's scale · code add up to no more than its run's reach, signs left out.
+    """
+
+    codes: NDArray[np.int8]
+    scales: Floats
+    reach: Floats
+
+
+def coded_together(
+    vectors: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> CodedRuns:
+    """Codes of vectors (N, D) in runs that start at `starts` (B,) and have `sizes` (B,)."""
+    largest = np.maximum.reduceat(np.abs(vectors).max(axis=1), starts)
+    scales = (np.maximum(largest, np.float32(1e-20)) / np.float32(127)).astype(np.float32)
+    codes = coded(vectors, np.repeat(scales, sizes))
+    lengths = np.abs(codes).sum(axis=1, dtype=np.int64).astype(np.float32)
+    return CodedRuns(codes, scales, scales * np.maximum.reduceat(lengths, starts))

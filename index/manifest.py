@@ -13,7 +13,7 @@ from index.disk import sync
 from index.segments import Span, Sums
 
 NAME = "manifest.json"
-FORM = 1  # of the files; another one is built anew
+FORM = 2  # of the files; another one is built anew
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,14 +64,14 @@ class Names:
             if _find(connection, name) is None:
                 new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
                 add_collection(connection, name=name, **new)
-            found = _needed(connection, name)
-        if found.fingerprint != fingerprint:
+            collection = _needed(connection, name)
+        if collection.fingerprint != fingerprint:
             raise ModelMismatch(
-                f"collection {name!r} was made by model {found.fingerprint}, and the model at "
+                f"collection {name!r} was made by model {collection.fingerprint}, and the model at "
                 f"hand is {fingerprint}: `tessera index --reembed` re-embeds the collection, or "
                 "choose the model that made it"
             )
-        return found
+        return collection
 
     def rename(self, name: str, new: str, *, alias: bool = False) -> None:
         """Give a collection another name, and with `alias` leave the old one as an alias.
@@ -79,7 +79,7 @@ class Names:
         Its aliases stay. LookupError if it is not there, NameConflict if the new name is taken.
         """
         with self._writer.begin() as connection:
-            home = _own(connection, name)
+            home = _by_own_name(connection, name)
             if _find(connection, new) is not None:
                 raise NameConflict(f"the name {new!r} is taken; choose another one")
             here = collections.c.key == home.key
@@ -93,8 +93,8 @@ class Names:
         LookupError if it is not there, NameConflict while an alias stands for it.
         """
         with self._writer.begin() as connection:
-            home = _own(connection, name)
-            standing = [one.name for one in _aliases(connection) if one.collection == name]
+            home = _by_own_name(connection, name)
+            standing = [alias.name for alias in _aliases(connection) if alias.collection == name]
             if standing:
                 raise NameConflict(
                     f"collection {name!r} has the alias {', '.join(standing)}: move or delete "
@@ -113,48 +113,48 @@ class Names:
         """
         with self._writer.begin() as connection:
             target = _needed(connection, collection)
-            there = _find(connection, alias)
-            if there is not None and there.name == alias:
+            former = _find(connection, alias)
+            if former is not None and former.name == alias:
                 raise NameConflict(
                     f"{alias!r} is a collection: rename it first, which can leave an alias behind"
                 )
-            if there is None:
+            if former is None:
                 connection.execute(insert(aliases), {"name": alias, "collection": target.key})
             else:
                 here = aliases.c.name == alias
                 connection.execute(update(aliases).where(here).values(collection=target.key))
-        return there is None
+        return former is None
 
     def forget(self, alias: str) -> None:
         """Delete an alias; LookupError if there is none of the name."""
         with self._writer.begin() as connection:
             if not connection.execute(delete(aliases).where(aliases.c.name == alias)).rowcount:
-                known = ", ".join(one.name for one in _aliases(connection)) or "none yet"
+                known = ", ".join(other.name for other in _aliases(connection)) or "none yet"
                 raise LookupError(f"no alias {alias!r:.220}; there are: {known}")
 
 
 def _find(connection: Connection, name: str) -> Collection | None:
     check_id(name)
     key = select(aliases.c.collection).where(aliases.c.name == name).scalar_subquery()
-    meant = or_(collections.c.name == name, collections.c.key == key)
-    row = connection.execute(select(collections).where(meant)).one_or_none()
+    either = or_(collections.c.name == name, collections.c.key == key)
+    row = connection.execute(select(collections).where(either)).one_or_none()
     return None if row is None else _collection(row)
 
 
 def _needed(connection: Connection, name: str) -> Collection:
-    found = _find(connection, name)
-    if found is None:
-        known = ", ".join(one.name for one in _named(connection)) or "none yet"
+    collection = _find(connection, name)
+    if collection is None:
+        known = ", ".join(collection.name for collection in _named(connection)) or "none yet"
         raise LookupError(f"no collection {name!r}; there are: {known}")
-    return found
+    return collection
 
 
-def _own(connection: Connection, name: str) -> Collection:
+def _by_own_name(connection: Connection, name: str) -> Collection:
     """The collection whose own name it is."""
-    found = _needed(connection, name)
-    if found.name != name:
-        raise NameConflict(f"{name!r} is an alias of collection {found.name!r}; name that one")
-    return found
+    collection = _needed(connection, name)
+    if collection.name != name:
+        raise NameConflict(f"{name!r} is an alias of collection {collection.name!r}; name that one")
+    return collection
 
 
 def _named(connection: Connection) -> list[Collection]:

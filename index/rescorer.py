@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from index.codes import LOW, coded, halves, steps
 from index.device import Device
+from index.heads import Heads
 from index.rows import Numbers, Rows, fragments_of, offsets_of
 from models.scoring import Floats, Score
 
-BLOCK = 2**9  # rows whose products lie in the processor's second cache together
+BLOCK = 2**10  # rows whose products lie in the processor's second cache together
 ALONE = 4  # blocks up to which another thread costs more time than it saves
 FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
 ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
@@ -61,12 +62,25 @@ class Coded:
     """A query part in 8 bits, for the rows of one side. Its vectors are scales[t] · codes[t].
 
     Where the rows are sentences, what the part's fragments have in common (the summary of an image)
-    is taken out first, as from stored images, and coded twice: with a coarse and a fine step.
+    is taken out first, as from stored images, and coded twice: with a coarse and a fine step. With
+    `directions` (D, M) it is for the heads of rows that have these.
     """
 
-    def __init__(self, term: Term, score: Score, role: Role, *, rows_have_base: bool) -> None:
+    def __init__(
+        self,
+        term: Term,
+        score: Score,
+        role: Role,
+        *,
+        rows_have_base: bool,
+        directions: Floats | None = None,
+    ) -> None:
         self.term, self.role, self.score = term, role, score
-        vectors = term.vectors
+        vectors, rest = term.vectors, None
+        if directions is not None:
+            assert role is Role.QUERY_IS_SENTENCE
+            vectors = np.ascontiguousarray(term.vectors @ directions)
+            rest = np.linalg.norm(term.vectors - vectors @ directions.T, axis=1)
         self.common: Floats | None = None
         if role is Role.ROWS_ARE_SENTENCES:
             self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
@@ -76,19 +90,34 @@ class Coded:
         if self.common is not None:
             self.common_scale = steps(self.common[None])
             coarse = coded(self.common[None], self.common_scale)
-            rest = self.common - coarse[0] * self.common_scale
-            codes += [coarse, coded(rest[None], self.common_scale / FINE)]
+            fine = self.common - coarse[0] * self.common_scale
+            codes += [coarse, coded(fine[None], self.common_scale / FINE)]
         self.codes = numkong.dots_pack(np.concatenate(codes))
-        self.largest = 127 * steps(term.vectors)  # ‖v_t‖∞
         # What a row's base gives to all of the fragments together is as good, and found sooner.
         together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.negated
         asked = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
         self.base_scales = 127 * steps(asked)  # half precision holds no large numbers
         self.base = halves(asked / self.base_scales[:, None]) if rows_have_base else None
-        self.lengths = np.abs(vectors).sum(axis=1).astype(np.float32)  # ‖v_t‖₁
+        self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
 
     def __len__(self) -> int:
         return len(self.scales)
+
+    def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
+        """What each of a row's errors (Block.errors) does to products with the fragments: (E, T).
+
+        |v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞; of heads also rest(v) · rest(s).
+        """
+        lengths = np.abs(vectors).sum(axis=1)  # ‖s_t‖₁
+        by_scale, by_reach = lengths / 2, self.scales / 2
+        if self.common is not None:
+            by_scale = by_scale + np.abs(self.common).sum() / 2
+            by_reach = by_reach + self.common_scale / np.float32(2 * FINE)
+        by_rounding = 127 * steps(self.term.vectors)  # ‖s_t‖∞
+        factors = [by_scale, by_reach, by_rounding]
+        if rest is not None:
+            factors += [rest, np.abs(self.term.vectors).sum(axis=1)]
+        return np.stack(factors).astype(np.float32)
 
     def estimates(self, rows: Block) -> Estimates:
         """Scores of rows by their codes."""
@@ -119,24 +148,23 @@ class Coded:
         return Estimates(scores, self.errors(rows))
 
     def errors(self, rows: Block) -> Floats:
-        """|v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞ of each product, through the score."""
-        products = rows.scales[:, None] * (self.lengths / 2)
-        products += rows.reach[:, None] * (self.scales / 2)
-        if self.common is not None:
-            products += rows.scales[:, None] * np.abs(self.common).sum() / 2
-            products += rows.reach[:, None] * self.common_scale / np.float32(2 * FINE)
-        asked = self.role is Role.QUERY_IS_SENTENCE
+        """How far the scores of rows by their codes can be off, (B,)."""
         sizes = np.diff(rows.offsets)
-        # Sums in single precision, here and in `exact`: of D products, and of what they give.
-        terms = rows.codes.shape[1] + len(self) + sizes
-        summed = ROUNDING * terms * (rows.bases + 2 * rows.reach)
-        products += summed[:, None] * self.largest
-        return self.score.error(products.astype(np.float32), sizes, rows_are_images=asked)
+        return self.score.error(
+            rows.errors(len(self), sizes),
+            self.errors_by_row,
+            sizes,
+            rows_are_images=self.role is Role.QUERY_IS_SENTENCE,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows' arrays, as in Rows, cut or copied out."""
+    """Some rows' arrays, as in Rows, cut or copied out.
+
+    Of heads, codes, scales and reach are theirs; `rest` is, too, and `noise` is what the codes of
+    the rows themselves may be off by, in any number of a fragment.
+    """
 
     codes: NDArray[np.int8]
     offsets: Numbers
@@ -144,30 +172,49 @@ class Block:
     reach: Floats
     bases: Floats
     summaries: NDArray[np.float16]
+    rest: Floats | None = None
+    noise: Floats | None = None
+
+    def errors(self, fragments: int, sizes: Numbers) -> Floats:
+        """What products of rows with so many fragments of a query may be off by: (B, E)."""
+        # Sums in single precision, here and in `exact`: of D products, and of what they give.
+        width = self.summaries.shape[1]
+        terms = ROUNDING * (width + fragments + sizes)
+        factors = [self.scales, self.reach, terms * (self.bases + 2 * self.reach)]
+        if self.rest is not None and self.noise is not None:
+            turned = self.reach + self.rest  # ‖v_i‖₂ at most; directions are rounded as well
+            factors += [self.rest, self.noise + 2 * ROUNDING * width * turned]
+        return np.stack(factors, axis=1).astype(np.float32)
 
     @classmethod
-    def between(cls, rows: Rows, start: int, end: int) -> Block:
+    def between(cls, rows: Rows, start: int, end: int, heads: Heads | None = None) -> Block:
         """Neighbouring rows, not copied."""
         offsets = rows.offsets[start : end + 1]
+        own, coded = slice(start, end), heads or rows
         return cls(
-            rows.codes[offsets[0] : offsets[-1]],
+            coded.codes[offsets[0] : offsets[-1]],
             offsets - offsets[0],
-            rows.scales[start:end],
-            rows.reach[start:end],
-            rows.bases[start:end],
-            rows.summaries[start:end],
+            coded.scales[own],
+            coded.reach[own],
+            rows.bases[own],
+            rows.summaries[own],
+            None if heads is None else heads.rest[own],
+            None if heads is None else rows.scales[own] / np.float32(2),
         )
 
     @classmethod
-    def of(cls, rows: Rows, numbers: Numbers) -> Block:
+    def of(cls, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Block:
         """Chosen rows, copied."""
+        coded = heads or rows
         return cls(
-            rows.codes.take(fragments_of(rows.offsets, numbers), axis=0),
+            coded.codes.take(fragments_of(rows.offsets, numbers), axis=0),
             offsets_of(rows.offsets[numbers + 1] - rows.offsets[numbers]),
-            rows.scales[numbers],
-            rows.reach[numbers],
+            coded.scales[numbers],
+            coded.reach[numbers],
             rows.bases[numbers],
             rows.summaries[numbers],
+            None if heads is None else heads.rest[numbers],
+            None if heads is None else rows.scales[numbers] / np.float32(2),
         )
 
 
@@ -180,16 +227,25 @@ class Rescorer:
         self._threads = threads or len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self._threads, "rescorer")
 
-    def estimates(self, part: Coded, rows: Rows, numbers: Numbers | None = None) -> Estimates:
-        """Scores of the rows of these numbers, in their order, or of all rows."""
+    def estimates(
+        self,
+        part: Coded,
+        rows: Rows,
+        numbers: Numbers | None = None,
+        heads: Heads | None = None,
+    ) -> Estimates:
+        """Scores of the rows of these numbers, in their order, or of all rows.
+
+        By the codes of `heads` instead of the rows' own, if the part is for these.
+        """
         if self.device is not None and numbers is None and len(rows):
             return self._on_device(self.device, part, rows)
         blocks = list(_blocks(rows, numbers))
         if len(blocks) < ALONE or self._threads < 2:
-            results = [_estimated(part, rows, blocks)] if blocks else []
+            results = [_estimated(part, rows, blocks, heads)] if blocks else []
         else:
             shares = [blocks[start :: self._threads] for start in range(self._threads)]
-            work = [self._pool.submit(_estimated, part, rows, share) for share in shares]
+            work = [self._pool.submit(_estimated, part, rows, share, heads) for share in shares]
             results = [done.result() for done in work]
         count = len(rows) if numbers is None else len(numbers)
         scores, errors = np.empty(count, np.float32), np.empty(count, np.float32)
@@ -244,11 +300,15 @@ def _blocks(rows: Rows, numbers: Numbers | None) -> Iterator[Piece]:
         yield start, end if numbers is None else numbers[start:end]
 
 
-def _estimated(part: Coded, rows: Rows, pieces: Sequence[Piece]) -> list[tuple[Piece, Estimates]]:
+def _estimated(
+    part: Coded, rows: Rows, pieces: Sequence[Piece], heads: Heads | None
+) -> list[tuple[Piece, Estimates]]:
     found = []
     for start, piece in pieces:
         block = (
-            Block.between(rows, start, piece) if isinstance(piece, int) else Block.of(rows, piece)
+            Block.between(rows, start, piece, heads)
+            if isinstance(piece, int)
+            else Block.of(rows, piece, heads)
         )
         found.append(((start, piece), part.estimates(block)))
     return found

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from index.codes import single
+from index.codes import coded_together, single
+from index.heads import Heads
 from models.scoring import Floats, Score
 
 Side = Literal["images", "sentences"]
@@ -34,7 +35,8 @@ class Rows:
 
     Shapes: codes (N, D) int8, offsets (B + 1,), scales, reach and bases (B,), summaries (B, D)
     float16, revisions and positions (B,). `live` (B,) is False for rows whose item has been
-    replaced or deleted; it is not stored. No array is ever written to.
+    replaced or deleted; it is not stored. No array is ever written to. Rows of a published segment
+    may have heads.
     """
 
     codes: NDArray[np.int8]
@@ -46,6 +48,7 @@ class Rows:
     revisions: Numbers
     positions: NDArray[np.int32]
     live: NDArray[np.bool_]
+    heads: Heads | None = None
 
     def __len__(self) -> int:
         return len(self.revisions)
@@ -53,7 +56,8 @@ class Rows:
     @property
     def size(self) -> int:
         """Bytes of the long arrays."""
-        return self.codes.nbytes + self.summaries.nbytes
+        heads = self.heads.size if self.heads else 0
+        return self.codes.nbytes + self.summaries.nbytes + heads
 
     @property
     def sizes(self) -> Numbers:
@@ -90,7 +94,7 @@ class Rows:
         )
 
 
-STORED = tuple(field.name for field in fields(Rows) if field.name != "live")
+STORED = tuple(field.name for field in fields(Rows) if field.name not in ("live", "heads"))
 BY_ROW = ("scales", "reach", "bases", "summaries", "revisions", "positions")
 TYPES = {
     "codes": np.int8,
@@ -125,16 +129,13 @@ def of_vectors(
         vectors = vectors - np.repeat(single(summaries), sizes, axis=0)
     else:
         summaries = halved(score.sentence_summary(vectors, starts))
-    largest = np.maximum.reduceat(np.abs(vectors).max(axis=1), starts)
-    scales = np.maximum(largest, np.float32(1e-20)) / np.float32(127)
-    codes = np.rint(vectors / np.repeat(scales, sizes)[:, None]).astype(np.int8)
-    lengths = np.abs(codes).sum(axis=1, dtype=np.int64).astype(np.float32)
+    found = coded_together(vectors, starts, sizes)
     return closed(
         {
-            "codes": codes,
+            "codes": found.codes,
             "offsets": offsets,
-            "scales": scales.astype(np.float32),
-            "reach": scales * np.maximum.reduceat(lengths, starts),
+            "scales": found.scales,
+            "reach": found.reach,
             "bases": bases,
             "summaries": summaries,
             "revisions": np.array(revisions, np.int64),
@@ -216,7 +217,7 @@ def closed(arrays: dict[str, NDArray[Any]]) -> Rows:
     )
     if not whole:
         raise ValueError("the arrays do not belong together")
-    return Rows(**arrays, live=np.ones(rows, np.bool_))
+    return Rows(**arrays, live=np.ones(rows, np.bool_), heads=None)
 
 
 def offsets_of(lengths: Sequence[int] | Numbers) -> Numbers:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from index import ranking, rescorer
 from index.bags import IMAGE
 from index.candidates import PER_HIT
 from index.catalog import Catalog
-from index.choice import choose
+from index.choice import Chosen, choose
 from index.document_reader import DocumentReader
 from index.filters import Filters
 from index.items import Collection
@@ -23,8 +22,9 @@ from index.lookup import Stored
 from index.photos import NONE, Photos
 from index.ranking import Key
 from index.requests import Answer, Hit, Request
-from index.rescorer import Coded, Rescorer, Role, Term
-from index.rows import Numbers, Rows
+from index.rescorer import Rescorer, Role, Term
+from index.rows import Numbers
+from index.scan import Scan, Scored
 from index.snapshot import Reader, Snapshot
 from index.wording import Synonyms
 from models import alignment
@@ -40,33 +40,6 @@ LIKELY = {Role.QUERY_IS_SENTENCE: 0.25, Role.ROWS_ARE_SENTENCES: 0.08}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
 SLACK = 0.01  # by how much a probability may be too small as sums are kept in half precision
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Rows of a segment with their scores (P, N) for the query's parts, from their codes.
-
-    `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
-    the exact one.
-    """
-
-    rows: Rows
-    numbers: Numbers
-    parts: Floats
-    errors: Floats
-    total: Floats
-    error: Floats
-
-    def only(self, kept: NDArray[np.bool_]) -> Scored:
-        """Those rows that a mask (N,) keeps."""
-        return Scored(
-            self.rows,
-            self.numbers[kept],
-            self.parts[:, kept],
-            self.errors[:, kept],
-            self.total[kept],
-            self.error[kept],
-        )
 
 
 class Index:
@@ -150,7 +123,11 @@ class Index:
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
         terms = _terms(request.query)
-        scored, exact = self._estimated(request, terms, snapshot, revisions)
+        chosen, exact = self._chosen(request, terms, snapshot, revisions)
+        scan = Scan(self._rescorer, request, terms)
+        if exact:
+            chosen = scan.narrowed(chosen, request.limit + 1 + SPARE)
+        scored = [scan.scored(*one) for one in chosen]
         candidates = sum(len(one.numbers) for one in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
@@ -176,9 +153,12 @@ class Index:
         request = Request("images", self._checked(query), limit=max(count // PER_HIT, 1))
         self._check_calibrated()
         snapshot = self._reader.current()
-        scored, _ = self._estimated(request, _terms(request.query), snapshot, revisions)
-        if not scored:
+        terms = _terms(request.query)
+        chosen, _ = self._chosen(request, terms, snapshot, revisions)
+        if not chosen:
             return replace(NONE, asked=True)
+        scan = Scan(self._rescorer, request, terms)
+        scored = [scan.scored(*one) for one in chosen]
         told = [self._told(one, request, np.float32(0)) for one in scored]
         return Photos(
             np.concatenate([one.rows.revisions[one.numbers] for one in scored]),
@@ -193,37 +173,13 @@ class Index:
         ranked, asked = self._ranked(keys, request, terms), request.query.bag
         return {key[0]: self._hit(one, request, asked) for key, one in ranked.items()}
 
-    def _estimated(
-        self,
-        request: Request,
-        terms: Sequence[Term],
-        snapshot: Snapshot,
-        revisions: Numbers | None,
-    ) -> tuple[list[Scored], bool]:
-        """The rows that might be among the best with their scores from codes, and whether all."""
+    def _chosen(
+        self, request: Request, terms: Sequence[Term], snapshot: Snapshot, revisions: Numbers | None
+    ) -> tuple[Chosen, bool]:
+        """The rows that might be among the best, and whether no others could."""
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
-        chosen, exact = choose(
-            snapshot.segments, request, terms, revisions, None if every else self._score
-        )
-        based = request.side == "images"
-        coded = [Coded(one, self._score, request.role, rows_have_base=based) for one in terms]
-        return [self._scored(rows, numbers, coded) for rows, numbers in chosen], exact
-
-    def _scored(self, rows: Rows, numbers: Numbers, query: Sequence[Coded]) -> Scored:
-        """The scores of rows from their codes."""
-        some = None if len(numbers) == len(rows) else numbers
-        found = [self._rescorer.estimates(part, rows, some) for part in query]
-        parts = np.stack([one.scores for one in found])
-        errors = np.stack([one.errors for one in found])
-        weights = [part.term.weight for part in query]
-        return Scored(
-            rows,
-            numbers,
-            parts,
-            errors,
-            ranking.totals(parts, weights),
-            ranking.totals(errors, np.abs(weights).tolist()),
-        )
+        score = None if every else self._score
+        return choose(snapshot.segments, request, terms, revisions, score)
 
     def _probable(self, scored: Scored, request: Request, share: np.float32) -> Scored:
         """Those of the rows whose probability may be as high as is asked for.

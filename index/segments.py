@@ -21,10 +21,11 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from index import candidates, rows
+from index import candidates, heads, rows
 from index.bags import IMAGE, unpack_vectors
 from index.candidates import Structure
 from index.disk import sync
+from index.heads import Heads
 from index.rows import SIDES, STORED, Numbers, Rows, Side
 from index.views import BagRow
 from models.scoring import Score
@@ -181,6 +182,10 @@ def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
         (folder / LOCK).touch()
         for side in SIDES:
             joined = rows.join([part.side(side) for part in parts], _on_disk(folder, side))
+            if side == "images":
+                heads.build(
+                    joined.codes, joined.offsets, joined.scales, _on_disk(folder, f"{side}-heads")
+                )
             structure = candidates.build(joined)
             if structure is not None:
                 candidates.write(structure, folder / f"{side}.faiss")
@@ -206,13 +211,21 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
         check(folder, sums)
         for side in SIDES:
             arrays = {name: _mapped(folder / f"{side}-{name}.npy") for name in STORED}
-            sides[side] = rows.closed(arrays)
+            sides[side] = replace(rows.closed(arrays), heads=_heads(folder, side, sums, arrays))
             if f"{side}.faiss" in sums:
                 structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
     except BaseException:
         hold.close()
         raise
     return Segment(span, sides["images"], sides["sentences"], structures, folder, hold)
+
+
+def _heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:
+    """The heads of rows, if they were written."""
+    if f"{side}-heads-codes.npy" not in sums:
+        return None
+    arrays = {name: _mapped(folder / f"{side}-heads-{name}.npy") for name in heads.STORED}
+    return heads.closed(arrays, len(rows["scales"]), *rows["codes"].shape)
 
 
 def check(folder: Path, sums: Sums) -> None:
@@ -244,9 +257,9 @@ def unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:
     return [path for path in directory.glob("*") if path.is_dir() and path not in known]
 
 
-def _on_disk(folder: Path, side: Side) -> rows.Allocate:
+def _on_disk(folder: Path, prefix: str) -> rows.Allocate:
     def allocate(name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        path, kind = folder / f"{side}-{name}.npy", np.dtype(kind)
+        path, kind = folder / f"{prefix}-{name}.npy", np.dtype(kind)
         described = {"descr": kind.str, "fortran_order": False, "shape": shape}
         with path.open("wb") as file:
             np.lib.format.write_array_header_1_0(file, described)

@@ -2,21 +2,23 @@
 
 A score compares the fragments v_i of an image with the fragments s_t of a sentence. Everything that
 depends on how it does so is a method of its class: a new score is one more class in SCORES.
+Imports torch only where it computes, see models.types.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 from numba import njit
 from numpy.typing import NDArray
-from torch import Tensor
 
 from models.types import WHOLE_PHOTO, FragmentBag, Link, PaddedBags
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Floats = NDArray[np.float32]
 
@@ -36,21 +38,21 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 @compiled
 def maxima_over_rows(
     dots: NDArray[Any],
+    best: NDArray[Any],
     scale: np.float32,
     query_scales: Floats,
     row_shifts: Floats,
-    fragment_shifts: Floats,
     least: np.float32,
 ) -> np.float32:
-    """Σ_t max_f of one row's fragments, dots (F, T); shifts (T,) and (F,)."""
+    """Σ_t max_f of one row's fragments, dots (F, T); row_shifts (T,). Writes to best (T,)."""
     F, T = dots.shape
-    best = np.full(T, np.float32(-np.inf))
-    for f in range(F):
+    best[:] = dots[0]
+    for f in range(1, F):
         for t in range(T):
-            best[t] = max(best[t], dots[f, t] * query_scales[t] + fragment_shifts[f])
+            best[t] = max(best[t], dots[f, t])
     total = np.float32(0)
     for t in range(T):
-        total += max(scale * best[t] + row_shifts[t], least)
+        total += max(scale * (best[t] * query_scales[t]) + row_shifts[t], least)
     return total
 
 
@@ -87,16 +89,16 @@ def sums_of_maxima(
     out: Floats,
 ) -> None:
     """Score.kernel of SumOfMax: Σ_t max_f, or Σ_f max_t where the rows are the sentences."""
+    best = np.empty(dots.shape[1], dots.dtype)
     for b in range(len(out)):
         own = slice(offsets[b], offsets[b + 1])
-        shifts = fragment_shifts[own]
         if rows_are_images:
             out[b] = maxima_over_rows(
-                dots[own], scales[b], query_scales, row_shifts[b], shifts, least
+                dots[own], best, scales[b], query_scales, row_shifts[b], least
             )
         else:
             out[b] = maxima_over_query(
-                dots[own], scales[b], query_scales, row_shifts[b], shifts, least
+                dots[own], scales[b], query_scales, row_shifts[b], fragment_shifts[own], least
             )
 
 
@@ -132,8 +134,8 @@ class Score(ABC):
     `kernel` is compiled. It writes the scores (B,) of stored rows and a query of T fragments from
     their products, of which it is given the parts. The product of fragment f of row b with fragment
     t of the query is scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) +
-    row_shifts[b, t]; row b has the fragments offsets[b : b + 2]. Where the query is negated, no
-    maximum counts less than `least`.
+    row_shifts[b, t]; row b has the fragments offsets[b : b + 2]. Where rows are images,
+    fragment_shifts are zeros. Where the query is negated, no maximum counts less than `least`.
     """
 
     name: ClassVar[str]
@@ -170,10 +172,17 @@ class Score(ABC):
         """One vector g a sentence, (B, D), of fragments (N, D) that start at `starts` (B,)."""
 
     @abstractmethod
-    def error(self, products: Floats, sizes: NDArray[np.int64], *, rows_are_images: bool) -> Floats:
-        """How far scores (B,) can be off where products can be off by `products` (B, T).
+    def error(
+        self,
+        row_errors: Floats,
+        query_errors: Floats,
+        sizes: NDArray[np.int64],
+        *,
+        rows_are_images: bool,
+    ) -> Floats:
+        """How far scores (B,) can be off where products can be off by row_errors @ query_errors.
 
-        B rows of `sizes` (B,) fragments, a query of T fragments.
+        B rows of `sizes` (B,) fragments, a query of T fragments: (B, E) and (E, T), not negative.
         """
 
 
@@ -195,8 +204,7 @@ class SumOfMax(Score):
         similarities = (words @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
         best = similarities.masked_fill(~images.mask, float("-inf")).amax(dim=2)  # (N, K)
         owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each word
-        scores = torch.zeros(len(sentences), K, dtype=best.dtype, device=best.device)
-        return scores.index_add(0, owners, best).T
+        return best.new_zeros(len(sentences), K).index_add(0, owners, best).T
 
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
         """Every sentence fragment's best region."""
@@ -225,6 +233,8 @@ class SumOfMax(Score):
 
     def floored(self, images: PaddedBags) -> PaddedBags:
         """With one more fragment, of zeros."""
+        import torch
+
         nothing = torch.zeros_like(images.vectors[:, :1])
         there = torch.ones_like(images.mask[:, :1])
         vectors = torch.cat([images.vectors, nothing], 1)
@@ -240,12 +250,19 @@ class SumOfMax(Score):
         sums: Floats = np.add.reduceat(vectors, starts, axis=0)
         return sums
 
-    def error(self, products: Floats, sizes: NDArray[np.int64], *, rows_are_images: bool) -> Floats:
+    def error(
+        self,
+        row_errors: Floats,
+        query_errors: Floats,
+        sizes: NDArray[np.int64],
+        *,
+        rows_are_images: bool,
+    ) -> Floats:
         """A maximum is off by no more than the product that is off most."""
         if rows_are_images:
-            summed: Floats = products.sum(axis=1)
+            summed: Floats = row_errors @ query_errors.sum(axis=1)
             return summed
-        most: Floats = products.max(axis=1)
+        most: Floats = (row_errors @ query_errors).max(axis=1)
         return most * sizes.astype(np.float32)
 
 
@@ -265,8 +282,7 @@ class MeanOfPositive(Score):
         similarities = (fragments @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
         positive = (similarities.clamp_min(0) * images.mask).sum(2)  # (N, K)
         owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each fragment
-        totals = torch.zeros(len(sentences), K, dtype=positive.dtype, device=positive.device)
-        totals = totals.index_add(0, owners, positive).T  # (K, L)
+        totals = positive.new_zeros(len(sentences), K).index_add(0, owners, positive).T  # (K, L)
         return totals / images.mask.sum(1)[:, None] / (sentences.mask.sum(1) + SMOOTHING)[None, :]
 
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
@@ -302,12 +318,18 @@ class MeanOfPositive(Score):
         sums = np.add.reduceat(vectors, starts, axis=0) / (sizes + SMOOTHING)[:, None]
         return sums.astype(np.float32)
 
-    def error(self, products: Floats, sizes: NDArray[np.int64], *, rows_are_images: bool) -> Floats:
+    def error(
+        self,
+        row_errors: Floats,
+        query_errors: Floats,
+        sizes: NDArray[np.int64],
+        *,
+        rows_are_images: bool,
+    ) -> Floats:
         """A mean is off by no more than the mean of what its terms are off by."""
-        T = products.shape[1]
-        mean = products.mean(axis=1)
-        terms = np.full(len(sizes), T) if rows_are_images else sizes
+        terms = np.full(len(sizes), query_errors.shape[1]) if rows_are_images else sizes
         shares = terms / (terms + SMOOTHING)
+        mean = row_errors @ query_errors.mean(axis=1)
         off: Floats = (mean * shares).astype(np.float32)
         return off
 
@@ -332,12 +354,16 @@ LENGTHENED = 2  # numbers that the two functions below add to a vector
 
 def lengthened_images(bags: PaddedBags) -> PaddedBags:
     """Vectors [2v; −‖v‖²; 1], whose product with [s; 1; −‖s‖²] is −‖v − s‖²."""
+    import torch
+
     v = bags.vectors.float()
     return PaddedBags(torch.cat([2 * v, -squares(v), torch.ones_like(v[..., :1])], -1), bags.mask)
 
 
 def lengthened_sentences(bags: PaddedBags) -> PaddedBags:
     """Vectors [s; 1; −‖s‖²], the other side of `lengthened_images`."""
+    import torch
+
     s = bags.vectors.float()
     return PaddedBags(torch.cat([s, torch.ones_like(s[..., :1]), -squares(s)], -1), bags.mask)
 

@@ -1,13 +1,17 @@
-"""Values that flow between the rooms: places, fragments, parsed sentences, links."""
+"""Values that flow between the rooms: places, fragments, parsed sentences, links.
+
+Imports torch only where it computes: who stores bags as bytes does without its 500 MB.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,9 @@ class PaddedBags:
     @classmethod
     def of(cls, bags: Sequence[Tensor]) -> PaddedBags:
         """Pad a non-empty sequence of (F_b, D) tensors to their longest."""
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+
         vectors = pad_sequence(list(bags), batch_first=True)  # (B, F, D)
         sizes = torch.tensor([len(bag) for bag in bags], device=vectors.device)
         mask = torch.arange(vectors.shape[1], device=vectors.device)[None, :] < sizes[:, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -23,31 +24,40 @@ if TYPE_CHECKING:
     from app.settings import Settings
 
 
+Host = Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")]
+Port = Annotated[int | None, typer.Option(help="Port. [default: 8000]")]
+Photos = Annotated[
+    Path | None, typer.Option(exists=True, help="Photos to index in the background.")
+]
+WithSample = Annotated[
+    bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
+]
+DemoName = Annotated[
+    str | None, typer.Option("--demo", help="A demonstration in place of the sample: products.")
+]
+Open = Annotated[
+    bool, typer.Option("--open", help="Let everybody who reaches the address do everything.")
+]
+Certificate = Annotated[
+    Path | None, typer.Option(help="Certificate chain, as PEM, to serve HTTPS with.")
+]
+CertificateKey = Annotated[
+    Path | None, typer.Option(help="Key of the certificate. [default: in its file]")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")]
+
+
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option(help="Port. [default: 8000]")] = None,
+    host: Host = None,
+    port: Port = None,
     data: Data = None,
-    photos: Annotated[
-        Path | None, typer.Option(exists=True, help="Photos to index in the background.")
-    ] = None,
-    with_sample: Annotated[
-        bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
-    ] = True,
-    demo: Annotated[
-        str | None, typer.Option(help="A demonstration in place of the sample: products.")
-    ] = None,
-    open_: Annotated[
-        bool, typer.Option("--open", help="Let everybody who reaches the address do everything.")
-    ] = False,
-    ssl_certfile: Annotated[
-        Path | None, typer.Option(help="Certificate chain, as PEM, to serve HTTPS with.")
-    ] = None,
-    ssl_keyfile: Annotated[
-        Path | None, typer.Option(help="Key of the certificate. [default: in its file]")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")
-    ] = None,
+    photos: Photos = None,
+    with_sample: WithSample = True,
+    demo: DemoName = None,
+    open_: Open = False,
+    ssl_certfile: Certificate = None,
+    ssl_keyfile: CertificateKey = None,
+    workers: Workers = None,
 ) -> None:
     """Serve search, its page and its API over HTTP.
 
@@ -74,20 +84,29 @@ def serve(
         check_lock(settings, Keyring.of(settings))
         settings.check_certificate()
         listener = bound(settings.host, settings.port)
-    with closing(listener):
-        with plain_errors():
-            wanted = demo or ("photos" if with_sample and photos is None else None)
-            engine = _loaded(settings, wanted)
-        # The server passes on the signal that ended it, and what began here must end too.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-        with _indexing(photos, settings), suppress(KeyboardInterrupt):
-            if settings.workers > 1:
-                engine.close()
-                del engine
-                _serve_by_workers(settings, listener)
-            else:
-                with closing(engine):
-                    _serve(settings, engine, listener)
+    wanted = demo or ("photos" if with_sample and photos is None else None)
+    try:
+        with closing(listener):
+            _load_and_serve(settings, listener, photos, wanted)
+    finally:
+        gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
+
+
+def _load_and_serve(
+    settings: Settings, listener: socket.socket, photos: Path | None, demo: str | None
+) -> None:
+    with plain_errors():
+        engine = _loaded(settings, demo)
+    # The server passes on the signal that ended it, and what began here must end too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with _indexing(photos, settings), suppress(KeyboardInterrupt):
+        if settings.workers > 1:
+            engine.close()
+            del engine
+            _serve_by_workers(settings, listener)
+        else:
+            with closing(engine):
+                _serve(settings, engine, listener)
 
 
 def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:

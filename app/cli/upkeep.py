@@ -63,7 +63,7 @@ def restore(
     """
     settings = settings_for(data=data)
     from index import archives, backup
-    from index.follower import SEGMENTS
+    from index.following import SEGMENTS
 
     with plain_errors():
         if verify:

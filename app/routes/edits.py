@@ -13,6 +13,7 @@ from app.errors import TooLarge, WrongMediaType
 from app.openapi import JSON, OF_COLLECTION, OF_WRITE, lines_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, ItemIdDep, LanesDep
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
+from app.stages import stage
 from app.uploads import reads_json
 from index import editing
 from index.editing import Chosen
@@ -44,7 +45,8 @@ async def patch_item(
 
     def patch(home: Collection) -> tuple[Collection, Item]:
         expected = conditions.expected(home)
-        return home, editing.patch(engine.catalog, home, id, sent.metadata, expected)
+        with stage("store"):
+            return home, editing.patch(engine.catalog, home, id, sent.metadata, expected)
 
     with lanes.writes.place():
         home, item = await lanes.writes.run(engine.on, collection, patch)
@@ -65,6 +67,7 @@ async def delete_items(
     def count(home: Collection) -> int:
         return editing.count(engine.catalog, home, chosen)
 
+    @stage("store")
     def delete(home: Collection) -> int:
         return editing.delete(engine.catalog, home, chosen)
 

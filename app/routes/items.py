@@ -110,6 +110,7 @@ async def delete_item(
 ) -> None:
     """Delete an item; no search from now on finds it."""
 
+    @stage("store")
     def delete(home: Collection) -> int:
         return engine.catalog.delete(home, id, conditions.expected(home))
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse
 
 from app.access import may
 from app.errors import Unavailable
 from app.openapi import Responses, problems
 from app.routes.dependencies import EngineDep, SettingsDep
-from app.schemas.snapshots import MadeSnapshot, SnapshotCollection, SnapshotOut, SnapshotsOut
+from app.schemas.snapshots import (
+    BegunSnapshot,
+    MadeSnapshot,
+    SnapshotCollection,
+    SnapshotOut,
+    SnapshotsOut,
+)
 from index.backup import InProgress, Snapshots, Stored
 from index.failures import Busy
 from index.items import NoSpace
@@ -22,6 +28,9 @@ router = APIRouter(tags=["snapshots"])
 TAR = "application/x-tar"
 FILE = {"content": {TAR: {"schema": {"type": "string", "format": "binary"}}}}
 TEXT = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+BEGUN: Responses = {
+    202: {"model": BegunSnapshot, "description": "It is being made; GET /snapshots lists it then."}
+}
 DOWNLOAD: Responses = {
     200: FILE | {"description": "All of it."},
     206: FILE | {"description": "The bytes that `Range` asks for."},
@@ -42,13 +51,24 @@ SnapshotsDep = Annotated[Snapshots, Depends(snapshots)]
     "/snapshots",
     dependencies=[may("admin", unbound=True)],
     status_code=201,
-    responses=problems(Busy, InProgress, NoSpace, Unavailable),
+    responses=BEGUN | problems(ValueError, Busy, InProgress, NoSpace, Unavailable),
 )
-def make_snapshot(engine: EngineDep, kept: SnapshotsDep, response: Response) -> MadeSnapshot:
-    """Make a snapshot of everything that is stored; it is on disk when this answers.
+def make_snapshot(
+    engine: EngineDep,
+    kept: SnapshotsDep,
+    response: Response,
+    wait: Annotated[
+        bool, Query(description="Answer once it is on disk; otherwise at once, with 202.")
+    ] = True,
+) -> MadeSnapshot | BegunSnapshot:
+    """Make a snapshot of everything that is stored; it is on disk when this answers 201.
 
     Should the connection break, it is made all the same, and is listed once it is there.
     """
+    if not wait:
+        begun = _begun(kept.begin(engine.catalog))
+        response.status_code, response.headers["Location"] = 202, begun.url
+        return begun
     made = kept.make(engine.catalog, lambda *_: None)
     stored = _out(made)
     response.headers["Location"] = stored.url
@@ -57,8 +77,10 @@ def make_snapshot(engine: EngineDep, kept: SnapshotsDep, response: Response) -> 
 
 @router.get("/snapshots", dependencies=[may("admin", unbound=True)])
 def list_snapshots(kept: SnapshotsDep) -> SnapshotsOut:
-    """The snapshots there are, the newest first."""
-    return SnapshotsOut(snapshots=[_out(one) for one in kept.all()])
+    """The snapshots there are, the newest first, and the one that is being made."""
+    making = kept.making()
+    listed = [_out(stored) for stored in kept.all()]
+    return SnapshotsOut(snapshots=listed, making=None if making is None else _begun(making))
 
 
 @router.get(
@@ -81,6 +103,10 @@ def download_snapshot(name: str, kept: SnapshotsDep) -> FileResponse:
 def delete_snapshot(name: str, kept: SnapshotsDep) -> None:
     """Delete a snapshot."""
     kept.delete(name)
+
+
+def _begun(name: str) -> BegunSnapshot:
+    return BegunSnapshot(name=name, url=f"/snapshots/{name}")
 
 
 def _out(stored: Stored) -> SnapshotOut:

@@ -31,7 +31,15 @@ class MadeSnapshot(SnapshotOut):
     lost: int = Field(description="Pictures that items name and the service has lost.")
 
 
+class BegunSnapshot(BaseModel):
+    """A snapshot that is being made, and where it will be once it is whole."""
+
+    name: str
+    url: str
+
+
 class SnapshotsOut(BaseModel):
     """The snapshots there are, the newest first."""
 
     snapshots: list[SnapshotOut]
+    making: BegunSnapshot | None = Field(description="The one that is being made.")

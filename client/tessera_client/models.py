@@ -29,6 +29,13 @@ class Audit(BaseModel):
     worst: Annotated[float, Field(description="The smallest of any query.")]
 
 
+class BegunSnapshot(BaseModel):
+    """A snapshot that is being made, and where it will be once it is whole."""
+
+    name: str
+    url: str
+
+
 class Box(BaseModel):
     """A part of a photo, and how well it fits a phrase: larger is better, in one photo."""
 
@@ -345,6 +352,7 @@ class Snapshots(BaseModel):
     """The snapshots there are, the newest first."""
 
     snapshots: list[Snapshot]
+    making: Annotated[BegunSnapshot | None, Field(description="The one that is being made.")]
 
 
 class StoredItem(BaseModel):

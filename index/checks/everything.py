@@ -13,7 +13,7 @@ from index.checks.database import check_file, check_revisions
 from index.checks.finding import Finding
 from index.checks.items import check_items
 from index.checks.segments import check_segments
-from index.follower import SEGMENTS
+from index.following import SEGMENTS
 from index.garbage import TOKEN
 from index.items import ModelMismatch
 from index.tables import collections, pictures, retired

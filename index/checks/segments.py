@@ -10,7 +10,7 @@ import numpy as np
 from index import manifest
 from index.catalog import Catalog
 from index.checks.finding import Finding, named
-from index.follower import SEGMENTS, catch_up
+from index.following import SEGMENTS, catch_up
 from index.items import Collection
 from index.segments import Segment, mark_broken
 from index.snapshot import opened_chain, valid_chain

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app import demos
+from app import folder as folders
 from app.engine import Engine
 from app.folder import Source, bring_in, find
 from index.items import Collection
@@ -123,6 +124,16 @@ def test_lines_bring_photos_sentences_and_metadata(
     assert "sentences: a list" in refused["lines.jsonl:8"]
     assert "metadata" in refused["lines.jsonl#m"]
     assert engine.catalog.get(engine.open("default"), "x").metadata == {"a": 1}
+
+
+def test_line_that_is_too_long_is_refused_and_the_next_is_read(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "LONGEST_LINE", 60)
+    lines = ['{"id": "a", "sentences": ["red"]}', "x" * 200, '{"id": "b", "sentences": ["red"]}']
+    for ending in ("\n", ""):
+        (tmp_path / "lines.jsonl").write_text("\n".join([*lines, "y" * 61]) + ending)
+        outcomes = [str(one) for one in find([tmp_path / "lines.jsonl"])]
+        assert ["longer than 60 bytes" in one for one in outcomes] == [False, True, False, True]
+        assert "lines.jsonl:2" in outcomes[1]
 
 
 def test_missing_path_is_refused(engine: Engine, tmp_path: Path) -> None:

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -56,3 +59,18 @@ def test_facts_are_noted_within_a_request_alone_and_cut():
         logs.note(collection="a" * 10_000)
         logs.note(key="k")
     assert facts == {"collection": "a" * logs.LONGEST, "key": "k"}
+
+
+def test_records_of_the_follower_are_those_of_the_service():
+    code = (
+        "import logging; from app import follower; from index import following\n"
+        "following.main = lambda: logging.getLogger('index.following').warning('no room')\n"
+        "follower.main()"
+    )
+    environment = os.environ | {"TESSERA_LOG": "json"}
+    ended = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", code], env=environment, capture_output=True, check=True
+    )
+    record = json.loads(ended.stderr)
+    assert (record["event"], record["level"]) == ("no room", "warning")
+    assert record["logger"] == "index.following"

@@ -1,4 +1,4 @@
-"""The page of a shop in a real browser: fields, facets, chips, suggestions, items, and addresses."""
+"""The page of a shop in a real browser: fields, facets, chips, suggestions and items."""
 
 from __future__ import annotations
 

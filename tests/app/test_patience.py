@@ -25,13 +25,18 @@ SEARCH = b"POST /search/image HTTP/1.1\r\nHost: localhost\r\nContent-Type: appli
 
 @pytest.fixture
 def impatient(
-    settings: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    settings: Settings,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> Iterator[uvicorn.Server]:
-    """A server that waits for nothing longer than a second."""
+    """A server that waits for nothing longer than a second, or so many for bodies."""
     monkeypatch.setattr(server, "HEADERS", 1.0)
-    app = create_app(settings.model_copy(update={"idle_seconds": 1}), engine)
+    idle = getattr(request, "param", 1)
+    app = create_app(settings.model_copy(update={"idle_seconds": idle}), engine)
     options = server.OPTIONS | {"timeout_graceful_shutdown": 1}
-    running = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", **options))
+    config = uvicorn.Config(app, port=0, log_config=None, log_level="error", **options)
+    running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run)
     thread.start()
     while not running.started:
@@ -77,12 +82,22 @@ def test_an_import_that_pauses_is_told_so_and_keeps_what_came(impatient, engine:
     assert engine.catalog.get(engine.open("default"), "a").sentences == ("red",)
 
 
-def test_a_server_ends_while_an_upload_is_half_sent(impatient) -> None:
-    with connect(impatient) as connection:
-        connection.sendall(SEARCH + b"Content-Length: 100\r\n\r\n{")
-        time.sleep(0.2)
+@pytest.mark.parametrize("impatient", [60], indirect=True)
+def test_a_server_that_ends_answers_what_it_cuts_off(impatient, engine, caplog) -> None:
+    line = b'{"id": "a", "sentences": ["red"]}\n{"id": "b"'
+    with connect(impatient) as search, connect(impatient) as lines:
+        search.sendall(SEARCH + b"Content-Length: 100\r\n\r\n{")
+        lines.sendall(LINES + b"Content-Length: 1000\r\n\r\n" + line)
+        while b"stored" not in lines.recv(65536):
+            pass
         impatient.should_exit = True
-        all_of(connection)
+        answer = all_of(search)
+        all_of(lines)
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: 1\r\n" in answer.lower()
+    assert b"the service ends" in answer
+    assert [record.message for record in caplog.records if record.exc_info] == []
+    assert engine.catalog.get(engine.open("default"), "a").sentences == ("red",)
 
 
 def test_work_of_clients_that_left_is_not_done_and_counted_apart(

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -23,6 +24,7 @@ from app.cli import app
 from app.engine import Engine
 from app.main import create_app
 from app.settings import Settings
+from index import archives
 from index.catalog import Catalog
 from index.disk import locked
 
@@ -61,7 +63,7 @@ def test_snapshot_is_made_listed_downloaded_in_parts_and_deleted(
         "revision": 12,
         "model": "",
     }
-    assert client.get("/snapshots").json() == {"snapshots": [made]}
+    assert client.get("/snapshots").json() == {"snapshots": [made], "making": None}
     whole = client.get(made["url"])
     assert whole.headers["content-type"] == "application/x-tar"
     assert len(whole.content) == made["bytes"]
@@ -71,7 +73,47 @@ def test_snapshot_is_made_listed_downloaded_in_parts_and_deleted(
     assert rest.content == whole.content[1000:]
     assert client.get(made["url"], headers={"Range": "bytes=999999999-"}).status_code == 416
     assert client.delete(made["url"]).status_code == 204
-    assert client.get("/snapshots").json() == {"snapshots": []}
+    assert client.get("/snapshots").json() == {"snapshots": [], "making": None}
+
+
+def test_snapshot_is_made_while_nobody_waits_for_it(
+    client: TestClient, png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.put("/items/a", files={"image": png("red")})
+    entered, leave, write = threading.Event(), threading.Event(), archives.write
+
+    def slow(*arguments: Any) -> Any:
+        entered.set()
+        assert leave.wait(60)
+        return write(*arguments)
+
+    monkeypatch.setattr(archives, "write", slow)
+    answer = client.post("/snapshots", params={"wait": False})
+    begun = answer.json()
+    assert (answer.status_code, answer.headers["location"]) == (202, begun["url"])
+    assert entered.wait(60)
+    assert client.get("/snapshots").json() == {"snapshots": [], "making": begun}
+    assert client.get(begun["url"]).status_code == 404
+    assert client.post("/snapshots").status_code == 409
+    leave.set()
+    while (listed := client.get("/snapshots").json())["making"]:
+        time.sleep(0.01)
+    assert [one["name"] for one in listed["snapshots"]] == [begun["name"]]
+    assert client.get(begun["url"]).status_code == 200
+
+
+def test_snapshot_that_fails_is_told_in_the_log(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(archives, "write", refuse)
+    name = client.post("/snapshots", params={"wait": False}).json()["name"]
+    while client.get("/snapshots").json()["making"] or not caplog.records:
+        time.sleep(0.01)
+    assert f"the snapshot {name} was not made" in caplog.text
+    assert client.get("/snapshots").json() == {"snapshots": [], "making": None}
 
 
 @pytest.mark.parametrize("name", ["none.tar", "lock", "..%2Fcatalog.sqlite", "%2Fetc%2Fpasswd"])
@@ -186,6 +228,7 @@ def keep_sending(base: str, method: str, path: str, body: object, done: list[str
             done.append(address)
 
 
+@pytest.mark.slow  # benchmarks.kills does it with other writers as well
 def test_service_that_is_killed_while_it_makes_snapshots_loses_nothing(
     command: Command, png: Png, tmp_path: Path
 ) -> None:

@@ -45,3 +45,18 @@ def test_the_stages_of_an_upload_are_timed(client: TestClient, png):
     client.put("/items/a", files={"image": png("red")}, data={"sentences": "red"})
     passed = {name for name, count in before.items() if times(name) > count}
     assert passed == {"wait", "decode", "embed_photo", "embed_text", "store"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", "/items/a", {"metadata": {"year": 2020}}),
+        ("DELETE", "/items/a", None),
+        ("POST", "/items/delete", {"ids": ["a"]}),
+    ],
+)
+def test_the_stages_of_an_edit_are_timed(client: TestClient, method: str, path: str, body):
+    client.put("/items/a", json={"sentences": ["red"]})
+    before = {name: times(name) for name in (*STAGES, "wait")}
+    assert client.request(method, path, json=body).is_success
+    assert {name for name, count in before.items() if times(name) > count} == {"wait", "store"}

@@ -179,6 +179,7 @@ def test_killed_put_loses_nothing_it_acknowledged(template, folder):
     assert crash_everywhere(template, folder, work, check) > 30
 
 
+@pytest.mark.slow
 def test_killed_purge_goes_on_later(template, folder, monkeypatch):
     monkeypatch.setattr(garbage, "SPARE", 0)
 

@@ -4,13 +4,15 @@ import os
 import shutil
 import sqlite3
 from itertools import pairwise
+from threading import Event
 
 import pytest
 import torch
 
-from index import candidates, follower, manifest, reembedding, rows, segments
+from index import candidates, manifest, reembedding, rows, segments
 from index.catalog import Catalog
-from index.follower import Follower, Following, Sizes, catch_up, elect
+from index.follower import Follower, Sizes
+from index.following import Following, catch_up, elect
 from index.requests import Request
 from index.rows import SIDES
 from index.search import Index
@@ -160,7 +162,7 @@ def test_segments_merge_so_that_there_are_few_and_rows_are_seldom_rewritten(
 
 def test_few_changes_wait_until_it_is_quiet(catalog, collection, directory, fill, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(follower, "monotonic", lambda: now[0])
+    monkeypatch.setattr("index.follower.monotonic", lambda: now[0])
     following = Follower(catalog, collection, directory, Sizes(chunk=8, least=3, quiet=2.0))
     fill(2)
     assert not following.step()
@@ -455,7 +457,7 @@ def test_following_goes_on_after_a_failure(
 ):
     fill(12)
     following = Following(catalog, tmp_path / "data", TINY)
-    stopped = follower.Event()
+    stopped = Event()
     write, failures = segments.write, iter([True, True])
 
     def sometimes(parts, directory):
@@ -464,8 +466,8 @@ def test_following_goes_on_after_a_failure(
         return write(parts, directory)
 
     monkeypatch.setattr(segments, "write", sometimes)
-    monkeypatch.setattr(follower, "RETRY", 0.0)
-    monkeypatch.setattr(follower, "POLL", 0.0)
+    monkeypatch.setattr("index.following.RETRY", 0.0)
+    monkeypatch.setattr("index.following.POLL", 0.0)
     step, rests = following.step, iter([True, True])
     monkeypatch.setattr(
         following, "step", lambda: step() or (None if next(rests, False) else stopped.set())
@@ -478,7 +480,7 @@ def test_following_goes_on_after_a_failure(
 def test_collections_that_are_being_reembedded_are_followed_too(
     catalog, collection, tmp_path, segments_folder, fill, monkeypatch
 ):
-    monkeypatch.setattr(follower, "TIDY", 0.0)
+    monkeypatch.setattr("index.following.TIDY", 0.0)
     monkeypatch.setattr("index.catalog.PAUSE", 0.0)
     fill(10)
     wanted = {"fingerprint": "model-b", "dimension": 8, "score": "sum_of_max"}
@@ -523,7 +525,7 @@ def test_collection_that_fails_does_not_stop_the_others(
     for one in (collection, other):
         catalog.put_many(one, [entry(f"{i}") for i in range(9)])
     now, write = [100.0], segments.write
-    monkeypatch.setattr("index.follower.monotonic", lambda: now[0])
+    monkeypatch.setattr("index.following.monotonic", lambda: now[0])
     folder = blocked = tmp_path / "data" / "segments"
 
     def refuse(parts, directory):

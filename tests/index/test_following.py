@@ -14,7 +14,7 @@ import time
 import pytest
 import torch
 
-from index import follower, manifest
+from index import follower, following, manifest
 from index.catalog import Catalog
 from index.items import Entry
 from index.requests import Request
@@ -29,17 +29,17 @@ FORKING = """
 import os, signal, sys, time, torch
 from pathlib import Path
 from threading import Event
-from index import follower
+from index import follower, following
 from index.catalog import Catalog
 from index.items import Entry
 from models.types import FragmentBag, Span
 
-follower.RETRY = 0.1
+following.RETRY = 0.1
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 def follow(folder):
     sizes = follower.Sizes(chunk=8, least=1, quiet=0.0, largest=64)
-    follower.Following(Catalog.in_folder(folder), folder, sizes).run(Event())
+    following.Following(Catalog.in_folder(folder), folder, sizes).run(Event())
 
 def write(folder, item):
     catalog = Catalog.in_folder(folder)
@@ -259,15 +259,15 @@ def test_one_process_follows_and_the_next_takes_over_when_it_is_killed(
     folder = tmp_path / "data"
 
     def elected():
-        if (lock := follower.elect(folder)) is None:
+        if (lock := following.elect(folder)) is None:
             return True
         os.close(lock)
         return False
 
-    processes = [follower.start(Storage(folder))]
+    processes = [following.start(Storage(folder))]
     try:
         assert until(elected)
-        processes.append(follower.start(Storage(folder)))
+        processes.append(following.start(Storage(folder)))
         catalog.put_many(collection, texts(300))
         assert until(lambda: reached() == 300)
         processes[0].kill()
@@ -284,3 +284,9 @@ def test_one_process_follows_and_the_next_takes_over_when_it_is_killed(
             process.kill()
             process.wait()
             process.stdin.close()
+
+
+def test_follower_does_without_torch():
+    """It would be most of the process's memory."""
+    code = "import sys, index.following; assert not {'torch', 'spacy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own command

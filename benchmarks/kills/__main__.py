@@ -1,0 +1,97 @@
+"""Rounds of kill -9 on SQLite and on PostgreSQL: python -m benchmarks.kills --rounds 200.
+
+A line of JSON for each round, and one at the end. What a service acknowledged must be there after
+it was killed, no item may be torn, `tessera check --repair` leaves nothing to do, and searches give
+what brute force gives. The first round that fails ends it, and its folder stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from app.inference import Models
+from benchmarks.kills.rounds import SHARES, Rounds
+from benchmarks.kills.service import Site
+from models import checkpoint
+from models.matcher import Config, Matcher
+from tests.servers import server
+
+
+def matchers(folder: Path) -> list[Path]:
+    """Two untrained matchers, quick to load and to run."""
+    folder.mkdir()
+    image = {"name": "regions", "options": {"sizes": (96,), "embedding": 8}}
+    text = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
+    paths = []
+    for seed in range(2):
+        torch.manual_seed(seed)
+        paths.append(folder / f"{seed}.safetensors")
+        checkpoint.save(paths[-1], "matchers", "dvsa", Matcher(Config(image, text)), {})
+    return paths
+
+
+@contextmanager
+def database(kind: str, folder: Path) -> Iterator[str]:
+    """The URL of a new database of a kind."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'catalog.sqlite'}"
+        return
+    with server() as running:
+        if running is None:
+            raise SystemExit("no PostgreSQL here: install Debian's package postgresql")
+        with running.database() as url:
+            yield url
+
+
+def run(kind: str, count: int, folder: Path) -> Counter[str]:
+    """Rounds on a database of a kind; gives how many there were of which kind."""
+    paths = matchers(folder / "matchers")
+    done: Counter[str] = Counter()
+    with database(kind, folder) as url:
+        site = Site(folder, url, paths[0])
+        rounds = Rounds(site, [Models.load(path, None, None) for path in paths])
+        try:
+            for number in range(count):
+                name = random.choices([*SHARES], [*SHARES.values()])[0] if number else "writing"
+                began = time.monotonic()
+                told = rounds.kinds[name]()
+                done[name] += 1
+                line = {"database": kind, "round": number + 1, "kind": name, **told}
+                line["seconds"] = round(time.monotonic() - began, 1)
+                print(json.dumps(line), flush=True)
+        finally:
+            if rounds.service is not None:
+                rounds.service.kill()
+    print(
+        json.dumps({"database": kind, "rounds": done, "acknowledged": rounds.ledger.acknowledged})
+    )
+    return done
+
+
+def main() -> None:
+    """Kill and look, again and again."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=200, help="of all databases together")
+    parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"])
+    parser.add_argument("--seed", type=int, default=None)
+    asked = parser.parse_args()
+    random.seed(asked.seed)
+    torch.set_num_threads(1)
+    for kind in asked.databases:
+        folder = Path(tempfile.mkdtemp(prefix=f"tessera-kills-{kind}-"))
+        print(json.dumps({"database": kind, "folder": str(folder)}), flush=True)
+        run(kind, asked.rounds // len(asked.databases), folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Rounds: a process at work is killed, and everything it had acknowledged must be there."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, text
+
+from app.inference import Models
+from benchmarks.kills import truth
+from benchmarks.kills.ledger import Ledger
+from benchmarks.kills.service import Service, Site, kill
+from benchmarks.kills.writers import WRITERS, snapshot, until_killed
+from index.backup import Snapshots, verify
+
+WORK = 2.0  # seconds that writers work at most after their first acknowledgement
+FIRST = 20.0  # seconds that the first acknowledgement may take
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Rounds on one site, each of which begins with what the last one left."""
+
+    site: Site
+    models: list[Models]  # of the site's matcher, and of another to change to
+    ledger: Ledger = field(default_factory=Ledger)
+    service: Service | None = None  # the one that the last round has compared
+
+    def writing(self) -> dict[str, object]:
+        """Kill a service while items are written and snapshots are made."""
+        self._kill_writing()
+        whole = self._verify_snapshots()
+        return {"snapshots": whole} | self._verify()
+
+    def reembedding(self) -> dict[str, object]:
+        """Kill a re-embedding beside a service that takes writes, and the service; then finish."""
+        self._started()
+        self._change_model()
+        process = self.site.command("index", "--reembed")
+        self._kill_writing()
+        killed = process.poll() is None
+        kill(process)
+        self.site.run("index", "--reembed")
+        return {"killed": killed} | self._verify()
+
+    def restoring(self) -> dict[str, object]:
+        """Kill a restore: all is as before, or all is as in the snapshot; then finish it."""
+        service = self._started()
+        name = service.client.post("/snapshots").raise_for_status().json()["name"]
+        made = Snapshots(self.site.settings.snapshot_folder).path(name)
+        file = made.rename(self.site.folder / "before.tar")  # where no writer deletes it
+        kept = self.ledger.copy()
+        self._kill_writing()
+        killed = self.site.run_killed("restore", str(file), "--force")
+        with truth.catalog_of(self.site) as catalog:
+            found = truth.states(truth.entries(catalog))
+        restored = found == {item: kept.state(item) for item in kept.allowed}
+        if not restored:
+            self.ledger.settle(found)
+        self.site.run("restore", str(file), "--force")
+        kept.acknowledged = self.ledger.acknowledged
+        self.ledger = kept
+        return {"killed": killed, "restored": restored} | self._verify()
+
+    def migrating(self) -> dict[str, object]:
+        """Kill a migration of a catalog with older tables; then finish it."""
+        self._kill(self._started())
+        with truth.catalog_of(self.site) as catalog, catalog.writer.begin() as connection:
+            age(connection)
+        killed = self.site.run_killed("migrate")
+        self.site.run("migrate")
+        return {"killed": killed} | self._verify()
+
+    def _started(self) -> Service:
+        """The service that the last round compared, or the first one."""
+        self.service = self.service or Service(self.site)
+        self.service.wait()
+        return self.service
+
+    def _kill_writing(self) -> None:
+        """Let writers work, and kill the service at a random moment."""
+        service = self._started()
+        writers = [*WRITERS, snapshot]
+        with ThreadPoolExecutor(len(writers)) as threads:
+            working = [
+                threads.submit(until_killed, writer, service.address, self.ledger)
+                for writer in writers
+            ]
+            self._wait()
+            self._kill(service)
+            for writer in working:
+                writer.result()
+
+    def _kill(self, service: Service) -> None:
+        service.kill()
+        self.service = None
+
+    def _wait(self) -> None:
+        """Wait for an acknowledgement, if it comes, and for a random time after it."""
+        before, deadline = self.ledger.acknowledged, time.monotonic() + FIRST
+        while self.ledger.acknowledged == before and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(random.uniform(0.0, WORK))
+
+    def _verify_snapshots(self) -> int:
+        """Read every snapshot that has its name, to the last byte; gives how many there are."""
+        kept = Snapshots(self.site.settings.snapshot_folder)
+        snapshots = kept.all()
+        for one in snapshots:
+            verify(kept.path(one.name), lambda *_: None)
+        for one in snapshots[2:]:
+            kept.delete(one.name)
+        return len(snapshots)
+
+    def _verify(self) -> dict[str, object]:
+        """Compare a new service's items and searches with what must be there, and check all."""
+        service = self.service = Service(self.site)
+        service.wait()
+        found = truth.listed(service.client)
+        self.ledger.settle(found)
+        with truth.catalog_of(self.site) as catalog:
+            stored = truth.entries(catalog)
+        assert truth.states(stored) == found, "the service shows what the catalog does not hold"
+        searches = truth.compare_searches(service.client, self.models[0], stored)
+        repaired = truth.check(self.site)
+        return {"items": len(found), "searches": searches, "repaired": repaired}
+
+    def _change_model(self) -> None:
+        self.models.reverse()
+        checkpoints = sorted(self.site.matcher.parent.glob("*.safetensors"))
+        (self.site.matcher,) = [path for path in checkpoints if path != self.site.matcher]
+
+    @property
+    def kinds(self) -> dict[str, Callable[[], dict[str, object]]]:
+        """The kinds of rounds by name; most of them are of writing."""
+        return {
+            "writing": self.writing,
+            "restoring": self.restoring,
+            "migrating": self.migrating,
+            "re-embedding": self.reembedding,
+        }
+
+
+SHARES = {"writing": 4, "restoring": 2, "migrating": 2, "re-embedding": 2}
+
+
+def age(connection: Connection) -> None:
+    """Turn the tables into those of version 1, or 2: what later versions added is taken away."""
+    connection.execute(text("DROP TABLE aliases"))
+    version = random.choice(["0001", "0002"])
+    if version == "0001":
+        connection.execute(text("ALTER TABLE changes DROP COLUMN kept"))
+        connection.execute(text("UPDATE settings SET value = '2' WHERE name = 'layout'"))
+    connection.execute(text(f"UPDATE alembic_version SET version_num = '{version}'"))  # noqa: S608

@@ -1,0 +1,107 @@
+"""Truth: what a killed service's catalog holds, read by another process, and searched exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+
+import httpx2
+import numpy as np
+
+from app.defaults import DEFAULT_COLLECTION
+from app.inference import Models
+from benchmarks.kills.ledger import State
+from benchmarks.kills.service import Site
+from index.catalog import Catalog
+from index.checks import everything
+from index.items import Entry
+from models import images
+from models.scoring import score_named
+from models.types import FragmentBag, PaddedBags
+
+TEXTS = ("a red square", "blue", "the orange square number 7")
+LIMIT = 20
+PAGE = 200
+
+
+@contextmanager
+def catalog_of(site: Site) -> Iterator[Catalog]:
+    """The catalog, opened beside whoever uses it."""
+    with closing(Catalog(site.settings.storage)) as catalog:
+        yield catalog
+
+
+def entries(catalog: Catalog) -> list[Entry]:
+    """All items with their bags and pictures, which must be as their checksums say."""
+    home, after, found = catalog.find(DEFAULT_COLLECTION), "", []
+    while page := catalog.list_items(home, after=after, limit=PAGE):
+        found += [catalog.entry(home, item.id) for item in page]
+        after = page[-1].id
+    return found
+
+
+def states(stored: Sequence[Entry]) -> dict[str, State]:
+    """The states of items by id; AssertionError for one that is torn."""
+    return {
+        entry.id: State.of(
+            {
+                "metadata": entry.metadata,
+                "sentences": list(entry.sentences),
+                "image": entry.picture and entry.picture.digest,
+            }
+        )
+        for entry in stored
+    }
+
+
+def listed(client: httpx2.Client) -> dict[str, State]:
+    """The states of items as the service lists them."""
+    found: dict[str, State] = {}
+    cursor: dict[str, str] = {}
+    while True:
+        page = client.get("/items", params={"limit": 100} | cursor).raise_for_status().json()
+        found |= {item["id"]: State.of(item) for item in page["items"]}
+        if page["cursor"] is None:
+            return found
+        cursor = {"cursor": page["cursor"]}
+
+
+def compare_searches(client: httpx2.Client, models: Models, stored: Sequence[Entry]) -> int:
+    """Compare searches with brute force over the stored bags; gives how many there were."""
+    for text in TEXTS:
+        query = models.query(text).bag
+        truth = {one.id: _score(models, one.image, query) for one in stored if one.image}
+        answer = client.post("/search/image", json={"text": text, "limit": LIMIT})
+        _compare(answer.raise_for_status().json()["hits"], truth)
+    photo = State(0).photo
+    assert photo is not None
+    seen = models.photo(images.read(photo))
+    truth = {one.id: _score(models, seen, one.bags[0]) for one in stored}
+    answer = client.post("/search/text", data={"limit": LIMIT}, files={"image": photo})
+    _compare(answer.raise_for_status().json()["hits"], truth)
+    return len(TEXTS) + 1
+
+
+def _score(models: Models, image: FragmentBag, sentence: FragmentBag) -> float:
+    score = score_named(models.matcher.score)
+    return float(score(PaddedBags.of([image.vectors]), PaddedBags.of([sentence.vectors]))[0, 0])
+
+
+def _compare(hits: list[dict[str, object]], truth: dict[str, float]) -> None:
+    """Hits are the best there are, with their scores; those that score alike may change places."""
+    scores = [float(str(hit["score"])) for hit in hits]
+    assert len(hits) == min(LIMIT, len(truth)), f"{len(hits)} hits of {len(truth)} items"
+    np.testing.assert_allclose(scores, [truth[str(hit["id"])] for hit in hits], 1e-3, 1e-4)
+    np.testing.assert_allclose(scores, sorted(truth.values(), reverse=True)[:LIMIT], 1e-3, 1e-4)
+
+
+def check(site: Site) -> list[str]:
+    """What `tessera check --repair` finds; AssertionError where anything is left after it."""
+    with catalog_of(site) as catalog:
+        findings = list(everything.check(catalog, site.settings.data, lambda *_: None))
+        for finding in findings:
+            assert finding.repair is not None, f"cannot be repaired: {finding}"
+            finding.repair()
+        left = list(everything.check(catalog, site.settings.data, lambda *_: None))
+        assert not left, f"left after the repair: {left}"
+    return [f"{finding.part}: {finding.problem}" for finding in findings]

@@ -1,0 +1,152 @@
+"""Scans: scores of rows from their codes, and which rows need them, by bounds from their heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index import ranking
+from index.choice import Chosen
+from index.heads import Heads
+from index.requests import Request
+from index.rescorer import Coded, Rescorer, Role, Term
+from index.rows import Numbers, Rows
+from models.scoring import Floats
+
+MANY = 2_048  # rows from which on bounds save more than they cost
+PROMISING = 4  # times as many rows as are asked for say how high a score has to be
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Rows of a segment with their scores (P, N) for the query's parts, from their codes.
+
+    `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
+    the exact one.
+    """
+
+    rows: Rows
+    numbers: Numbers
+    parts: Floats
+    errors: Floats
+    total: Floats
+    error: Floats
+
+    def only(self, kept: NDArray[np.bool_]) -> Scored:
+        """Those rows that a mask (N,) keeps."""
+        return Scored(
+            self.rows,
+            self.numbers[kept],
+            self.parts[:, kept],
+            self.errors[:, kept],
+            self.total[kept],
+            self.error[kept],
+        )
+
+
+class Scan:
+    """Scores rows of one collection for one request."""
+
+    def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[Term]) -> None:
+        self._rescorer, self._request, self._terms = rescorer, request, terms
+        self._coded = self._parts(None)
+
+    def scored(self, rows: Rows, numbers: Numbers) -> Scored:
+        """The scores of rows from their codes."""
+        return self._scored(rows, numbers, self._coded, None)
+
+    def narrowed(self, chosen: Chosen, count: int) -> Chosen:
+        """Those of the rows that can be among the best `count` that are asked for.
+
+        A row's heads bound its score. Rows that promise most are scored from their codes: the
+        `count`-th best of them at its worst is what the bound of every other has to reach.
+        """
+        rows = sum(len(numbers) for _, numbers in chosen)
+        if rows <= max(MANY, PROMISING * count) or not self._bounded:
+            return chosen
+        bounds = [self._by_heads(*one) for one in chosen]
+        least = self._reached([one for one in bounds if one], count)
+        return [
+            (one.rows, one.numbers[self._open(one, least)]) if one else kept
+            for kept, one in zip(chosen, bounds, strict=True)
+        ]
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether the best hits are the highest scores, of rows that may have heads."""
+        request = self._request
+        return (
+            request.side == "images"
+            and request.role is Role.QUERY_IS_SENTENCE
+            and request.least is None
+            and self._rescorer.device is None
+        )
+
+    def _by_heads(self, rows: Rows, numbers: Numbers) -> Scored | None:
+        if rows.heads is None:
+            return None
+        return self._scored(rows, numbers, self._parts(rows.heads), rows.heads)
+
+    def _reached(self, bounds: Sequence[Scored], count: int) -> np.float32:
+        """What the `count` best rows reach at least; they come behind the page before."""
+        if not bounds:
+            return np.float32(-np.inf)
+        places = [np.flatnonzero(self._behind(one)) for one in bounds]
+        totals = np.concatenate([one.total[at] for one, at in zip(bounds, places, strict=True)])
+        wanted = PROMISING * count
+        worst = np.partition(totals, -wanted)[-wanted] if len(totals) > wanted else -np.inf
+        lowest = []
+        for one, at in zip(bounds, places, strict=True):
+            promising = self.scored(one.rows, one.numbers[at[one.total[at] >= worst]])
+            lowest.append((promising.total - promising.error)[self._behind(promising)])
+        reached: Floats = np.concatenate(lowest)
+        if len(reached) < count:
+            return np.float32(-np.inf)
+        return np.float32(np.partition(reached, -count)[-count])
+
+    def _behind(self, scored: Scored) -> NDArray[np.bool_]:
+        """Which rows certainly come behind the page before."""
+        after = self._request.after
+        if after is None:
+            return np.ones(len(scored.total), np.bool_)
+        behind: NDArray[np.bool_] = scored.total + scored.error < after.score
+        return behind
+
+    def _open(self, scored: Scored, least: np.float32) -> NDArray[np.bool_]:
+        """Which rows may reach a score, and may come behind the page before."""
+        reaching: NDArray[np.bool_] = scored.total + scored.error >= least
+        if self._request.after is not None:
+            reaching &= scored.total - scored.error <= self._request.after.score
+        return reaching
+
+    def _parts(self, heads: Heads | None) -> list[Coded]:
+        return [
+            Coded(
+                term,
+                self._rescorer.score,
+                self._request.role,
+                rows_have_base=self._request.side == "images",
+                directions=None if heads is None else heads.directions,
+            )
+            for term in self._terms
+        ]
+
+    def _scored(
+        self, rows: Rows, numbers: Numbers, query: Sequence[Coded], heads: Heads | None
+    ) -> Scored:
+        some = None if len(numbers) == len(rows) else numbers
+        found = [self._rescorer.estimates(part, rows, some, heads) for part in query]
+        parts = np.stack([one.scores for one in found])
+        errors = np.stack([one.errors for one in found])
+        weights = [part.term.weight for part in query]
+        return Scored(
+            rows,
+            numbers,
+            parts,
+            errors,
+            ranking.totals(parts, weights),
+            ranking.totals(errors, np.abs(weights).tolist()),
+        )

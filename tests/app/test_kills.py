@@ -1,0 +1,19 @@
+"""Services that are killed at random moments: a few of the rounds of benchmarks.kills."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.kills.__main__ import run
+from tests import servers
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)  # a round starts a service
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_what_a_killed_service_acknowledged_is_there(database: str, tmp_path: Path) -> None:
+    if database == "postgresql" and servers.commands() is None:
+        pytest.skip("no PostgreSQL here: install Debian's package postgresql")
+    assert run(database, 6, tmp_path).total() == 6
