@@ -132,7 +132,6 @@ def watched_page(browser, site) -> Iterator[SimpleNamespace]:
     """A page that asks no other host and reports no error."""
     context = browser.new_context(base_url=site, viewport={"width": 1100, "height": 800})
     opened = context.new_page()
-    opened.set_default_timeout(15_000)
     asked: list[str] = []
     wrong: list[str] = []
     opened.on("request", lambda request: asked.append(request.url))
