@@ -56,7 +56,7 @@ class Demo:
                 id=row["id"],
                 place=f"{file}#{row['id']}",
                 stamp="1",
-                photo=_skimage() / row["image"],
+                photos=(_skimage() / row["image"],),
                 metadata=row["metadata"],
             )
             for row in (_rows(file) if file.exists() else [])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -22,35 +23,44 @@ Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes t
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An item that is still to be embedded; `picture` and `pixels` come together."""
+    """An item that is still to be embedded; each of the `pictures` has its `pixels`."""
 
     id: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    picture: Picture | None = None
-    pixels: Tensor | None = None  # uint8 (3, height, width), as the picture shows them
+    pictures: tuple[Picture, ...] = ()
+    pixels: tuple[Tensor, ...] = ()  # uint8 (3, height, width), as the pictures show them
     sentences: tuple[str, ...] = ()
     source: str | None = None
     stamp: str | None = None
-    notes: tuple[str, ...] = ()  # what was left out of the photo
+    notes: tuple[str, ...] = ()  # what was left out of the photos
 
     @classmethod
     def of(cls, entry: Entry) -> Draft:
-        """A stored item, to be embedded again from its display copy."""
+        """A stored item, to be embedded again from its display copies."""
         return cls(
             entry.id,
             entry.metadata,
-            entry.picture,
-            images.decode(entry.picture.jpeg).pixels if entry.picture else None,
+            entry.pictures,
+            tuple(images.decode(picture.jpeg).pixels for picture in entry.pictures),
             entry.sentences,
             entry.source,
             entry.stamp,
         )
 
     def with_photo(self, data: bytes, decode: Decode = images.read) -> Draft:
-        """Decode a photo's bytes and keep their display copy; ImageError if there is none."""
+        """Decode one more photo and keep its display copy; ImageError if there is none."""
         copy = decode(data)
         picture = Picture(copy.jpeg, copy.width, copy.height, sha256(data).hexdigest())
-        return replace(self, picture=picture, pixels=copy.pixels, notes=copy.notes)
+        return replace(
+            self,
+            pictures=(*self.pictures, picture),
+            pixels=(*self.pixels, copy.pixels),
+            notes=tuple(dict.fromkeys((*self.notes, *copy.notes))),
+        )
+
+    def with_photos(self, photos: Iterable[bytes], decode: Decode = images.read) -> Draft:
+        """Decode more photos, in order."""
+        return reduce(lambda draft, data: draft.with_photo(data, decode), photos, self)
 
 
 def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
@@ -58,7 +68,7 @@ def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
 
     ValueError for what cannot be embedded.
     """
-    photos = [draft.pixels for draft in drafts if draft.pixels is not None]
+    photos = [pixels for draft in drafts for pixels in draft.pixels]
     texts = [text for draft in drafts for text in draft.sentences]
     embed_photos = stage("embed_photo")(matcher.embed_images)
     photo_bags = chain.from_iterable(
@@ -69,8 +79,8 @@ def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
         yield Entry(
             draft.id,
             draft.metadata,
-            draft.picture,
-            next(photo_bags) if draft.pixels is not None else None,
+            draft.pictures,
+            tuple(next(photo_bags) for _ in draft.pixels),
             draft.sentences,
             tuple(next(text_bags) for _ in draft.sentences),
             draft.source,

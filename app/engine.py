@@ -20,7 +20,7 @@ from index.audit import Audit
 from index.catalog import Catalog
 from index.disk import try_writing
 from index.failures import Busy
-from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced
+from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
 from index.requests import Answer, Request
 from index.search import Index
 from index.wording import Synonyms, parse_synonyms
@@ -167,12 +167,11 @@ class Engine:
         index = self.index(collection)
         return audit.audit(index, index.recent() if requests is None else requests)
 
-    def item_photo(self, collection: str, item: str) -> tuple[FragmentBag, Picture]:
-        """A stored photo's bag and picture; LookupError where there is none."""
+    def item_photo(self, collection: str, item: str, photo: int = 0) -> tuple[FragmentBag, Picture]:
+        """One of an item's photos, its bag and picture; LookupError where there is none."""
         entry = self.on(collection, lambda home: self.catalog.entry(home, item))
-        if entry.image is None or entry.picture is None:
-            raise LookupError(f"item {item!r} has sentences but no picture")
-        return entry.image, entry.picture
+        check_photo(item, photo, len(entry.pictures))
+        return entry.images[photo], entry.pictures[photo]
 
     def embed(self, drafts: Sequence[Draft]) -> list[Entry]:
         """Drafts as entries of the catalog; ValueError for what cannot be embedded."""

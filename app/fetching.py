@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from time import monotonic
@@ -112,6 +113,23 @@ def photo_of(image: bytes | None, url: str | None, fetch: Fetch) -> bytes | None
     if image is not None:
         raise ValueError("send an image or an image_url, not both")
     return fetch(url)
+
+
+def photos_of(
+    first: bytes | None, url: str | None, others: Sequence[str], fetch: Fetch
+) -> list[bytes]:
+    """All photos that were sent or named, in order; `others` are base64 texts or addresses."""
+    photo = photo_of(first, url, fetch)
+    return [*([] if photo is None else [photo]), *(_read(one, fetch) for one in others)]
+
+
+def _read(photo: str, fetch: Fetch) -> bytes:
+    if photo.startswith(("http://", "https://")):
+        return fetch(photo)
+    try:
+        return b64decode(photo, validate=True)
+    except ValueError as broken:
+        raise ValueError(f"images: neither base64 nor an http address: {broken}") from broken
 
 
 def refuse(_: str) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Literal
 
 from app.drafts import Decode, Draft
 from app.engine import Engine
+from app.fetching import Fetch, refuse
 from index.items import Collection, check_id
 from models import images
 from models.photo_files import too_many_bytes
@@ -26,7 +27,7 @@ PHOTO_ENDINGS = {
 DECODERS = 2  # threads that decode ahead of the model
 LONGEST_LINE = 2**24  # bytes of a line of a .jsonl file: 16 MB of sentences and metadata
 LOOKED_UP = 500  # sources that the catalog is asked about at a time
-FIELDS = {"id", "image", "sentences", "metadata"}
+FIELDS = {"id", "image", "images", "sentences", "metadata"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Source:
     id: str
     place: str
     stamp: str
-    photo: Path | None = None
+    photos: tuple[Path | str, ...] = ()  # files, or addresses to fetch them from
     sentences: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -64,6 +65,7 @@ def bring_in(
     batch: int,
     most_bytes: int,
     decode: Decode = images.read,
+    fetch: Fetch = refuse,
 ) -> Iterator[Outcome]:
     """Store sources in small batches and say what became of each; whole when interrupted.
 
@@ -75,7 +77,11 @@ def bring_in(
     pool = ThreadPoolExecutor(DECODERS)
     try:
         unread = _without_known(engine, home, found)
-        for ready in _ahead(pool, lambda source: _read(source, most_bytes, decode), unread, batch):
+
+        def read(source: Source) -> Draft | Outcome:
+            return _read(source, most_bytes, decode, fetch)
+
+        for ready in _ahead(pool, read, unread, batch):
             drafts, outcomes = _claim(engine, home, ready)
             yield from outcomes
             for draft, reason in zip(drafts, engine.put_each(collection, drafts), strict=True):
@@ -122,13 +128,13 @@ def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
 def _photo(file: Path, name: str) -> Source | Outcome:
     try:
         check_id(name)
-        return Source(name, str(file), _stamp(file), file, metadata={"file": name})
+        return Source(name, str(file), stamp_of(file), (file,), metadata={"file": name})
     except (ValueError, OSError) as unreadable:
         return Outcome(ascii(str(file))[1:-1], "refused", str(unreadable))
 
 
 def _in_lines(file: Path) -> Iterator[Source | Outcome]:
-    """The items of a .jsonl file: {"id", "image", "sentences", "metadata"}, each optional."""
+    """The items of a .jsonl file: {"id", "image", "images", "sentences", "metadata"}."""
     with file.open("rb") as lines:
         for number in count(1):
             if not (line := lines.readline(LONGEST_LINE + 1)):
@@ -156,18 +162,19 @@ def _line(file: Path, number: int, line: bytes) -> Source:
     image, sentences = row.get("image"), row.get("sentences", [])
     if not isinstance(sentences, list) or not all(isinstance(one, str) for one in sentences):
         raise ValueError("sentences: a list of texts")
-    if image is not None and not isinstance(image, str):
-        raise ValueError("image: the path of a photo, from this file's folder on")
-    photo = file.parent / image if image is not None else None
-    name = row.get("id", image if image is not None else f"{file.stem}-{number}")
+    images = [*([] if image is None else [image]), *row.get("images", [])]
+    if not all(isinstance(one, str) for one in images):
+        raise ValueError("image: the path of a photo, from this file's folder on; images: a list")
+    name = row.get("id", images[0] if images else f"{file.stem}-{number}")
     if not isinstance(name, str):
         raise ValueError("id: a text")
     check_id(name)
-    stamp = sha256(line).hexdigest()[:16] + (f"-{_stamp(photo)}" if photo else "")
-    return Source(name, f"{file}#{name}", stamp, photo, tuple(sentences), row.get("metadata", {}))
+    photos = tuple(file.parent / one for one in images)
+    stamp = "-".join((sha256(line).hexdigest()[:16], *map(stamp_of, photos)))
+    return Source(name, f"{file}#{name}", stamp, photos, tuple(sentences), row.get("metadata", {}))
 
 
-def _stamp(file: Path) -> str:
+def stamp_of(file: Path) -> str:
     """How a regular file looks; others, such as a pipe or a device, may have no end."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -175,8 +182,8 @@ def _stamp(file: Path) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}"
 
 
-def _read(source: Source, most_bytes: int, decode: Decode) -> Draft | Outcome:
-    """Decode a source's photo, on a thread of the pool."""
+def _read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft | Outcome:
+    """Decode a source's photos, on a thread of the pool."""
     draft = Draft(
         source.id,
         source.metadata,
@@ -185,9 +192,10 @@ def _read(source: Source, most_bytes: int, decode: Decode) -> Draft | Outcome:
         stamp=source.stamp,
     )
     try:
-        if source.photo is None:
-            return draft
-        return draft.with_photo(_bytes(source.photo, most_bytes), decode)
+        photos = (
+            fetch(one) if isinstance(one, str) else _bytes(one, most_bytes) for one in source.photos
+        )
+        return draft.with_photos(photos, decode)
     except (ValueError, OSError) as unreadable:
         return Outcome(source.place, "refused", str(unreadable))
 

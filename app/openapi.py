@@ -85,12 +85,13 @@ def reference(model: type[BaseModel]) -> dict[str, str]:
     return {"$ref": REFERENCE.format(model=model.__name__)}
 
 
-def body_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The body of a route that takes JSON, or a form with the same fields and an image."""
+def body_of(model: type[BaseModel], *, several: bool = False) -> dict[str, Any]:
+    """The body of a route that takes JSON, or a form with the same fields and an image, or more."""
     schema = model.model_json_schema(ref_template=REFERENCE)
     schema.pop("$defs", None)
     schema["title"] += "Upload"
-    schema["properties"]["image"] = {"type": "string", "format": "binary"}
+    image: dict[str, Any] = {"type": "string", "format": "binary"}
+    schema["properties"]["image"] = {"type": "array", "items": image} if several else image
     encoding = {
         name: {"contentType": JSON} for name in JSON_IN_FORMS if name in schema["properties"]
     }

@@ -37,35 +37,43 @@ class Found:
     known: frozenset[str]
 
 
-def search(
-    engine: Engine, collection: str, request: ProductRequest, asked: str | Query | None
-) -> Found:
-    """The items that answer a text, or photos' own query; all that pass the filter without one.
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is searched for: a text, a photo, both with the photo's weight, or nothing."""
+
+    text: str | None = None
+    photo: Query | None = None
+    weight: float = 0.0
+
+
+def search(engine: Engine, collection: str, request: ProductRequest, asked: Sought) -> Found:
+    """The items that answer a text, a photo or both; all that pass the filter without one.
 
     ValueError for what is no filter, and for photos where the matcher is not calibrated.
     """
     return engine.on(collection, lambda home: _search(engine, home, request, asked))
 
 
-def _search(
-    engine: Engine, home: Collection, request: ProductRequest, asked: str | Query | None
-) -> Found:
+def _search(engine: Engine, home: Collection, request: ProductRequest, asked: Sought) -> Found:
     index = engine.indexes.of(home)
     documents = index.documents.current()
-    query = asked if isinstance(asked, Query) else None
+    query = asked.photo
     notes = query.notes if query else ()
-    if isinstance(asked, str):
+    if asked.text is not None:
         with documents.lock:
-            text = read_text(asked, documents)
-        request = replace(request, text=text)
-        notes = text.notes
+            text = read_text(asked.text, documents)
+        request, query = replace(request, text=text), None
+        notes = (*text.notes, *notes)
         if engine.models.calibration is None:
             notes = (*notes, UNCALIBRATED)
         elif request.weights.looks:
             query = engine.models.query(text.corrected)
+            if asked.photo is not None:
+                query = query.beside(asked.photo.bag, asked.weight, asked.photo.notes)
     with stage("search"):
-        answer = products.search(documents, request, _photos(index, documents, request, query))
-        shown = [hit.revision for hit in answer.hits if hit.probability is not None]
+        promising = _photos(index, documents, request, query)
+        answer = products.search(documents, request, promising)
+        shown = promising.of_items([hit.revision for hit in answer.hits if hit.probability])
         explained = index.explained(query, shown) if query and shown else {}
     hits = [_exact(request, hit, explained.get(hit.revision)) for hit in answer.hits]
     if request.sort is None:  # photos' probabilities are exact now

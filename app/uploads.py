@@ -21,27 +21,28 @@ from app.settings import Settings
 from models.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=BaseModel)
+FILES = ("image", "images")  # fields of forms
 LightLane = Literal["searches", "photos"]
 
 
 @dataclass(frozen=True, slots=True)
 class Upload(Generic[Fields]):
-    """A request's fields, its `image` if it brought one, on disk, and the lane it computes in."""
+    """A request's fields, the `images` that it brought, on disk, and the lane it computes in."""
 
     fields: Fields
-    image: BinaryIO | None
+    images: tuple[BinaryIO, ...]
     decode: Decode
     lane: Lane
 
     def photo(self) -> DisplayCopy | None:
-        """The image as it would be stored."""
-        return None if self.image is None else self.decode(self.image.read())
+        """The one image as it would be stored."""
+        return self.decode(self.images[0].read()) if self.images else None
 
 
 def reads(
-    model: type[Fields], light: LightLane = "photos"
+    model: type[Fields], light: LightLane = "photos", most: int = 1
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
-    """A dependency that reads a JSON body, or a form with the same fields and an image.
+    """A dependency that reads a JSON body, or a form with the same fields and `most` images.
 
     The request has a place in a lane from now on: in that of photos, or where it brings JSON in
     the one that is named `light`.
@@ -59,22 +60,24 @@ def reads(
         with lane.place():
             if kind == JSON:
                 data = b"".join([chunk async for chunk in bounded(request, settings.text_bytes)])
-                yield Upload(model.model_validate_json(data), None, decode, lane)
+                yield Upload(model.model_validate_json(data), (), decode, lane)
                 return
-            form = await _read_form(request, settings)
+            form = await _read_form(request, settings, most)
             try:
-                image = _image(form)
-                yield Upload(model.model_validate(_fields(form)), image, decode, lane)
+                images = _images(form)
+                yield Upload(model.model_validate(_fields(form)), images, decode, lane)
             finally:
                 await form.close()
 
     return read
 
 
-def reads_json(model: type[Fields], *media_types: str) -> Callable[[Request], Awaitable[Fields]]:
+def reads_json(
+    model: type[Fields], *media_types: str, photos: bool = False
+) -> Callable[[Request], Awaitable[Fields]]:
     """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit.
 
-    Its media type is `JSON`, or one of those that are given.
+    Its media type is `JSON`, or one of those that are given. It may have `photos` in base64.
     """
     accepted = media_types or (JSON,)
 
@@ -82,7 +85,8 @@ def reads_json(model: type[Fields], *media_types: str) -> Callable[[Request], Aw
         limits: Settings = request.app.state.settings
         if media_type(request) not in accepted:
             raise WrongMediaType(f"send {' or '.join(accepted)}")
-        data = b"".join([chunk async for chunk in bounded(request, limits.text_bytes)])
+        most = limits.text_bytes + photos * limits.upload_bytes * 4 // 3
+        data = b"".join([chunk async for chunk in bounded(request, most)])
         return model.model_validate_json(data)
 
     return read
@@ -120,20 +124,22 @@ async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         raise TooLarge(f"the request body has more than the {most:,} bytes that are read")
 
 
-async def _read_form(request: Request, limits: Settings) -> FormData:
+async def _read_form(request: Request, limits: Settings, most: int) -> FormData:
     stream = bounded(request, limits.upload_bytes + limits.text_bytes)
-    parser = MultiPartParser(request.headers, stream, max_files=1, max_part_size=limits.text_bytes)
+    parser = MultiPartParser(
+        request.headers, stream, max_files=most, max_part_size=limits.text_bytes
+    )
     try:
         return await parser.parse()
     except MultiPartException as broken:
         raise ValueError(f"the form cannot be read: {broken.message}") from broken
 
 
-def _image(form: FormData) -> BinaryIO | None:
-    image = form.get("image")
-    if image is not None and not isinstance(image, UploadFile):
+def _images(form: FormData) -> tuple[BinaryIO, ...]:
+    if not all(isinstance(image, UploadFile) for image in form.getlist("image")):
         raise ValueError("image: send it as a file, with a filename")
-    return image.file if image else None
+    sent = (file for name, file in form.multi_items() if name in FILES)
+    return tuple(image.file for image in sent if isinstance(image, UploadFile))
 
 
 def _fields(form: FormData) -> dict[str, Any]:
@@ -141,9 +147,9 @@ def _fields(form: FormData) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in form.multi_items():
         if isinstance(value, UploadFile):
-            if name != "image":
+            if name not in FILES:
                 raise ValueError(f"the file must be in the field image, not in {name!r:.50}")
-        elif name == "sentences":
+        elif name in ("sentences", "images"):
             fields.setdefault(name, []).append(value)
         elif name in fields:
             raise ValueError(f"the field {name!r:.50} is there twice")

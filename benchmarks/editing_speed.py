@@ -16,7 +16,7 @@ import torch
 
 from index import editing
 from index.catalog import Catalog
-from index.editing import Chosen
+from index.editing import Change, Chosen
 from index.items import Collection, Entry, Picture
 from models.types import Box, FragmentBag
 
@@ -30,7 +30,7 @@ def entry(number: int) -> Entry:
     """A photo of random regions, as a put brings it."""
     bag = FragmentBag(torch.randn(20, 257), BOXES, LABELS)
     picture = Picture(b"jpeg", 4, 3, "0" * 64)
-    return Entry(f"{number}", {"even": number % 2 == 0, "n": number}, picture, bag)
+    return Entry(f"{number}", {"even": number % 2 == 0, "n": number}, (picture,), (bag,))
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def measure(catalog: Catalog, home: Collection) -> None:
             catalog.put(home, one)
     with told(f"{PATCHES} patches, one at a time", PATCHES):
         for number in range(PATCHES):
-            editing.patch(catalog, home, f"{number}", {"seen": True})
+            editing.patch(catalog, home, f"{number}", Change({"seen": True}))
     even = Chosen(where={"even": True})
     with told("dry run of a deletion", editing.count(catalog, home, even)):
         editing.count(catalog, home, even)
@@ -75,7 +75,7 @@ def measure(catalog: Catalog, home: Collection) -> None:
     with told("deletion of half by a filter", PHOTOS // 2):
         taken = waits(
             lambda: editing.delete(catalog, home, even),
-            lambda: editing.patch(catalog, home, odd, {"seen": True}),
+            lambda: editing.patch(catalog, home, odd, Change({"seen": True})),
         )
     middle, longest = taken[len(taken) // 2], taken[-1]
     print(f"{len(taken)} patches meanwhile: median {middle:.3f} s, longest {longest:.3f} s")

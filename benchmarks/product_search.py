@@ -28,6 +28,7 @@ import torch
 from app import products
 from app.drafts import Draft
 from app.engine import Engine
+from app.products import Sought
 from app.settings import Settings
 from benchmarks.bags import Bags
 from index.items import Entry, Picture
@@ -105,7 +106,7 @@ def precision(engine: Engine, judged: Sequence[Judged], request: ProductRequest)
     """The mean share of the first hits that answer."""
     shares = []
     for one in judged:
-        hits = products.search(engine, "fashion", request, one.text).answer.hits
+        hits = products.search(engine, "fashion", request, Sought(one.text)).answer.hits
         shares.append(sum(hit.id in one.ids for hit in hits) / TOP)
     return fmean(shares)
 
@@ -132,7 +133,7 @@ def typos(engine: Engine, items: dict[str, Row], count: int) -> float:
     request = ProductRequest(weights=Weights(looks=0), limit=TOP)
 
     def top(text: str) -> list[str]:
-        found = products.search(engine, "fashion", request, text).answer
+        found = products.search(engine, "fashion", request, Sought(text)).answer
         return [hit.id for hit in found.hits]
 
     same = []
@@ -165,7 +166,7 @@ def varied(rows: Sequence[Row], bags: Bags, number: int, rng: random.Random) -> 
     vectors = torch.from_numpy(bags[number % len(bags)])
     places = tuple(Box(0.0, 0.0, 1.0, 1.0) for _ in vectors)
     bag = FragmentBag(vectors, places, tuple("" for _ in vectors))
-    return Entry(f"{number:06}", metadata, PICTURE, bag)
+    return Entry(f"{number:06}", metadata, (PICTURE,), (bag,))
 
 
 def timed(work: Callable[[int], object], count: int) -> tuple[float, float]:
@@ -190,18 +191,22 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
     def search(number: int, request: ProductRequest = request) -> object:
         where = {"price": {"gte": 10 + number % 30, "lt": 60 + number % 50}}
         asked = replace(request, where=where)
-        return products.search(engine, "many", asked, texts[number % len(texts)])
+        return products.search(engine, "many", asked, Sought(texts[number % len(texts)]))
 
     def browse(number: int) -> object:
         where = {"price": {"gte": 10 + number % 30}}
-        return products.search(engine, "many", replace(request, where=where, sort="price"), None)
+        return products.search(
+            engine, "many", replace(request, where=where, sort="price"), Sought()
+        )
 
     words_alone = replace(request, weights=Weights(looks=0))
     for name, work in {
         "words and looks": search,
         "words": lambda number: search(number, words_alone),
         "browse, sorted": browse,
-        "completions": lambda number: products.suggest(engine, "many", texts[number % 50][:4], 10),
+        "completions": lambda number: products.suggest(
+            engine, "many", texts[number % len(texts)][:4], 10
+        ),
         "embedding the text": lambda number: engine.models.query(texts[number % len(texts)]),
     }.items():
         median, late = timed(work, 100)

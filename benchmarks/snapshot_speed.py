@@ -85,8 +85,8 @@ def entry(number: int, generator: torch.Generator, numbers: np.random.Generator)
     return Entry(
         f"item {number}",
         {"album": f"a{number % 50}", "number": number, "tags": ["x", str(number % 7)]},
-        Picture(jpeg, 1280, 853, name_of(jpeg)),
-        FragmentBag(regions, boxes, tuple(f"region {place}" for place in range(REGIONS))),
+        (Picture(jpeg, 1280, 853, name_of(jpeg)),),
+        (FragmentBag(regions, boxes, tuple(f"region {place}" for place in range(REGIONS))),),
         ("a sentence",) * SENTENCES,
         tuple(FragmentBag(one, spans, ("word",) * WORDS) for one in words),
     )

@@ -15,8 +15,22 @@ from numpy.typing import NDArray
 from index.codes import single
 from models.types import Box, FragmentBag, Span
 
-IMAGE = -1  # the position of an item's image bag; sentences count from 0
+IMAGE = -1  # the position of an item's first photo, the next have -2, -3, …; sentences from 0 on
 HALF, SINGLE = b"e", b"f"  # the first byte of packed vectors: their NumPy type
+
+
+def position_of(photo: int) -> int:
+    """The position of an item's photo, which are counted from 0.
+
+    >>> [position_of(0), position_of(1), photo_at(position_of(7)), photo_at(0)]
+    [-1, -2, 7, None]
+    """
+    return IMAGE - photo
+
+
+def photo_at(position: int) -> int | None:
+    """Which of an item's photos has a position, counted from 0; None for a sentence."""
+    return IMAGE - position if position <= IMAGE else None
 
 
 def pack_vectors(bag: FragmentBag) -> bytes:
@@ -58,12 +72,12 @@ def pack_details(bag: FragmentBag) -> bytes:
 
 
 def unpack_bag(vectors: NDArray[np.float32], details: bytes, position: int) -> FragmentBag:
-    """The bag again: boxes for an image (position -1), spans for a sentence."""
+    """The bag again: boxes for an image (a position below 0), spans for a sentence."""
     import torch
 
     labels, places = details.split(b"\0", 1)
     copied = torch.from_numpy(vectors.astype(np.float32))  # (F, D), its own memory
-    if position == IMAGE:
+    if position <= IMAGE:
         edges = np.frombuffer(places, "<f4").reshape(-1, 4).tolist()
         boxes = tuple(Box(*box) for box in edges)
         return FragmentBag(copied, boxes, tuple(json.loads(labels)))

@@ -25,6 +25,7 @@ from index.items import (
     NoSpace,
     Picture,
     check_dimension,
+    check_photo,
 )
 from index.lookup import Stored, read_bags
 from index.names import Names
@@ -33,6 +34,7 @@ from index.pictures import FolderPictures, PictureLost, Pictures
 from index.records import (
     Replacing,
     chunks,
+    picture_rows,
     read_entries,
     read_items,
     read_picture,
@@ -125,23 +127,29 @@ class Catalog:
         check_dimension(collection, entries)
         records = [record(entry) for entry in entries]
         shown = {
-            one.picture["name"]: entry.picture.jpeg
+            row["name"]: picture.jpeg
             for one, entry in zip(records, entries, strict=True)
-            if one.picture is not None and entry.picture is not None
+            for row, picture in zip(one.pictures, entry.pictures, strict=True)
         }
+        with self.storing(shown) as connection:
+            last = advance(connection, collection, len(entries))
+            revisions = list(range(last - len(entries) + 1, last + 1))
+            was = write(connection, collection.key, revisions[0], records)
+            check(was)
+        self.acknowledge(collection, last)
+        return revisions, was
+
+    @contextmanager
+    def storing(self, shown: Mapping[str, bytes]) -> Iterator[Connection]:
+        """A transaction that writes rows that name these pictures. NoSpace if the disk is full."""
         with room():
             if shown:
                 self.pictures.put(shown)  # first, so that every picture that a row names is there
             with self.writer.begin() as connection:
-                last = advance(connection, collection, len(entries))
-                revisions = list(range(last - len(entries) + 1, last + 1))
-                was = write(connection, collection.key, revisions[0], records)
-                check(was)
+                yield connection
                 # A sweep may have taken them for garbage; now that their rows are here, it cannot.
                 if lost := self.pictures.missing(shown):
                     self.pictures.put({name: shown[name] for name in lost})
-        self.acknowledge(collection, last)
-        return revisions, was
 
     def delete(self, collection: Collection, item: str, expected: Expected = ANY) -> int:
         """Delete an item; gives the revision of the change, LookupError for an unknown id.
@@ -179,7 +187,7 @@ class Catalog:
             self._acknowledged[collection.key] = newest
 
     def get(self, collection: Collection, item: str) -> Item:
-        """An item without its picture and bags; LookupError for an unknown id."""
+        """An item without its pictures and bags; LookupError for an unknown id."""
         with self.reader.begin() as connection:
             return read_items(connection, collection.key, [row_of(connection, collection, item)])[0]
 
@@ -191,9 +199,9 @@ class Catalog:
             return {item.id: item for item in read_items(connection, collection.key, rows)}
 
     def entry(self, collection: Collection, item: str) -> Entry:
-        """An item with its picture and bags; LookupError for an unknown id.
+        """An item with its pictures and bags; LookupError for an unknown id.
 
-        PictureLost if the picture is missing from the store, or damaged.
+        PictureLost if a picture is missing from the store, or damaged.
         """
 
         def read(connection: Connection) -> Entry:
@@ -209,19 +217,19 @@ class Catalog:
         with self.reader.begin() as connection:
             return read_bags(connection, collection, keys)
 
-    def picture(self, collection: Collection, item: str) -> Picture:
-        """An item's picture; LookupError for an unknown id or an item without one.
+    def picture(self, collection: Collection, item: str, photo: int = 0) -> Picture:
+        """One of an item's pictures; LookupError for an unknown id or no photo of this number.
 
         PictureLost if it is missing from the store, or damaged.
         """
 
-        def read(connection: Connection) -> Picture | None:
-            return read_picture(row_of(connection, collection, item), self.pictures)
+        def read(connection: Connection) -> Picture:
+            revision = row_of(connection, collection, item).revision
+            rows = picture_rows(connection, collection.key, [revision])[revision]
+            check_photo(item, photo, len(rows))
+            return read_picture(item, rows[photo], self.pictures)
 
-        picture = self.read_pictures(read)
-        if picture is None:
-            raise LookupError(f"item {item!r} has sentences but no picture")
-        return picture
+        return self.read_pictures(read)
 
     def read_pictures(self, read: Callable[[Connection], Read]) -> Read:
         """Read rows and their pictures in one transaction.

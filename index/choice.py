@@ -37,15 +37,30 @@ def choose(
     rows = sum(int(mask.sum()) for mask in passed)
     wanted = candidates.wanted(rows, request.reach)
     query = None if score is None else summary(request, terms, score)
-    if score is None or query is None or rows <= max(candidates.SCANNED, wanted):
-        return _there(sides, [np.flatnonzero(mask) for mask in passed]), True
     negated = [term for term in terms if term.negated]
-    wider = candidates.WIDER * wanted if negated else wanted
-    found = []
-    for segment, mask in zip(segments, passed, strict=True):
-        promising = _promising(segment, request, query, wider, mask)
-        found.append(_without(negated, segment.side(request.side), promising, score))
-    return _there(sides, [one.rows for one in candidates.best(found, wanted)]), False
+    while score is not None and query is not None and rows > max(candidates.SCANNED, wanted):
+        wider = candidates.WIDER * wanted if negated else wanted
+        found = []
+        for segment, mask in zip(segments, passed, strict=True):
+            promising = _promising(segment, request, query, wider, mask)
+            found.append(_without(negated, segment.side(request.side), promising, score))
+        chosen = _there(sides, [one.rows for one in candidates.best(found, wanted)])
+        hits = _hits(request, chosen)
+        if hits >= min(_rows(chosen), candidates.PER_HIT * request.reach):
+            return chosen, False
+        wanted *= 2  # photos of the same items crowd the others out
+    return _there(sides, [np.flatnonzero(mask) for mask in passed]), True
+
+
+def _rows(chosen: Chosen) -> int:
+    return sum(len(numbers) for _, numbers in chosen)
+
+
+def _hits(request: Request, chosen: Chosen) -> int:
+    """How many hits rows can become: of an item's photos one does."""
+    if request.side == "sentences":
+        return _rows(chosen)
+    return sum(len(np.unique(rows.revisions[numbers])) for rows, numbers in chosen)
 
 
 def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | None:

@@ -1,7 +1,7 @@
-"""Edits of stored items: metadata merged with a patch, and deletion of many at a time.
+"""Edits of stored items: metadata merged with a patch, other photos, and deletion of many.
 
-Neither looks at photos or sentences. An item whose metadata changes gets a new revision, as rows
-never change, and its bags are copied as they are.
+None of them embeds anything. An item that changes gets a new revision, as rows never change, and
+the bags of what stays are copied as they are.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, select
 
 from index.catalog import PAUSE, Catalog
 from index.facets import matching
-from index.items import ANY, Collection, Expected, Item, check_id
-from index.records import chunks, read_items, retire, row_of, with_metadata, write
+from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
+from index.pictures import name_of
+from index.records import NewPhoto, changed, chunks, read_items, retire, row_of, write
 from index.revisions import advance, hold, live
 from index.tables import items
 
@@ -50,6 +51,22 @@ class Chosen:
             yield items.c.id.in_(part)
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of an item: a patch of its metadata, or None: none of that is left.
+
+    `photos` are those that it is to have, in order: new ones, and the numbers of old ones.
+    """
+
+    metadata: Mapping[str, Any] | None = field(default_factory=dict)
+    photos: Sequence[int | NewPhoto] | None = None
+    stamp: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.photos is not None and len(self.photos) > MOST_PHOTOS:
+            raise ValueError(f"images: {len(self.photos)} photos; {MOST_PHOTOS} at most are kept")
+
+
 def merge(target: Any, patch: Any) -> Any:
     """A JSON value with a merge patch applied (RFC 7396): objects merge, null deletes.
 
@@ -71,21 +88,25 @@ def patch(
     catalog: Catalog,
     collection: Collection,
     item: str,
-    change: Mapping[str, Any] | None,
+    change: Change,
     expected: Expected = ANY,
 ) -> Item:
-    """Merge a patch into an item's metadata, or None: none is left; gives the item as it is then.
+    """Change an item; gives it as it is then.
 
-    LookupError for an unknown id, ConditionFailed if it is not at a revision that was expected,
-    ValueError where the metadata would be none.
+    LookupError for an unknown id or number, ConditionFailed if it is not at a revision that was
+    expected, ValueError where the metadata would be none, or nothing would be left to search.
     """
-    with catalog.writer.begin() as connection:
+    photos = change.photos or ()
+    new = {name_of(one[0].jpeg): one[0].jpeg for one in photos if not isinstance(one, int)}
+    with catalog.storing(new) as connection:
         revision = advance(connection, collection, 1)
         row = row_of(connection, collection, item)
         expected.check(item, row.revision)
-        metadata = {} if change is None else merge(json.loads(row.metadata), change)
-        changed = with_metadata(connection, collection.key, row, metadata)
-        write(connection, collection.key, revision, [changed])
+        merged = merge(json.loads(row.metadata), change.metadata)
+        metadata = {} if change.metadata is None else merged
+        made = changed(connection, collection.key, row, metadata, change.photos)
+        made.item["stamp"] = change.stamp or row.stamp
+        write(connection, collection.key, revision, [made])
         row = row_of(connection, collection, item)
         (patched,) = read_items(connection, collection.key, [row])
     catalog.acknowledge(collection, revision)

@@ -19,13 +19,14 @@ from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 from index.keeping import deleting
 from index.pictures import Pictures
 from index.records import chunks
-from index.tables import changes, collections, items, pictures, retired
+from index.tables import changes, collections, items, pictures, retired, retired_pictures
 
 BATCH = 200  # items, or names of pictures, a transaction
 ROWS = 1_000  # rows of retired and changes a transaction
 PAGES = 500  # pages of SQLite a transaction
 SPARE = 4_096  # free pages that SQLite keeps for the next puts: 16 MB
 KEPT = 30 * 86_400  # seconds that a mark is kept for a follower that may never come back
+SHOWN = {items: pictures, retired: retired_pictures}  # what names pictures beside them
 TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
@@ -110,14 +111,9 @@ class Collector:
                 return False
             here &= table.c.revision <= revisions[-1]
             names = set[str]()
-            if table is retired:
-                found = select(retired.c.picture).where(here, retired.c.picture.is_not(None))
-                names.update(name for name in connection.execute(found).scalars() if name)
-            elif table is items:
-                shown = (pictures.c.collection == collection) & (
-                    pictures.c.revision <= revisions[-1]
-                )
-                names.update(connection.execute(select(pictures.c.name).where(shown)).scalars())
+            if (shown := SHOWN.get(table)) is not None:
+                gone = (shown.c.collection == collection) & (shown.c.revision <= revisions[-1])
+                names.update(connection.execute(select(shown.c.name).where(gone)).scalars())
             connection.execute(delete(table).where(here))
             self._delete_pictures(connection, names)
         return True
@@ -176,7 +172,7 @@ def _named(connection: Connection, names: list[str]) -> set[str]:
     """Those of the names that some row has."""
     found = set[str]()
     for part in chunks(names):
-        for column in (pictures.c.name, retired.c.picture):
+        for column in (pictures.c.name, retired_pictures.c.name):
             found.update(connection.execute(select(column).where(column.in_(part))).scalars())
     return found
 

@@ -1,4 +1,4 @@
-"""Items: an id of the owner's choosing, metadata, a picture, sentences, their bags."""
+"""Items: an id of the owner's choosing, metadata, pictures, sentences, their bags."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from models.types import Box, FragmentBag, Span
 
 LONGEST_ID = 200
+MOST_PHOTOS = 50  # of an item
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 
@@ -74,7 +75,7 @@ ANY = Expected()
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The display copy of an item's photo, and the SHA-256 of the bytes it was made from."""
+    """The display copy of one of an item's photos, and the SHA-256 of what it was made from."""
 
     jpeg: bytes
     width: int
@@ -83,8 +84,17 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What there is to read about one picture of a stored item."""
+
+    width: int
+    height: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
-    """What there is to read about a stored item; width and height are 0 without a picture."""
+    """What there is to read about a stored item; `photos` are those of it, in order."""
 
     id: str
     revision: int
@@ -92,24 +102,27 @@ class Item:
     source: str | None
     stamp: str | None
     sentences: tuple[str, ...]
-    width: int
-    height: int
-    digest: str | None
+    photos: tuple[Shown, ...]
+
+    def photo(self, number: int) -> Shown:
+        """One of the photos, counted from 0; LookupError if there are not so many."""
+        check_photo(self.id, number, len(self.photos))
+        return self.photos[number]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Everything an item consists of, as it is put in: ValueError says what is wrong with it.
 
-    `image` is the bag of `picture`, and `bags` has one bag for each of the `sentences`. `source`
-    is the path or URL an item came from, and `stamp` how that looked at the time (its size and
-    time of change, or a digest), so that a second import can skip it.
+    `images` has one bag for each of the `pictures`, and `bags` one for each of the `sentences`.
+    `source` is the path or URL an item came from, and `stamp` how that looked at the time (its size
+    and time of change, or a digest), so that a second import can skip it.
     """
 
     id: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    picture: Picture | None = None
-    image: FragmentBag | None = None
+    pictures: tuple[Picture, ...] = ()
+    images: tuple[FragmentBag, ...] = ()
     sentences: tuple[str, ...] = ()
     bags: tuple[FragmentBag, ...] = ()
     source: str | None = None
@@ -118,18 +131,24 @@ class Entry:
     def __post_init__(self) -> None:
         check_id(self.id)
         metadata_text(self.metadata)
-        if self.picture is None and not self.sentences:
+        if not self.pictures and not self.sentences:
             raise ValueError(f"item {self.id!r} has neither a picture nor a sentence; give one")
-        if (self.picture is None) != (self.image is None):
-            raise ValueError(f"item {self.id!r} needs a picture and its image bag together")
+        if len(self.pictures) > MOST_PHOTOS:
+            raise ValueError(
+                f"item {self.id!r} has {len(self.pictures)} photos; {MOST_PHOTOS} at most are kept"
+            )
+        if len(self.pictures) != len(self.images):
+            raise ValueError(
+                f"item {self.id!r} has {len(self.pictures)} pictures but {len(self.images)} bags"
+            )
         if len(self.sentences) != len(self.bags):
             raise ValueError(
                 f"item {self.id!r} has {len(self.sentences)} sentences but {len(self.bags)} bags"
             )
         for sentence in self.sentences:
             _check_text("sentence", sentence)
-        if self.image is not None:
-            _check_bag(self.id, "image", self.image, Box)
+        for image in self.images:
+            _check_bag(self.id, "image", image, Box)
         for bag in self.bags:
             _check_bag(self.id, "sentence", bag, Span)
 
@@ -137,8 +156,8 @@ class Entry:
 def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
     """Refuse bags of another dimension than the collection's."""
     for entry in entries:
-        for bag in (entry.image, *entry.bags):
-            if bag is not None and bag.vectors.shape[1] != collection.dimension:
+        for bag in (*entry.images, *entry.bags):
+            if bag.vectors.shape[1] != collection.dimension:
                 raise ValueError(
                     f"item {entry.id!r} has vectors of {bag.vectors.shape[1]} numbers; "
                     f"collection {collection.name!r} holds vectors of {collection.dimension}"
@@ -149,6 +168,14 @@ def check_id(item: str) -> None:
     """Refuse an id that is empty, too long, or not printable."""
     if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
         raise ValueError(f"an id is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
+
+
+def check_photo(item: str, number: int, count: int) -> None:
+    """LookupError where an item of `count` photos has none of a number, from 0."""
+    if not count:
+        raise LookupError(f"item {item!r} has sentences but no picture")
+    if not 0 <= number < count:
+        raise LookupError(f"item {item!r} has no photo {number}; its last one is {count - 1}")
 
 
 def bucket_of(item: str) -> int:

@@ -1,29 +1,35 @@
-"""Photos that promise most: scores and probabilities of a search's best, without their bags."""
+"""Photos that promise most: the probabilities of a search's best, without their bags."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from index.rows import Numbers
-from models.scoring import Floats
 
 BEST = 1_000  # photos of a search that are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Photos:
-    """Items by revision (M,), with their photos' scores and probabilities (M,) from codes.
+    """Photos by their items' revisions and their positions (M,), with probabilities from codes.
 
-    asked: whether photos were searched at all.
+    An item may have several of them. asked: whether photos were searched at all.
     """
 
     revisions: Numbers
-    scores: Floats
+    positions: Numbers
     probabilities: NDArray[np.float64]
     asked: bool = True
 
+    def of_items(self, revisions: Sequence[int]) -> list[tuple[int, int]]:
+        """The revisions and positions of those that belong to items with some revisions."""
+        chosen = np.flatnonzero(np.isin(self.revisions, revisions))
+        pairs = zip(self.revisions[chosen].tolist(), self.positions[chosen].tolist(), strict=True)
+        return list(pairs)
 
-NONE = Photos(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0), asked=False)
+
+NONE = Photos(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)

@@ -54,7 +54,7 @@ class Ranking:
         self.lexical = self._scores(self.words)
         self.probabilities = np.zeros(len(documents))
         places, there = located(documents.revisions, photos.revisions)
-        self.probabilities[places] = photos.probabilities[there]
+        np.maximum.at(self.probabilities, places, photos.probabilities[there])
         self.whole = documents.lexical.whole(
             [word.alternatives for word in self.words], text.length, self.weights
         )

@@ -39,7 +39,7 @@ class Changes:
     after: int
     until: int
     entries: list[Entry]
-    pictures: dict[str, Values]  # rows of their pictures, by id
+    pictures: dict[str, list[Values]]  # rows of their pictures, by id
     gone: list[str]  # ids
 
 
@@ -113,7 +113,8 @@ def _changes(catalog: Catalog, old: Collection, new: Collection, batch: int) -> 
         )
         ids = list(connection.execute(gone.distinct()).scalars())
         entries = read_entries(connection, old, rows, catalog.pictures)
-        return Changes(copied, until, entries, picture_rows(rows), ids)
+        shown = picture_rows(connection, old.key, [row.revision for row in rows])
+        return Changes(copied, until, entries, {row.id: shown[row.revision] for row in rows}, ids)
 
     return catalog.read_pictures(read)
 

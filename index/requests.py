@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from index.bags import photo_at
 from index.ranking import Key
 from index.rescorer import Role
 from index.rows import Side
@@ -19,6 +20,7 @@ FARTHEST = 10_000  # hits that can be paged through, or looked at for their prob
 class Request:
     """A search: the `limit` best hits of a side for a query, of those behind `after`.
 
+    A hit among images is an item by the best of its photos; among sentences it is one of them.
     `where` maps metadata keys to a value, or a list of which any will do; `least` is the smallest
     probability that a hit may have. `seen` says how many hits come before `after`. With `exact`
     every stored row is looked at, so that no hit can be missed. ValueError for limits out of range.
@@ -60,12 +62,12 @@ class Request:
 class Hit:
     """One answer. The links add up to the score; `bag` is the answer's own.
 
-    `position` says which of the item's sentences it is, None for its image. A link's `fragment`
-    counts in the bag of the sentence's role, its `region` in the bag of the image's role.
+    `position` says which of the item's photos or sentences it is, as in the catalog. A link's
+    `fragment` counts in the bag of the sentence's role, its `region` in that of the image's role.
     """
 
     item: str
-    position: int | None
+    position: int
     score: float
     links: tuple[Link, ...]
     bag: FragmentBag
@@ -74,7 +76,12 @@ class Hit:
     @property
     def key(self) -> Key:
         """Where it stands in its list."""
-        return Key(-self.score, self.item, -1 if self.position is None else self.position)
+        return Key(-self.score, self.item, self.position)
+
+    @property
+    def photo(self) -> int | None:
+        """Which of the item's photos it is, counted from 0; None for a sentence."""
+        return photo_at(self.position)
 
 
 @dataclass(frozen=True, slots=True)

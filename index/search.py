@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from index import ranking, rescorer
-from index.bags import IMAGE
 from index.candidates import PER_HIT
 from index.catalog import Catalog
 from index.choice import Chosen, choose
@@ -148,7 +147,7 @@ class Index:
     def photos(self, query: Query, count: int, revisions: Numbers | None = None) -> Photos:
         """About the `count` photos that promise most, of items with some revisions, in order.
 
-        Their scores and probabilities are those of codes. ValueError without a calibration.
+        Their probabilities are those of codes. ValueError without a calibration.
         """
         request = Request("images", self._checked(query), limit=max(count // PER_HIT, 1))
         self._check_calibrated()
@@ -162,16 +161,19 @@ class Index:
         told = [self._told(one, request, np.float32(0)) for one in scored]
         return Photos(
             np.concatenate([one.rows.revisions[one.numbers] for one in scored]),
-            np.concatenate([one.total for one in scored]),
+            np.concatenate([one.rows.positions[one.numbers] for one in scored]),
             np.concatenate([np.array(one) for one in told]),
         )
 
-    def explained(self, query: Query, revisions: Sequence[int]) -> dict[int, Hit]:
-        """The photos of items with some revisions as hits, if they are still there."""
+    def explained(self, query: Query, photos: Sequence[tuple[int, int]]) -> dict[int, Hit]:
+        """Of photos by revision and position, the best of each revision, if it is still there."""
         request = Request("images", self._checked(query))
-        terms, keys = _terms(request.query), [(revision, IMAGE) for revision in revisions]
-        ranked, asked = self._ranked(keys, request, terms), request.query.bag
-        return {key[0]: self._hit(one, request, asked) for key, one in ranked.items()}
+        ranked = self._ranked(photos, request, _terms(request.query))
+        best: dict[int, Ranked] = {}
+        for (revision, _), one in ranked.items():
+            best[revision] = min(best.get(revision, one), one, key=Ranked.by_probability)
+        asked = request.query.bag
+        return {revision: self._hit(one, request, asked) for revision, one in best.items()}
 
     def _chosen(
         self, request: Request, terms: Sequence[Term], snapshot: Snapshot, revisions: Numbers | None
@@ -211,12 +213,13 @@ class Index:
         terms: Sequence[Term],
         share: np.float32,
     ) -> tuple[list[Ranked], bool]:
-        """The best rows, one more than is asked for if there are so many, by the catalog's bags.
+        """The best hits, one more than is asked for if there are so many, by the catalog's bags.
 
         Also whether rows were looked for that the catalog has no more.
 
         Rows come by their scores from codes, until none that is left can be among the best if the
-        scores are off by a share of their errors.
+        scores are off by a share of their errors. Of an item's photos the best one counts, so an
+        item is on the page before once any of its photos is.
         """
         total = np.concatenate([*(one.total for one in scored), np.empty(0, np.float32)])
         error = share * np.concatenate([*(one.error for one in scored), total[:0]])
@@ -224,9 +227,14 @@ class Index:
         place = np.concatenate([*(np.arange(len(one.total)) for one in scored), owner[:0]])
         if request.after is not None:
             kept = total - error <= request.after.score
+            if request.side == "images":
+                revisions = (one.rows.revisions[one.numbers] for one in scored)
+                items = np.concatenate([*revisions, place[:0]])
+                kept &= ~np.isin(items, items[~kept])
             total, error, owner, place = total[kept], error[kept], owner[kept], place[kept]
         highest = total + error
         needed = request.limit + 1
+        best: dict[tuple[str, int], Ranked] = {}  # by item, and by position where it tells hits
         found: list[Ranked] = []
         vanished = False
         for batch in _batches(highest, needed + SPARE):
@@ -237,7 +245,13 @@ class Index:
             rows = [(scored[owner[at]], int(place[at])) for at in batch]
             fetched = list(self._fetched(rows, request, terms))
             vanished |= len(fetched) < len(rows)
-            found += [one for one in fetched if _asked_for(one, request)]
+            for one in fetched:
+                if request.least is None or (one.probability or 0.0) >= request.least:
+                    hit = one.key.item, 0 if request.side == "images" else one.key.position
+                    best[hit] = min(best.get(hit, one), one, key=Ranked.by_score)
+            found = [
+                one for one in best.values() if request.after is None or one.key > request.after
+            ]
             found.sort(key=lambda one: one.key)
         return found, vanished
 
@@ -298,8 +312,8 @@ class Index:
             links = alignment.query_links(bag, query, score)
         else:
             links = alignment.links(asked, bag, score)
-        position = None if found.key.position == IMAGE else found.key.position
-        return Hit(found.key.item, position, found.key.score, links, bag, found.probability)
+        key = found.key
+        return Hit(key.item, key.position, key.score, links, bag, found.probability)
 
     def _check_calibrated(self) -> None:
         if self._calibration is None:
@@ -336,19 +350,20 @@ class Ranked:
     stored: Stored
     probability: float | None
 
+    def by_score(self) -> tuple[float, int]:
+        """A key by which the best of an item's photos comes first, and of two alike the first."""
+        return self.key.minus_score, -self.key.position
+
+    def by_probability(self) -> tuple[float, float, int]:
+        """As by_score, with the most probable photo first."""
+        return -(self.probability or 0.0), *self.by_score()
+
 
 def _terms(query: Query) -> list[Term]:
     return [
         Term(part.vectors.numpy(), weight)
         for part, weight in zip(query.parts, query.weights, strict=True)
     ]
-
-
-def _asked_for(found: Ranked, request: Request) -> bool:
-    """Whether a row is behind the page before, and probable enough."""
-    if request.least is not None and (found.probability or 0.0) < request.least:
-        return False
-    return request.after is None or found.key > request.after
 
 
 def _batches(values: Floats, first: int) -> Iterator[Numbers]:

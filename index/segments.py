@@ -147,7 +147,7 @@ def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) ->
     """A segment in memory of bags that come in the order of their revisions."""
     sides: dict[Side, Rows] = {}
     for side in SIDES:
-        own = [bag for bag in bags if (bag.position == IMAGE) == (side == "images")]
+        own = [bag for bag in bags if (bag.position <= IMAGE) == (side == "images")]
         sides[side] = rows.of_vectors(
             [unpack_vectors(bag.vectors, dimension) for bag in own],
             [bag.revision for bag in own],

@@ -94,12 +94,13 @@ def _of_item() -> ForeignKeyConstraint:
     )
 
 
-# The display copy itself lies in the picture store, under `name`.
+# The display copy itself lies in the picture store, under `name`. `position` is that of its bag.
 pictures = Table(
     "pictures",
     schema,
     Column("collection", Integer, primary_key=True),
     Column("revision", Integer, primary_key=True),
+    Column("position", Integer, primary_key=True),
     Column("width", Integer, nullable=False),
     Column("height", Integer, nullable=False),
     Column("digest", String, nullable=False),  # of the original photo
@@ -108,7 +109,8 @@ pictures = Table(
     Index("pictures_by_name", "name"),
 )
 
-# Position -1 is the image; a sentence's position is its place among the item's sentences.
+# The item's photos have the positions -1, -2 and so on; a sentence's position is its place among
+# the item's sentences, from 0.
 bags = Table(
     "bags",
     schema,
@@ -141,8 +143,19 @@ retired = Table(
     Column("revision", Integer, primary_key=True),
     Column("was", Integer, nullable=False),
     Column("id", IDENTIFIER, nullable=False),
-    Column("picture", String),  # the name of its display copy, which is kept as long as this row
-    Index("retired_by_picture", "picture"),
+)
+
+# The names of its display copies, which are kept as long as these rows.
+retired_pictures = Table(
+    "retired_pictures",
+    schema,
+    Column("collection", Integer, primary_key=True),
+    Column("revision", Integer, primary_key=True),
+    Column("name", String, primary_key=True),
+    ForeignKeyConstraint(
+        ["collection", "revision"], ["retired.collection", "retired.revision"], ondelete="CASCADE"
+    ),
+    Index("retired_pictures_by_name", "name"),
 )
 
 

@@ -16,11 +16,20 @@ from index.tables import (
     items,
     pictures,
     retired,
+    retired_pictures,
     schema,
     settings,
 )
 
-CONTENTS = (items, pictures, bags, facets, changes, retired)  # of collections, swept with them
+CONTENTS = (
+    items,
+    pictures,
+    bags,
+    facets,
+    changes,
+    retired,
+    retired_pictures,
+)  # of collections, swept with them
 ROWS = 500  # that are read and written at a time; those of bags have some 10 KB
 in_use = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
 Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
@@ -33,7 +42,9 @@ def transfer(source: Connection, target: Connection, progress: Progress) -> None
     their names, is not taken for theirs. The settings stay, and with them the secret of cursors.
     """
     keys = _add_collections(source, target)
-    tables = [table for table in schema.sorted_tables if table not in (settings, collections)]
+    # What was replaced keeps its pictures only for those who read while that happened.
+    left = (settings, collections, retired_pictures)
+    tables = [table for table in schema.sorted_tables if table not in left]
     for table in tables:
         here = table.c.collection.in_(keys)
         total = source.execute(select(func.count()).select_from(table).where(here)).scalar_one()
@@ -67,10 +78,8 @@ def _add_collections(source: Connection, target: Connection) -> dict[int, int]:
 
 def _read(source: Connection, table: Table, keys: dict[int, int]) -> Iterator[list[dict[str, Any]]]:
     """The rows of live collections as they are in the target."""
-    # What was replaced keeps its picture only for those who read while that happened.
-    gone = {"picture": None} if table is retired else {}
     for key, new in keys.items():
         chosen = select(table).where(table.c.collection == key).order_by(*table.primary_key)
         with source.execute(chosen, execution_options={"yield_per": ROWS}) as stream:
             for part in stream.mappings().partitions():
-                yield [{**row, **gone, "collection": new} for row in part]
+                yield [{**row, "collection": new} for row in part]

@@ -19,7 +19,7 @@ CHUNK = 2**27  # bytes
 
 @dataclass(frozen=True, slots=True)
 class BagRow:
-    """The vectors of one stored bag: of the item's image (position -1) or of a sentence."""
+    """The vectors of one stored bag: of a photo (a position below 0) or of a sentence."""
 
     revision: int
     position: int

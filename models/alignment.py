@@ -123,6 +123,8 @@ def phrases(
 ) -> tuple[Phrase, ...]:
     """The links of a text and a photo by phrases: each content word with its function words.
 
+    A photo that is asked for beside the text has no phrases.
+
     With `beta`, chain decoding over the phrases joins neighbours that share a region. Without
     one, each has the region of its content word.
     """
@@ -135,7 +137,8 @@ def phrases(
             for link in found
             if link.fragment in fragments
         ]
-        told += part_phrases(image, part, own, beta)
+        if isinstance(part.places[0], Span):
+            told += part_phrases(image, part, own, beta)
         start += len(part)
     return tuple(told)
 

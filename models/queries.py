@@ -45,6 +45,11 @@ class Query:
         """One bag as a query."""
         return cls((bag,), (1.0,), None, notes)
 
+    def beside(self, photo: FragmentBag, weight: float, notes: tuple[str, ...] = ()) -> Query:
+        """The text and a photo in one query; below 0, photos that are like it lose."""
+        told = tuple(note for note in self.notes if note != NOTHING_KNOWN) + notes
+        return Query((*self.parts, photo), (*self.weights, weight), self.text, told)
+
     @property
     def bag(self) -> FragmentBag:
         """The fragments of all parts, one after another, as links count them."""

@@ -7,7 +7,7 @@ from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, following, placed
 from app.answers.fragments import ends, links, phrases
-from app.answers.items import photo_address, photo_address_of
+from app.answers.items import photo_address, photo_address_of, size_of
 from app.answers.queries import query_out, unknown_keys
 from app.engine import Engine
 from app.schemas.search import (
@@ -38,6 +38,10 @@ def search_images(engine: Engine, asked: Search, query: Query) -> ImageHits:
 
 def search_sentences(engine: Engine, asked: Search, query: Query) -> SentenceHits:
     """A page of the sentences that match a query."""
+    if asked.photo_weight is not None:
+        raise ValueError(
+            "photo_weight: sentences answer a text or a photo; /search/image takes both"
+        )
     hits, about = _page(engine, asked, query, "sentences", _sentence_hit)
     return SentenceHits(hits=hits, **about)
 
@@ -97,13 +101,14 @@ def _unknown(engine: Engine, asked: Search) -> list[str]:
 
 
 def _image_hit(collection: str, query: Query, hit: Hit, stored: Item) -> ImageHit:
+    assert hit.photo is not None
     return ImageHit(
         id=hit.item,
         score=hit.score,
         probability=hit.probability,
-        image=photo_address(collection, hit.item),
-        width=stored.width,
-        height=stored.height,
+        photo=hit.photo,
+        image=photo_address(collection, hit.item, hit.photo),
+        **size_of(stored, hit.photo),
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
@@ -112,7 +117,6 @@ def _image_hit(collection: str, query: Query, hit: Hit, stored: Item) -> ImageHi
 
 
 def _sentence_hit(collection: str, query: Query, hit: Hit, stored: Item) -> SentenceHit:
-    assert hit.position is not None
     sentence = stored.sentences[hit.position] if hit.position < len(stored.sentences) else ""
     return SentenceHit(
         id=hit.item,

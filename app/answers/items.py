@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote
+from typing import TypedDict
+from urllib.parse import quote, urlencode
 
 from app.defaults import DEFAULT_COLLECTION
-from app.schemas.items import ItemOut, StoredItem
-from index.items import Entry, Item
+from app.schemas.items import ItemOut, PhotoOut, StoredItem
+from index.items import Entry, Item, Picture, Shown
 
 
 def item_out(collection: str, stored: Item) -> ItemOut:
@@ -16,32 +17,61 @@ def item_out(collection: str, stored: Item) -> ItemOut:
         id=stored.id,
         metadata=stored.metadata,
         sentences=list(stored.sentences),
-        image=photo_address_of(collection, stored),
-        width=stored.width,
-        height=stored.height,
+        **about_photos(collection, stored.id, stored.photos),
+        stamp=stored.stamp,
     )
 
 
 def stored_item(collection: str, entry: Entry, notes: Sequence[str]) -> StoredItem:
     """An item as it was just stored, whatever became of it since."""
-    picture = entry.picture
     return StoredItem(
         id=entry.id,
         metadata=dict(entry.metadata),
         sentences=list(entry.sentences),
-        image=photo_address(collection, entry.id) if picture else None,
-        width=picture.width if picture else 0,
-        height=picture.height if picture else 0,
+        **about_photos(collection, entry.id, entry.pictures),
+        stamp=entry.stamp,
         notes=list(notes),
     )
 
 
-def photo_address(collection: str, item: str) -> str:
-    """Where an item's photo is."""
-    query = "" if collection == DEFAULT_COLLECTION else f"?collection={quote(collection, safe='')}"
+class AboutPhotos(TypedDict):
+    """What is said of an item's photos, and first of its first one."""
+
+    image: str | None
+    width: int
+    height: int
+    images: list[PhotoOut]
+
+
+def about_photos(collection: str, item: str, photos: Sequence[Shown | Picture]) -> AboutPhotos:
+    """An item's photos as JSON."""
+    images = [
+        PhotoOut(
+            image=photo_address(collection, item, number), width=photo.width, height=photo.height
+        )
+        for number, photo in enumerate(photos)
+    ]
+    first = images[0] if images else PhotoOut(image="", width=0, height=0)
+    return AboutPhotos(
+        image=first.image or None, width=first.width, height=first.height, images=images
+    )
+
+
+def photo_address(collection: str, item: str, photo: int = 0) -> str:
+    """Where one of an item's photos is."""
+    asked = {"collection": collection} if collection != DEFAULT_COLLECTION else {}
+    asked |= {"photo": str(photo)} if photo else {}
+    query = f"?{urlencode(asked, quote_via=quote, safe='')}" if asked else ""
     return f"/items/{quote(item, safe='')}/image{query}"
 
 
 def photo_address_of(collection: str, stored: Item) -> str | None:
-    """Where a stored item's photo is; None for an item without one."""
-    return photo_address(collection, stored.id) if stored.width else None
+    """Where a stored item's first photo is; None for an item without one."""
+    return photo_address(collection, stored.id) if stored.photos else None
+
+
+def size_of(stored: Item, photo: int) -> dict[str, int]:
+    """The size of one of an item's photos; 0 where it was taken away since a search found it."""
+    if photo >= len(stored.photos):
+        return {"width": 0, "height": 0}
+    return {"width": stored.photos[photo].width, "height": stored.photos[photo].height}

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from app import products
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.fragments import links, phrases
-from app.answers.items import photo_address_of
-from app.answers.queries import part, unknown_keys
+from app.answers.items import photo_address, size_of
+from app.answers.queries import check_together, read_photo, unknown_keys
 from app.engine import Engine
-from app.products import Found
+from app.products import Found, Sought
 from app.schemas.products import (
     FacetIn,
     FacetOut,
@@ -37,11 +37,13 @@ from models.queries import Query
 
 def search_products(engine: Engine, asked: ProductSearch, photo: Photo | None) -> ProductsOut:
     """A page of the items that answer a request."""
-    query = _query(engine, asked, photo)
-    cursors, kind = Cursors(engine.catalog.secret), _kind(asked, query)
+    check_together(["text"] if asked.text else [], asked, photo, least=0)
+    shown = read_photo(engine, asked, photo)
+    cursors, kind = Cursors(engine.catalog.secret), _kind(asked, shown)
     offset = cursors.read(asked.cursor, kind) if asked.cursor is not None else 0
     request = _request(asked, offset, engine.models.weak_below)
-    found = products.search(engine, asked.collection, request, query)
+    sought = Sought(asked.text or None, shown, asked.photo_weight or 0.0)
+    found = products.search(engine, asked.collection, request, sought)
     answer, end = found.answer, offset + asked.limit
     return ProductsOut(
         collection=asked.collection,
@@ -75,21 +77,6 @@ def suggestions(engine: Engine, collection: str, text: str, limit: int) -> Sugge
     return SuggestionsOut(collection=collection, suggestions=told)
 
 
-def _query(engine: Engine, asked: ProductSearch, photo: Photo | None) -> str | Query | None:
-    """What is asked for: a text, a photo, or nothing; ValueError for more than one."""
-    sent = {"text": asked.text or None, "id": asked.id, "image": photo}
-    named = [name for name, value in sent.items() if value is not None]
-    if len(named) > 1:
-        raise ValueError(f"send one of text, id or image, or none; got {' and '.join(named)}")
-    if asked.box is not None and photo is None:
-        raise ValueError("box: it chooses a part of an uploaded image; send an image with it")
-    if asked.id is not None:
-        return Query.of(engine.item_photo(asked.collection, asked.id)[0])
-    if photo is not None:
-        return Query.of(engine.models.photo(photo, part(asked.box)), photo.notes)
-    return asked.text or None
-
-
 def _request(asked: ProductSearch, offset: int, weak_below: float | None) -> ProductRequest:
     """What is asked of the index, but for the query."""
     least = asked.min_probability
@@ -120,10 +107,10 @@ def _facet(asked: str | FacetIn) -> FacetRequest:
     return FacetRequest(asked.key, asked.limit, tuple(asked.bounds))
 
 
-def _kind(asked: ProductSearch, query: str | Query | None) -> str:
+def _kind(asked: ProductSearch, shown: Query | None) -> str:
     """A name of this very list, the same for every way to write the filter."""
     fields = asked.model_dump(mode="json", exclude={"cursor", "limit", "facets", "filter"})
-    photo = query.bag.vectors.numpy().tobytes() if isinstance(query, Query) else b""
+    photo = shown.bag.vectors.numpy().tobytes() if shown else b""
     digest = hashlib.sha256(photo).hexdigest()
     return name_of_list("products", fields, canonical_filter(asked.filter), digest)
 
@@ -155,13 +142,14 @@ def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
 
 def _hit(collection: str, found: Found, hit: Product, stored: Item) -> ProductHit:
     photo = found.photos.get(hit.id)
+    number = (photo.photo if photo else None) or 0
     return ProductHit(
         id=hit.id,
         score=hit.score,
         probability=hit.probability,
-        image=photo_address_of(collection, stored),
-        width=stored.width,
-        height=stored.height,
+        photo=number,
+        image=photo_address(collection, stored.id, number) if stored.photos else None,
+        **size_of(stored, number),
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         variants=hit.variants,

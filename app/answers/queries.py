@@ -2,43 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
+from collections.abc import Collection, Iterable, Sequence
 
 from app.answers.fragments import fragments
 from app.engine import Engine
 from app.logs import note
+from app.mapping import nearest
 from app.schemas.fields import Corners
+from app.schemas.products import ProductSearch
 from app.schemas.search import QueryOut, Search
+from app.stages import stage
+from models import images
 from models.images import Photo
 from models.queries import Query
 from models.types import Box
 
-NEAR = 0.5  # of a key's letters, those that must agree with the one that is named as nearest
-
 
 def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
-    """The one query that a request brought; ValueError if there is none or more than one."""
-    sent = {"text": asked.text, "phrases": asked.phrases, "id": asked.id, "image": photo}
-    named = [name for name, value in sent.items() if value is not None]
-    if len(named) != 1:
-        raise ValueError(
-            f"send one of text, phrases, id or image; got {' and '.join(named) or 'none'}"
-        )
-    if asked.box is not None and photo is None:
-        raise ValueError("box: it chooses a part of an uploaded image; send an image with it")
+    """The query that a request brought: a text or phrases, a photo, or both with a weight.
+
+    ValueError where there is none, or more than belongs together.
+    """
+    texts = {"text": asked.text, "phrases": asked.phrases}
+    check_together([name for name, value in texts.items() if value is not None], asked, photo)
+    shown = read_photo(engine, asked, photo)
     if asked.text is not None:
         note(query=asked.text)
-        return engine.models.query(asked.text)
-    if asked.phrases is not None:
+        query = engine.models.query(asked.text)
+    elif asked.phrases is not None:
         note(query=", ".join(one.text for one in asked.phrases))
-        return engine.models.phrases([(one.text, one.weight) for one in asked.phrases])
-    if asked.id is not None:
-        return Query.of(engine.item_photo(asked.collection, asked.id)[0])
-    assert photo is not None
-    return Query.of(engine.models.photo(photo, part(asked.box)), photo.notes)
+        query = engine.models.phrases([(one.text, one.weight) for one in asked.phrases])
+    else:
+        assert shown is not None
+        return shown
+    return query if shown is None else query.beside(shown.bag, asked.photo_weight or 0, shown.notes)
+
+
+def check_together(
+    texts: Sequence[str], asked: Search | ProductSearch, photo: Photo | None, *, least: int = 1
+) -> None:
+    """ValueError unless there is one query, or a photo that has a weight beside a text."""
+    photos = {"id": asked.id, "image": photo}
+    named = [*texts, *(name for name, value in photos.items() if value is not None)]
+    weight = asked.photo_weight
+    if len(named) == 2 and len(texts) == 1:
+        if not weight:
+            raise ValueError(
+                "a text and a photo are searched together with a photo_weight; "
+                f"got {' and '.join(named)} and {'none' if weight is None else 0}"
+            )
+    elif not least <= len(named) <= 1:
+        raise ValueError(
+            "send one of text, phrases, id or image, or a text and a photo with a photo_weight; "
+            f"got {' and '.join(named) or 'none'}"
+        )
+    elif weight is not None:
+        raise ValueError("photo_weight: it needs a text and a photo; leave it out")
+
+
+def read_photo(engine: Engine, asked: Search | ProductSearch, photo: Photo | None) -> Query | None:
+    """The photo that a request names or brought, or the part of it that its box says."""
+    if asked.id is None and photo is None:
+        if asked.box is not None:
+            raise ValueError("box: it chooses a part of a photo; send an id or an image with it")
+        return None
+    if photo is not None:
+        return Query.of(engine.models.photo(photo, part(asked.box)), photo.notes)
+    assert asked.id is not None
+    bag, picture = engine.item_photo(asked.collection, asked.id, asked.photo)
+    if asked.box is None:
+        return Query.of(bag)
+    with stage("decode"):
+        stored = images.decode(picture.jpeg)
+    return Query.of(engine.models.photo(stored, part(asked.box)))
 
 
 def part(corners: Corners | None) -> Box | None:
@@ -54,17 +90,10 @@ def part(corners: Corners | None) -> Box | None:
 def unknown_keys(asked: Iterable[str], known: Collection[str]) -> list[str]:
     """Notes about metadata keys that no item has, with the nearest one that there is."""
     return [
-        f"No item has {key!r:.100} in its metadata{_nearest(key, known)}."
+        f"No item has {key!r:.100} in its metadata{nearest(key, known)}."
         for key in asked
         if key not in known
     ]
-
-
-def _nearest(key: str, known: Collection[str]) -> str:
-    near = process.extractOne(
-        key, known, scorer=OSA.normalized_similarity, processor=str.casefold, score_cutoff=NEAR
-    )
-    return "" if near is None else f"; the nearest key is {near[0]!r:.100}"
 
 
 def query_out(query: Query, notes: Iterable[str] = ()) -> QueryOut:

@@ -1,20 +1,30 @@
-"""Imports with a bar on the terminal."""
+"""Imports with a bar on the terminal: of folders and files, and of tables of products."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import track
 
-from app import folder
+from app import folder, tables
 from app.decoding.pool import Allowance, Decoders
 from app.engine import Engine
+from app.fetching import Fetcher, refuse
 from app.folder import Outcome, Source
 from app.progress import noted
 from app.settings import Settings
+
+
+def tell(outcome: Outcome) -> None:
+    """A line for a source that is refused."""
+    if outcome.status == "refused":
+        typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
 
 
 def import_with_bar(
@@ -22,12 +32,14 @@ def import_with_bar(
     collection: str,
     sources: Iterable[Source | Outcome],
     settings: Settings,
+    hear: Callable[[Outcome], None] = tell,
     count: Callable[[], int] | None = None,
 ) -> Counter[str]:
-    """Import with a bar on the terminal, and a line for each source that is refused.
+    """Import with a bar on the terminal, and let every outcome be heard.
 
     With a way to count the sources, services on the same data tell how many are yet to come.
     """
+    counts = Counter[str]()
     with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
         outcomes: Iterable[Outcome] = folder.bring_in(
             engine,
@@ -36,6 +48,7 @@ def import_with_bar(
             batch=settings.batch,
             most_bytes=settings.upload_bytes,
             decode=decode,
+            fetch=Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse,
         )
         if count is not None:
             home = engine.open(collection, create=True)
@@ -44,10 +57,39 @@ def import_with_bar(
         if console.is_terminal:
             total = len(sources) if isinstance(sources, Sequence) else None  # a stream has none
             outcomes = track(outcomes, "Indexing", total=total, console=console)
-        return Counter(_status(outcome) for outcome in outcomes)
+        for outcome in outcomes:
+            hear(outcome)
+            counts[outcome.status] += 1
+    return counts
 
 
-def _status(outcome: Outcome) -> str:
-    if outcome.status == "refused":
-        typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
-    return outcome.status
+def import_table(
+    engine: Engine,
+    collection: str,
+    file: Path,
+    mapping: Mapping[str, Any],
+    refused: Path | None,
+    settings: Settings,
+) -> Counter[str]:
+    """Import a table: its columns are told first, and refused rows are written to a file."""
+    refused = refused or file.with_name(f"{file.name}.refused.jsonl")
+    refused.unlink(missing_ok=True)  # of an earlier import
+    with tables.opened(file, mapping) as table:
+        typer.echo(f"# {file}: {len(table.header)} columns, taken for", err=True)
+        typer.echo(table.columns.toml(), err=True)
+
+        def hear(outcome: Outcome) -> None:
+            number = table.number_of(outcome)
+            if outcome.status == "refused":
+                told = {"row": number, "reason": outcome.reason}
+                with refused.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(told, ensure_ascii=True) + "\n")
+
+        def count() -> int:
+            with tables.opened(file, mapping) as counted:
+                return sum(1 for _ in counted.sources())
+
+        counts = import_with_bar(engine, collection, table.sources(), settings, hear, count)
+    if counts["refused"]:
+        typer.echo(f"{counts['refused']:,} rows are refused, and why: {refused}", err=True)
+    return counts

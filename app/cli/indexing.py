@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,19 +41,31 @@ app = typer.Typer(
 @app.command()
 def add(
     paths: Annotated[
-        list[Path] | None, typer.Argument(exists=True, help="Folders, photos, or .jsonl files.")
+        list[Path] | None,
+        typer.Argument(
+            exists=True, help="Folders, photos, .jsonl files, or tables: .csv, .tsv, .parquet."
+        ),
     ] = None,
     collection: Named = DEFAULT_COLLECTION,
     data: Data = None,
     reembed: Annotated[
         bool, typer.Option("--reembed", help="Embed what is there anew, for another model.")
     ] = False,
+    mapping: Annotated[
+        Path | None,
+        typer.Option("--map", exists=True, help="What a table's columns are; a TOML file."),
+    ] = None,
+    refused: Annotated[
+        Path | None,
+        typer.Option(help="Where refused rows are told. [default: beside the table]"),
+    ] = None,
 ) -> None:
     """Index photos and sentences; may be interrupted and goes on where it was.
 
-    A .jsonl file holds lines of {"id", "image", "sentences", "metadata"}, each optional.
+    A .jsonl file holds lines of {"id", "image", "images", "sentences", "metadata"}, each optional,
+    or rows of a table. What a table's columns are is guessed, and told before any row is read.
 
-    Examples: `tessera index ~/Pictures`, `tessera index catalogue.jsonl --collection shop`
+    Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
 
     `TESSERA_MATCHER=new.safetensors tessera index --reembed`
     """
@@ -63,19 +76,27 @@ def add(
         from app.cli.loading import load_engine
 
         engine = load_engine(settings)
-        from app import folder
-        from app.cli.importing import import_with_bar
+        from app import folder, tables
+        from app.cli.importing import import_table, import_with_bar
+        from app.mapping import read_mapping
 
+        said = read_mapping(mapping) if mapping else {}
+        products = [one for one in paths or () if tables.is_table(one, mapped=bool(mapping))]
+        others = [one for one in paths or () if one not in products]
         if reembed:
             _reembed(engine, collection)
+        counts = Counter[str]()
         try:
-            counts = import_with_bar(
-                engine,
-                collection,
-                folder.find(paths or []),
-                settings,
-                lambda: sum(1 for _ in folder.find(paths or [])),
-            )
+            for file in products:
+                counts += import_table(engine, collection, file, said, refused, settings)
+            if others:
+                counts += import_with_bar(
+                    engine,
+                    collection,
+                    folder.find(others),
+                    settings,
+                    count=lambda: sum(1 for _ in folder.find(others)),
+                )
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None

@@ -87,9 +87,10 @@ export function itemPhoto(item, position) {
   return make("div", { className: "stage none" }, make("p", {}, "No photo"));
 }
 
-/** The photos of an item. */
+/** The photos of an item, the one that was found first. */
 export function photosOf(item) {
-  return item.image ? [item] : [];
+  const others = (item.images ?? []).filter(({ image }) => image !== item.image);
+  return item.image ? [item, ...others.map((photo) => ({ ...item, ...photo }))] : [];
 }
 
 /** Who made a photo and under which licence it is used; null where the item does not say. */

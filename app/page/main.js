@@ -174,7 +174,7 @@ async function useFile(file) {
 async function showItem({ item: id, text }) {
   if (!id) return closeViewer();
   try {
-    const item = hits.get(id) ?? (await api.item(id, asking.signal));
+    const item = { ...(await api.item(id, asking.signal)), ...hits.get(id) };
     const pictured = text && !context.holdings.shop && item.image;
     showViewer(item, {
       holdings: context.holdings,

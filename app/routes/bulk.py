@@ -16,7 +16,7 @@ from app.access import may
 from app.drafts import Decode, Draft
 from app.engine import Engine
 from app.errors import WrongMediaType, explain
-from app.fetching import Fetch, photo_of
+from app.fetching import Fetch, photos_of
 from app.lanes import Lanes
 from app.metrics import IMPORT_LINES
 from app.openapi import OF_COLLECTION, Responses, lines_of, problems, reference
@@ -124,7 +124,7 @@ class Import:
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; each that is refused says why."""
         parsed = [_parsed(line) for line in lines]
-        fetches = [self.lanes.fetches.run(self._photo, sent) for sent in parsed]
+        fetches = [self.lanes.fetches.run(self._photos, sent) for sent in parsed]
         read = await self.lanes.batches.run(self._embed, parsed, await asyncio.gather(*fetches))
         entries = [outcome for _, outcome in read if isinstance(outcome, Entry)]
         stored = await self.lanes.writes.run(self.engine.store_each, self.collection, entries)
@@ -154,18 +154,18 @@ class Import:
         """Whether the client may be waiting for a status."""
         return self.storing or bool(self.backlog)
 
-    def _photo(self, sent: ImportLine | str) -> bytes | str | None:
-        """The photo that a line brings or names, or what is wrong with it."""
+    def _photos(self, sent: ImportLine | str) -> list[bytes] | str:
+        """The photos that a line brings or names, or what is wrong with it."""
         if isinstance(sent, str):
             return sent
         try:
             image = None if sent.image is None else b64decode(sent.image, validate=True)
-            return photo_of(image, sent.image_url, self.fetch)
+            return photos_of(image, sent.image_url, sent.images, self.fetch)
         except ValueError as wrong:
             return str(wrong)
 
     def _embed(
-        self, lines: Sequence[ImportLine | str], photos: Sequence[bytes | str | None]
+        self, lines: Sequence[ImportLine | str], photos: Sequence[list[bytes] | str]
     ) -> list[tuple[str | None, Outcome]]:
         """The id in each line, and what is to be stored or what is wrong."""
         read = [self._draft(*pair) for pair in zip(lines, photos, strict=True)]
@@ -174,13 +174,13 @@ class Import:
         names = [None if isinstance(line, str) else line.id for line in lines]
         return list(zip(names, outcomes, strict=True))
 
-    def _draft(self, sent: ImportLine | str, photo: bytes | str | None) -> Draft | str:
+    def _draft(self, sent: ImportLine | str, photos: list[bytes] | str) -> Draft | str:
         """The draft of a line, or what is wrong with it."""
-        if isinstance(sent, str) or isinstance(photo, str):
-            return sent if isinstance(sent, str) else str(photo)
-        draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences))
+        if isinstance(sent, str) or isinstance(photos, str):
+            return sent if isinstance(sent, str) else str(photos)
+        draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
         try:
-            return draft if photo is None else draft.with_photo(photo, self.decode)
+            return draft.with_photos(photos, self.decode)
         except ValueError as wrong:
             return str(wrong)
 

@@ -1,7 +1,8 @@
-"""Edits of stored items: a patch of the metadata of one, deletion of many."""
+"""Edits of stored items: a patch of the metadata and photos of one, deletion of many."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
@@ -9,15 +10,26 @@ from fastapi import APIRouter, Depends, Response
 from app.access import may
 from app.answers.items import item_out
 from app.conditions import ConditionsDep, etag
-from app.errors import TooLarge, WrongMediaType
-from app.openapi import JSON, OF_COLLECTION, OF_WRITE, lines_of, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, ItemIdDep, LanesDep
+from app.drafts import Draft
+from app.errors import NotFetched, TooLarge, WrongMediaType
+from app.fetching import photos_of
+from app.openapi import JSON, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
+from app.routes.dependencies import (
+    DEFAULT,
+    CollectionDep,
+    DecodersDep,
+    EngineDep,
+    FetchDep,
+    ItemIdDep,
+    LanesDep,
+)
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
 from app.stages import stage
 from app.uploads import reads_json
 from index import editing
-from index.editing import Chosen
+from index.editing import Change, Chosen
 from index.items import Collection, ConditionFailed, Item
+from index.records import NewPhoto
 
 router = APIRouter(
     tags=["items"], responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType, *OF_WRITE)
@@ -29,25 +41,41 @@ MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
 @router.patch(
     "/items/{id}",
     dependencies=[may("write")],
-    responses=problems(ConditionFailed),
+    responses=problems(ConditionFailed, NotFetched, *OF_UPLOAD),
     openapi_extra=lines_of(ItemPatch, MERGE_PATCH, JSON),
 )
 async def patch_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
-    sent: Annotated[ItemPatch, Depends(reads_json(ItemPatch, MERGE_PATCH, JSON))],
+    sent: Annotated[ItemPatch, Depends(reads_json(ItemPatch, MERGE_PATCH, JSON, photos=True))],
     conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,
     lanes: LanesDep,
+    decode: DecodersDep,
+    fetch: FetchDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
-    """Merge a patch into an item's metadata; its photo and sentences are not embedded again."""
+    """Merge a patch into an item's metadata, and change its photos; what stays is not embedded."""
+    photos: list[int | NewPhoto] | None = None
+
+    def embedded(fetched: Sequence[bytes]) -> list[int | NewPhoto]:
+        made = engine.embed([Draft(id).with_photos(fetched, decode)])[0]
+        new = zip(made.pictures, made.images, strict=True)
+        return [one if isinstance(one, int) else next(new) for one in sent.images or ()]
 
     def patch(home: Collection) -> tuple[Collection, Item]:
         expected = conditions.expected(home)
+        change = Change(sent.metadata, photos, sent.stamp)
         with stage("store"):
-            return home, editing.patch(engine.catalog, home, id, sent.metadata, expected)
+            return home, editing.patch(engine.catalog, home, id, change, expected)
 
+    new = [one for one in sent.images or () if isinstance(one, str)]
+    if new:
+        with lanes.photos.place():
+            fetched = await lanes.fetches.run(photos_of, None, None, new, fetch)
+            photos = await lanes.photos.run(embedded, fetched)
+    elif sent.images is not None:
+        photos = [one for one in sent.images if isinstance(one, int)]
     with lanes.writes.place():
         home, item = await lanes.writes.run(engine.on, collection, patch)
     response.headers["ETag"] = etag(home, item.revision)

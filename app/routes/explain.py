@@ -130,7 +130,9 @@ def _about(asked: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[st
     height, width = photo.pixels.shape[1:]
     return {
         "text": asked.text,
-        "image": None if asked.id is None else photo_address(asked.collection, asked.id),
+        "image": None
+        if asked.id is None
+        else photo_address(asked.collection, asked.id, asked.photo),
         "width": width,
         "height": height,
         "notes": [*photo.notes, *notes],
@@ -147,6 +149,6 @@ def _photo(
     if photo is not None:
         return photo, None
     assert asked.id is not None
-    bag, picture = engine.item_photo(asked.collection, asked.id)
+    bag, picture = engine.item_photo(asked.collection, asked.id, asked.photo)
     with stage("decode"):
         return images.decode(picture.jpeg), bag

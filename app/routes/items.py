@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -13,7 +14,7 @@ from app.answers.items import item_out, stored_item
 from app.conditions import ConditionsDep, etag
 from app.drafts import Draft
 from app.errors import NotFetched
-from app.fetching import photo_of
+from app.fetching import photos_of
 from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
 from app.routes.dependencies import (
     DEFAULT,
@@ -27,7 +28,7 @@ from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
 from app.stages import stage
 from app.uploads import Upload, reads
-from index.items import Collection, ConditionFailed, Entry, ModelMismatch
+from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch
 from index.pictures import PictureLost
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
@@ -44,11 +45,11 @@ JPEG: Responses = {
     "/items/{id}",
     dependencies=[may("write")],
     responses=CREATED | problems(*OF_UPLOAD, *OF_WRITE, ConditionFailed, NotFetched),
-    openapi_extra=body_of(ItemBody),
+    openapi_extra=body_of(ItemBody, several=True),
 )
 async def put_item(
     id: ItemIdDep,  # noqa: A002 - the API's own name
-    upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody))],
+    upload: Annotated[Upload[ItemBody], Depends(reads(ItemBody, most=MOST_PHOTOS))],
     conditions: ConditionsDep,
     response: Response,
     engine: EngineDep,
@@ -57,22 +58,23 @@ async def put_item(
 ) -> StoredItem:
     """Store an item in place of what its id had before; a search from now on finds it."""
     sent = upload.fields
-    draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences))
+    draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
 
-    def embedded(fetched: bytes | None) -> tuple[Draft, Entry]:
-        photo = upload.image.read() if upload.image else fetched
-        ready = draft if photo is None else draft.with_photo(photo, upload.decode)
+    def embedded(named: Sequence[bytes]) -> tuple[Draft, Entry]:
+        sent_with_it = (image.read() for image in upload.images)
+        ready = draft.with_photos((*sent_with_it, *named), upload.decode)
         return ready, engine.embed([ready])[0]
 
     def store(home: Collection) -> tuple[Collection, int, int]:
         with stage("store"):
             return home, *engine.catalog.replace(home, entry, conditions.expected(home))
 
-    fetched = None
-    if sent.image_url is not None:
-        given = upload.image.read() if upload.image else None
-        fetched = await lanes.fetches.run(photo_of, given, sent.image_url, fetch)
-    draft, entry = await upload.lane.run(embedded, fetched)
+    if upload.images and sent.image_url is not None:
+        raise ValueError("send an image or an image_url, not both; further ones are images")
+    named = list[bytes]()
+    if sent.image_url is not None or sent.images:
+        named = await lanes.fetches.run(photos_of, None, sent.image_url, sent.images, fetch)
+    draft, entry = await upload.lane.run(embedded, named)
     # It waits for no turn to compute.
     home, revision, replaced = await lanes.writes.run(
         engine.on, sent.collection, store, create=True
@@ -128,15 +130,17 @@ def get_image(
     id: ItemIdDep,  # noqa: A002 - the API's own name
     request: Request,
     engine: EngineDep,
+    photo: Annotated[int, Query(ge=0, description="Which of its photos, from 0.")] = 0,
     collection: CollectionDep = DEFAULT,
 ) -> Response:
-    """The display copy of an item's photo, a JPEG."""
-    tag = f'"{engine.on(collection, lambda home: engine.catalog.get(home, id)).digest}"'
+    """The display copy of one of an item's photos, a JPEG."""
+    item = engine.on(collection, lambda home: engine.catalog.get(home, id))
+    tag = f'"{item.photo(photo).digest}"'
     # Revalidated each time: an item may be replaced, and asking costs a row.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    picture = engine.on(collection, lambda home: engine.catalog.picture(home, id))
+    picture = engine.on(collection, lambda home: engine.catalog.picture(home, id, photo))
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import Body, Probability
+from app.schemas.fields import Body, PhotoNumber, Probability
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
 from models.alignment import BETA
 
@@ -16,6 +16,7 @@ class AlignRequest(Body):
 
     text: str
     id: str | None = None
+    photo: PhotoNumber = 0
     beta: float = Field(BETA, ge=0, description="How strongly neighbouring words share a region.")
 
 
@@ -24,6 +25,7 @@ class GroundRequest(Body):
 
     text: str
     id: str | None = None
+    photo: PhotoNumber = 0
     phrases: Annotated[list[str], Field(min_length=1, max_length=50)] | None = Field(
         None, description="Parts of the text, in its words; the whole text if there are none."
     )
@@ -34,6 +36,7 @@ class CaptionRequest(Body):
     """Describe a photo, stored or uploaded."""
 
     id: str | None = None
+    photo: PhotoNumber = 0
     beam: int = Field(5, ge=1, le=20, description="Hypotheses that are followed; 1 is greedy.")
     count: int = Field(1, ge=1, le=20, description="Captions to give, at most `beam`.")
 

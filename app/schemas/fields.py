@@ -38,6 +38,19 @@ ImageUrl = Annotated[
         "internet. The service fetches it if its operator has switched that on.",
     ),
 ]
+PhotoNumber = Annotated[
+    int, Field(ge=0, description="Which of the photos of the item that `id` names, from 0.")
+]
+PhotoWeight = Annotated[
+    float | None,
+    Field(
+        ge=-10,
+        le=10,
+        description="Search by a text and a photo together, and count the photo so much, where the "
+        'text counts 1: "like this, but blue". Below 0, what looks like the photo loses.',
+    ),
+]
+HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
 Probability = Annotated[
     float | None,
     Field(description="Comparable between queries; null where the matcher is not calibrated."),

@@ -7,6 +7,24 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.schemas.fields import Body, Filter, ImageUrl, ItemId
+from index.items import MOST_PHOTOS
+
+Images = Annotated[
+    list[str],
+    Field(
+        max_length=MOST_PHOTOS,
+        description="Further photos, in order: each as base64, or as an address like image_url.",
+    ),
+]
+Stamp = Annotated[
+    str | None,
+    Field(
+        max_length=200,
+        description="A digest or time of the sender's own, given back as it is: by it a sync knows "
+        "what has changed.",
+    ),
+]
+PhotoIndex = Annotated[int, Field(strict=True, ge=0)]
 
 
 class ItemBody(Body):
@@ -15,10 +33,12 @@ class ItemBody(Body):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: list[str] = Field(default_factory=list, max_length=1000)
     image_url: ImageUrl = None
+    images: Images = Field(default_factory=list)
+    stamp: Stamp = None
 
 
 class ImportLine(BaseModel):
-    """One line of a bulk import; `image` is base64."""
+    """One line of a bulk import; `image` is base64, or `image_url` says where it is."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -27,6 +47,8 @@ class ImportLine(BaseModel):
     sentences: list[str] = Field(default_factory=list, max_length=1000)
     image: str | None = None
     image_url: ImageUrl = None
+    images: Images = Field(default_factory=list)
+    stamp: Stamp = None
 
 
 class ImportStatus(BaseModel):
@@ -39,7 +61,10 @@ class ImportStatus(BaseModel):
 
 
 class ItemPatch(BaseModel):
-    """A merge patch (RFC 7396) of a stored item: its photo and its sentences stay as they are."""
+    """A merge patch (RFC 7396) of a stored item, and its photos where they change.
+
+    Its sentences stay as they are, and no photo that stays is embedded again.
+    """
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -47,6 +72,12 @@ class ItemPatch(BaseModel):
         default_factory=dict,
         description="Objects are merged, null deletes a key; null in place of it deletes all.",
     )
+    images: Annotated[list[PhotoIndex | str], Field(max_length=MOST_PHOTOS)] | None = Field(
+        None,
+        description="All photos that the item is to have, in order: the numbers of those that "
+        "stay, from 0, and new ones, as base64 or an address.",
+    )
+    stamp: Stamp = None
 
 
 class Deletion(Body):
@@ -65,8 +96,16 @@ class DeletionOut(BaseModel):
     deleted: int
 
 
+class PhotoOut(BaseModel):
+    """A stored photo; width and height are those of its display copy."""
+
+    image: str
+    width: int
+    height: int
+
+
 class ItemOut(BaseModel):
-    """A stored item; width and height are those of its display copy, 0 without a photo."""
+    """A stored item; width and height are those of its first photo, 0 without one."""
 
     id: ItemId
     metadata: dict[str, Any]
@@ -74,10 +113,12 @@ class ItemOut(BaseModel):
     image: str | None
     width: int
     height: int
+    images: list[PhotoOut]
+    stamp: str | None = Field(description="What was sent as its stamp.")
 
 
 class StoredItem(ItemOut):
-    """An item just stored, and what was left out of its photo."""
+    """An item just stored, and what was left out of its photos."""
 
     notes: list[str] = []
 

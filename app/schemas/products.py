@@ -12,8 +12,11 @@ from app.schemas.fields import (
     Cursor,
     Filter,
     Fraction,
+    HitPhoto,
     ItemId,
     Limit,
+    PhotoNumber,
+    PhotoWeight,
     Probability,
     Scalar,
 )
@@ -68,8 +71,10 @@ class ProductSearch(Body):
 
     text: str | None = None
     id: str | None = None
+    photo: PhotoNumber = 0
+    photo_weight: PhotoWeight = None
     box: Corners | None = Field(
-        None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
+        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
     )
     filter: Filter | None = None
     min_probability: Fraction | None = Field(
@@ -130,6 +135,7 @@ class ProductHit(BaseModel):
     id: ItemId
     score: float
     probability: Probability
+    photo: HitPhoto
     image: str | None
     width: int
     height: int

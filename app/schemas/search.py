@@ -6,7 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.schemas.fields import Body, Corners, Cursor, Filter, Fraction, Limit, Probability
+from app.schemas.fields import (
+    Body,
+    Corners,
+    Cursor,
+    Filter,
+    Fraction,
+    HitPhoto,
+    Limit,
+    PhotoNumber,
+    PhotoWeight,
+    Probability,
+)
 
 
 class Phrase(BaseModel):
@@ -24,11 +35,13 @@ class Search(Body):
     text: str | None = None
     phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
     id: str | None = None
+    photo: PhotoNumber = 0
+    photo_weight: PhotoWeight = None
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None
     box: Corners | None = Field(
-        None, description="The part of the image to search with: left, top, right, bottom, 0 to 1."
+        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
     )
     min_probability: Fraction | None = Field(
         None, description="Leave out hits that are less probable."
@@ -100,11 +113,12 @@ class SearchedOut(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """A photo and why it was found; the links add up to the score, and so do the phrases."""
+    """An item by its best photo; the links add up to the score, and so do the phrases."""
 
     id: str
     score: float
     probability: Probability
+    photo: HitPhoto
     image: str
     width: int
     height: int

@@ -138,4 +138,4 @@ def entry(block: Bags, row: int, number: int, side: Side) -> Entry:
     boxes = tuple(Box(*edges) for edges in np.concatenate([low, high]).T.tolist())
     labels = ("whole photo", *(f"region {i}" for i in range(1, len(bag))))
     photo = FragmentBag(bag.vectors, boxes, labels)
-    return Entry(item, picture=Picture(b"", 1, 1, ""), image=photo)
+    return Entry(item, pictures=(Picture(b"", 1, 1, ""),), images=(photo,))

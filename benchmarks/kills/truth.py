@@ -47,7 +47,7 @@ def states(stored: Sequence[Entry]) -> dict[str, State]:
             {
                 "metadata": entry.metadata,
                 "sentences": list(entry.sentences),
-                "image": entry.picture and entry.picture.digest,
+                "image": entry.pictures[0].digest if entry.pictures else None,
             }
         )
         for entry in stored
@@ -70,7 +70,7 @@ def compare_searches(client: httpx2.Client, models: Models, stored: Sequence[Ent
     """Compare searches with brute force over the stored bags; gives how many there were."""
     for text in TEXTS:
         query = models.query(text).bag
-        truth = {one.id: _score(models, one.image, query) for one in stored if one.image}
+        truth = {one.id: _score(models, one.images[0], query) for one in stored if one.images}
         answer = client.post("/search/image", json={"text": text, "limit": LIMIT})
         _compare(answer.raise_for_status().json()["hits"], truth)
     photo = State(0).photo

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx2
 from pydantic import BaseModel
 
-from tessera_client.items import Image, read_image
+from tessera_client.items import Image, image_text, is_address, read_image
 from tessera_client.models import (
     Alias,
     Aliases,
@@ -52,6 +52,7 @@ class Call(Generic[Answer]):
     read: Callable[[httpx2.Response], Answer]
     fields: Mapping[str, Any] | None = None  # of a JSON body or a form
     image: bytes | None = None
+    images: tuple[bytes, ...] = ()  # behind the first one
     query: Mapping[str, Any] = field(default_factory=dict)
     document: Mapping[str, Any] | None = None  # a JSON body that names no collection
     lines: bytes | None = None
@@ -71,7 +72,8 @@ class Call(Generic[Answer]):
         elif self.fields is not None:
             fields = {name: value for name, value in self.fields.items() if value is not None}
             fields["collection"] = collection
-            sent |= {"json": fields} if self.image is None else _form(fields, self.image)
+            photos = self.images if self.image is None else (self.image, *self.images)
+            sent |= _form(fields, photos) if photos else {"json": fields}
         return sent
 
 
@@ -81,6 +83,8 @@ def search_images(
     phrases: Sequence[tuple[str, float]] | None = None,
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
+    photo: int | None = None,
+    photo_weight: float | None = None,
     box: Box | None = None,
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     min_probability: float | None = None,
@@ -88,12 +92,16 @@ def search_images(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[ImageHits]:
-    """Photos that answer a text, weighted phrases, a stored item's photo or an image."""
+    """Photos that answer a text, weighted phrases, a stored item's photo or an image.
+
+    A text and a photo are searched together with a `photo_weight`.
+    """
     return Call(
         "POST",
         "/search/image",
         _json(ImageHits),
-        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor),
+        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
+        | {"photo": photo, "photo_weight": photo_weight},
         None if image is None else read_image(image),
     )
 
@@ -104,6 +112,7 @@ def search_sentences(
     phrases: Sequence[tuple[str, float]] | None = None,
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
+    photo: int | None = None,
     box: Box | None = None,
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     min_probability: float | None = None,
@@ -116,7 +125,8 @@ def search_sentences(
         "POST",
         "/search/text",
         _json(SentenceHits),
-        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor),
+        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
+        | {"photo": photo},
         None if image is None else read_image(image),
     )
 
@@ -126,6 +136,8 @@ def search_products(
     *,
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
+    photo: int | None = None,
+    photo_weight: float | None = None,
     box: Box | None = None,
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     min_probability: float | None = None,
@@ -143,6 +155,8 @@ def search_products(
     asked = {
         "text": text,
         "id": id,
+        "photo": photo,
+        "photo_weight": photo_weight,
         "box": box and list(box),
         "filter": filter and dict(filter),
         "min_probability": min_probability,
@@ -209,13 +223,17 @@ def put_item(
     id: str,  # noqa: A002 - the service's own name
     *,
     image: Image | None = None,
+    images: Sequence[Image] = (),
     sentences: Sequence[str] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Call[StoredItem]:
     """Store an item in place of what its id had before; it can be searched at once."""
-    fields = {"metadata": dict(metadata or {}), "sentences": list(sentences)}
-    data = None if image is None else read_image(image)
-    return Call("PUT", _item(id), _json(StoredItem), fields, data)
+    fields: dict[str, Any] = {"metadata": dict(metadata or {}), "sentences": list(sentences)}
+    photos = [*([] if image is None else [image]), *images]
+    if photos and all(map(is_address, photos)):
+        return Call("PUT", _item(id), _json(StoredItem), fields | {"images": photos})
+    read = tuple(map(read_image, photos))
+    return Call("PUT", _item(id), _json(StoredItem), fields, read[0] if read else None, read[1:])
 
 
 def get_item(id: str) -> Call[Item]:  # noqa: A002 - the service's own name
@@ -223,9 +241,10 @@ def get_item(id: str) -> Call[Item]:  # noqa: A002 - the service's own name
     return Call("GET", _item(id), _json(Item))
 
 
-def item_image(id: str) -> Call[bytes]:  # noqa: A002 - the service's own name
-    """The display copy of an item's photo, a JPEG."""
-    return Call("GET", f"{_item(id)}/image", _content, accept="image/jpeg")
+def item_image(id: str, photo: int = 0) -> Call[bytes]:  # noqa: A002 - the service's own name
+    """The display copy of one of an item's photos, a JPEG."""
+    query = {"photo": photo}
+    return Call("GET", f"{_item(id)}/image", _content, query=query, accept="image/jpeg")
 
 
 def delete_item(id: str) -> Call[None]:  # noqa: A002 - the service's own name
@@ -236,9 +255,19 @@ def delete_item(id: str) -> Call[None]:  # noqa: A002 - the service's own name
 def patch_item(
     id: str,  # noqa: A002 - the service's own name
     metadata: Mapping[str, Any] | None,
+    *,
+    images: Sequence[int | Image] | None = None,
+    stamp: str | None = None,
 ) -> Call[Item]:
-    """Merge a patch into an item's metadata: null deletes a key, None in place of it all keys."""
-    sent = {"metadata": metadata}
+    """Merge a patch into an item's metadata: null deletes a key, None in place of it all keys.
+
+    `images` are the photos that it is to have: numbers of those that stay, and new ones.
+    """
+    sent: dict[str, Any] = {"metadata": metadata}
+    if images is not None:
+        sent["images"] = [one if isinstance(one, int) else image_text(one) for one in images]
+    if stamp is not None:
+        sent["stamp"] = stamp
     return Call("PATCH", _item(id), _json(Item), document=sent)
 
 
@@ -361,8 +390,8 @@ def _explain(
     return Call("POST", path, read, fields, data, accept=accept)
 
 
-def _form(fields: Mapping[str, Any], image: bytes) -> dict[str, Any]:
-    """A form with the fields as the service reads them, and the image."""
+def _form(fields: Mapping[str, Any], images: Sequence[bytes]) -> dict[str, Any]:
+    """A form with the fields as the service reads them, and the images."""
     data: dict[str, Any] = {}
     for name, value in fields.items():
         if name == "box":
@@ -371,7 +400,7 @@ def _form(fields: Mapping[str, Any], image: bytes) -> dict[str, Any]:
             data[name] = value
         else:
             data[name] = value if isinstance(value, str) else json.dumps(value)
-    return {"data": data, "files": {"image": ("image", image)}}
+    return {"data": data, "files": [("image", ("image", image)) for image in images]}
 
 
 def _item(id: str) -> str:  # noqa: A002 - the service's own name

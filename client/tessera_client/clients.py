@@ -23,6 +23,7 @@ from tessera_client.errors import check
 from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, SentenceHit
+from tessera_client.products import AsyncProducts, Products
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -147,6 +148,11 @@ class Client(Endpoints):
         """Close connections, or the data folder."""
         self._http.close()
 
+    @property
+    def products(self) -> Products:
+        """Products of the collection, kept as a shop's own list of them."""
+        return Products(self.send)
+
     def on(self, collection: str) -> Self:
         """The same client for another collection; closing either closes both."""
         other = object.__new__(type(self))
@@ -227,6 +233,11 @@ class AsyncClient(Endpoints):
     async def close(self) -> None:
         """Close connections, or the data folder."""
         await self._http.aclose()
+
+    @property
+    def products(self) -> AsyncProducts:
+        """Products of the collection, kept as a shop's own list of them."""
+        return AsyncProducts(self.send)
 
     def on(self, collection: str) -> Self:
         """The same client for another collection; closing either closes both."""

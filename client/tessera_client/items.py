@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-Image = bytes | str | Path  # an image file's bytes, or its path
+Image = bytes | str | Path  # an image file's bytes, its path, or its address
 
 BATCH_LINES, BATCH_BYTES = 256, 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to store: a photo, sentences, or both, and metadata."""
+    """An item to store: photos, sentences, or both, and metadata.
+
+    `images` are photos behind the first one. `stamp` is a digest or time of the caller's own.
+    """
 
     id: str
     image: Image | None = None
     sentences: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    images: Sequence[Image] = ()
+    stamp: str | None = None
+
+    @property
+    def photos(self) -> list[Image]:
+        """All photos, in order."""
+        return [*([] if self.image is None else [self.image]), *self.images]
 
     def line(self) -> bytes:
         """The item as a line of a bulk import; OSError for a photo that cannot be read."""
         row: dict[str, Any] = {"id": self.id}
-        if self.image is not None:
-            row["image"] = b64encode(read_image(self.image)).decode("ascii")
+        if photos := self.photos:
+            row["images"] = [image_text(photo) for photo in photos]
         if self.sentences:
             row["sentences"] = list(self.sentences)
         if self.metadata:
             row["metadata"] = dict(self.metadata)
+        if self.stamp is not None:
+            row["stamp"] = self.stamp
         return json.dumps(row).encode() + b"\n"
+
+
+def is_address(image: Image) -> bool:
+    """Whether an image is named by its address, for the service to fetch."""
+    return isinstance(image, str) and image.startswith(("http://", "https://"))
+
+
+def image_text(image: Image) -> str:
+    """An image as the service takes it in JSON: its address, or base64."""
+    return str(image) if is_address(image) else b64encode(read_image(image)).decode("ascii")
 
 
 def read_image(image: Image) -> bytes:

@@ -147,25 +147,6 @@ class ImportStatus(BaseModel):
     reason: str | None = None
 
 
-class Item(BaseModel):
-    """A stored item; width and height are those of its display copy, 0 without a photo."""
-
-    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
-    metadata: dict[str, Any]
-    sentences: list[str]
-    image: str | None
-    width: int
-    height: int
-
-
-class Items(BaseModel):
-    """A page of items, in the order of their ids."""
-
-    collection: str
-    items: list[Item]
-    cursor: str | None
-
-
 class Limits(BaseModel):
     """How much may be uploaded."""
 
@@ -213,6 +194,14 @@ class Models(BaseModel):
     captioner: Model | None
     grounder: Model | None
     limits: Limits
+
+
+class Photo(BaseModel):
+    """A stored photo; width and height are those of its display copy."""
+
+    image: str
+    width: int
+    height: int
 
 
 class Phrase(BaseModel):
@@ -356,7 +345,7 @@ class Snapshots(BaseModel):
 
 
 class StoredItem(BaseModel):
-    """An item just stored, and what was left out of its photo."""
+    """An item just stored, and what was left out of its photos."""
 
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
     metadata: dict[str, Any]
@@ -364,6 +353,8 @@ class StoredItem(BaseModel):
     image: str | None
     width: int
     height: int
+    images: list[Photo]
+    stamp: Annotated[str | None, Field(description="What was sent as its stamp.")]
     notes: list[str] = []
 
 
@@ -425,7 +416,7 @@ class Facet(BaseModel):
 
 
 class ImageHit(BaseModel):
-    """A photo and why it was found; the links add up to the score, and so do the phrases."""
+    """An item by its best photo; the links add up to the score, and so do the phrases."""
 
     id: str
     score: float
@@ -433,6 +424,7 @@ class ImageHit(BaseModel):
         float | None,
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
+    photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     image: str
     width: int
     height: int
@@ -476,6 +468,27 @@ class Index(BaseModel):
     sentences: Side
 
 
+class Item(BaseModel):
+    """A stored item; width and height are those of its first photo, 0 without one."""
+
+    id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+    metadata: dict[str, Any]
+    sentences: list[str]
+    image: str | None
+    width: int
+    height: int
+    images: list[Photo]
+    stamp: Annotated[str | None, Field(description="What was sent as its stamp.")]
+
+
+class Items(BaseModel):
+    """A page of items, in the order of their ids."""
+
+    collection: str
+    items: list[Item]
+    cursor: str | None
+
+
 class MadeSnapshot(BaseModel):
     """A snapshot that was just made."""
 
@@ -512,6 +525,7 @@ class ProductHit(BaseModel):
         float | None,
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
+    photo: Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]
     image: str | None
     width: int
     height: int

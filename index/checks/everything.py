@@ -16,7 +16,7 @@ from index.checks.segments import check_segments
 from index.following import SEGMENTS
 from index.garbage import TOKEN
 from index.items import ModelMismatch
-from index.tables import collections, pictures, retired
+from index.tables import collections, pictures, retired_pictures
 from index.transfer import Progress, in_use
 
 
@@ -50,7 +50,7 @@ def check_garbage(catalog: Catalog, folder: Path) -> Iterator[Finding]:
     names, directories = set(catalog.pictures.names()), (folder / SEGMENTS).glob("*")
     tokens = {one.name for one in directories if TOKEN.fullmatch(one.name)}
     with catalog.reader.begin() as connection:
-        for column in (pictures.c.name, retired.c.picture):
+        for column in (pictures.c.name, retired_pictures.c.name):
             names.difference_update(connection.execute(select(column).distinct()).scalars())
         tokens.difference_update(connection.execute(select(collections.c.token)).scalars())
         replaced = connection.execute(select(func.count()).where(~in_use)).scalar_one()

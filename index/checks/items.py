@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, delete, insert, select
 
-from index.bags import IMAGE, unpack_bag, unpack_vectors
+from index.bags import unpack_bag, unpack_vectors
 from index.catalog import Catalog
 from index.checks.finding import Finding, named
 from index.facets import facets_of
 from index.items import Collection, bucket_of
 from index.pictures import PictureLost
-from index.records import select_items
+from index.records import Values, picture_rows, select_items
 from index.tables import bags, facets, items
 from index.transfer import Progress
 
@@ -28,7 +28,8 @@ Facets = set[tuple[str, str]]
 class Rows:
     """All rows of one item."""
 
-    item: Row[Any]  # of select_items
+    item: Row[Any]
+    pictures: list[Values]
     bags: list[Row[Any]] = field(default_factory=list)  # in the order of their positions
     facets: Facets = field(default_factory=set)
 
@@ -80,15 +81,16 @@ def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Fin
         yield Finding("items", subject, "its bucket is another id's; put it again")
     if problem := _wrong_bags(rows, collection.dimension):
         yield Finding("items", subject, f"{problem}; put it again")
-    if item.name is not None and _is_lost(catalog, collection, item):
-        problem = "its picture is missing or damaged; put it again"
-        yield Finding("pictures", subject, problem)
+    for number, picture in enumerate(rows.pictures):
+        if _is_lost(catalog, collection, item, picture["name"]):
+            which = "picture" if len(rows.pictures) == 1 else f"picture {number}"
+            yield Finding("pictures", subject, f"its {which} is missing or damaged; put it again")
 
 
 def _wrong_bags(rows: Rows, dimension: int) -> str | None:
     """What is wrong with an item's bags, if anything is."""
     positions = [bag.position for bag in rows.bags]
-    first = 0 if rows.item.name is None else IMAGE
+    first = -len(rows.pictures)
     if not positions or positions != list(range(first, first + len(positions))):
         return f"it has bags {positions}, which should begin with {first} and leave none out"
     for bag in rows.bags:
@@ -102,10 +104,10 @@ def _wrong_bags(rows: Rows, dimension: int) -> str | None:
     return None
 
 
-def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any]) -> bool:
+def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any], name: str) -> bool:
     """Whether a picture is lost, and not just deleted with its item."""
     try:
-        catalog.pictures.get(item.name)
+        catalog.pictures.get(name)
     except PictureLost:
         here = _here(items.c, collection.key, item.revision)
         with catalog.reader.begin() as connection:
@@ -118,7 +120,8 @@ def _read(catalog: Catalog, collection: int, after: int) -> list[Rows]:
     chosen = select_items(collection).where(items.c.revision > after)
     with catalog.reader.begin() as connection:
         found = connection.execute(chosen.order_by(items.c.revision).limit(BATCH)).all()
-        rows = {item.revision: Rows(item) for item in found}
+        shown = picture_rows(connection, collection, [item.revision for item in found])
+        rows = {item.revision: Rows(item, shown[item.revision]) for item in found}
         if rows:
             _read_parts(connection, collection, rows)
     return list(rows.values())

@@ -26,7 +26,7 @@ FLAGS = (
     "--disable-component-update --disable-sync"
 )
 SAMPLE = {source.id: source for source in demos.PHOTOS.sources()}
-CAT = SAMPLE["chelsea"].photo
+CAT = SAMPLE["chelsea"].photos[0]
 MARKUP = "a cat <img src=x onerror=alert(1)> on a log"
 
 # Phrases as /search/image gives them: one that a part of the photo answers, and one without a box.
@@ -62,7 +62,7 @@ def filled(engine: Engine) -> Engine:
     sentences = {"chelsea": ("a ginger cat", MARKUP)}
     drafts = [
         Draft(name, SAMPLE[name].metadata, sentences=sentences.get(name, ())).with_photo(
-            jpeg(SAMPLE[name].photo)
+            jpeg(SAMPLE[name].photos[0])
         )
         for name in names
     ]

@@ -47,8 +47,8 @@ def test_every_photo_has_a_title_a_credit_and_a_licence() -> None:
     sources = PHOTOS.sources()
     assert 30 <= len({source.id for source in sources}) == len(sources) <= 60
     for source in sources:
-        assert source.photo is not None
-        assert source.photo.is_file()
+        assert source.photos
+        assert source.photos[0].is_file()
         assert source.metadata.keys() == {"title", "credit", "license", "sample"}
         assert all(source.metadata.values())
 
@@ -57,7 +57,7 @@ def test_every_product_has_a_title_a_kind_and_a_photo() -> None:
     sources = PRODUCTS.sources()
     assert len({source.id for source in sources}) == len(sources) == 81
     for source in sources:
-        assert source.photo == PRODUCTS.folder / f"{source.id}.jpg"
+        assert source.photos == (PRODUCTS.folder / f"{source.id}.jpg",)
         assert {"title", "kind", "aisle", "description", "credit"} <= source.metadata.keys()
         assert "price" not in source.metadata  # nobody knows it
     groups = Counter(source.metadata.get("group") for source in sources)
@@ -67,12 +67,12 @@ def test_every_product_has_a_title_a_kind_and_a_photo() -> None:
 @pytest.mark.parametrize("demo", demos.ALL.values(), ids=demos.ALL)
 def test_copied_photos_are_few_small_and_named_in_the_notice(demo: Demo) -> None:
     copies = set(demo.folder.glob("*.jpg"))
-    assert copies == {one.photo for one in demo.sources()} & copies
+    assert copies == {one.photos[0] for one in demo.sources()} & copies
     assert sum(photo.stat().st_size for photo in copies) <= 3_000_000
     assert max(max(images.decode(photo.read_bytes()).pixels.shape) for photo in copies) <= 640
     notice = (demo.folder / "NOTICE.md").read_text("utf-8")
     assert "Copyright (c) 2018 Marcus Klasson" in notice
-    others = {one.photo.name for one in demo.sources() if one.metadata["license"] != "MIT"}
+    others = {one.photos[0].name for one in demo.sources() if one.metadata["license"] != "MIT"}
     assert [name for name in others & {copy.name for copy in copies} if name not in notice] == []
 
 

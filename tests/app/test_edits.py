@@ -64,7 +64,11 @@ def test_patch_reaches_filters_of_searches_and_lists(shop: TestClient) -> None:
         ("/items/a", {"json": {"metadata": [1]}}, 422, "metadata: Input should be"),
         ("/items/a", {"content": b"{", "headers": MERGE}, 422, "JSON"),
         ("/items/a", {"content": b"{}"}, 415, "merge-patch"),
-        ("/items/a", {"json": {"metadata": {"a": "x" * 200_000}}}, 413, "100,000 bytes"),
+        ("/items/a", {"json": {"metadata": {"a": "x" * 400_000}}}, 413, "bytes that are"),
+        ("/items/a", {"json": {"images": [1]}}, 404, "no photo 1; its last one is 0"),
+        ("/items/a", {"json": {"images": ["?"]}}, 422, "neither base64 nor an http address"),
+        ("/items/a", {"json": {"images": ["aGVsbG8="]}}, 415, "not an image"),
+        ("/items/a", {"json": {"images": [0] * 51}}, 422, "at most 50"),
         ("/items/a", {"json": {"metadata": {"a": "\0"}}}, 422, "NUL"),
     ],
 )

@@ -57,11 +57,11 @@ def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, pn
         engine.open("default")
     engine.reembed("default", lambda done, total: None)
     after = engine.catalog.entry(engine.open("default"), "a")
-    assert after.image is not None
-    assert before.image is not None
-    assert torch.equal(after.image.vectors, before.image.vectors)
+    assert after.images[0] is not None
+    assert before.images[0] is not None
+    assert torch.equal(after.images[0].vectors, before.images[0].vectors)
     assert torch.equal(after.bags[0].vectors, before.bags[0].vectors)
-    assert after.picture == before.picture
+    assert after.pictures[0] == before.pictures[0]
 
 
 def test_engine_loads_from_files_and_does_without_a_captioner(

@@ -47,7 +47,7 @@ def check(answer: Any, status: int, *words: str) -> None:
         ({"text": ""}, ["no words"]),
         ({"text": "  ?! "}, ["no words"]),
         ({"text": "word " * 10_000}, ["10,000 words", "at most"]),
-        ({}, ["send one of text, phrases, id or image; got none"]),
+        ({}, ["send one of text, phrases, id or image, or", "got none"]),
         ({"text": "red", "id": "x"}, ["got text and id"]),
         ({"phrases": []}, ["phrases: List should have at least 1 item"]),
         ({"phrases": [{"text": "red", "weight": 0}]}, ["phrases.0.weight", "greater than 0"]),
@@ -59,7 +59,7 @@ def check(answer: Any, status: int, *words: str) -> None:
         ({"text": "red", "cursor": "bnVsbA=="}, ["cursor: not one that this service gave"]),
         ({"text": "red", "filter": {"": 1}}, ["filter"]),
         ({"text": "red", "filter": {"a": {"b": 1}}}, ["filter 'a' takes gt", "got 'b'"]),
-        ({"text": "red", "box": [0, 0, 1, 1]}, ["send an image with it"]),
+        ({"text": "red", "box": [0, 0, 1, 1]}, ["send an id or an image with it"]),
         ({"text": 7}, ["text: Input should be a valid string"]),
     ],
 )

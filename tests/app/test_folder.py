@@ -58,7 +58,7 @@ def test_second_import_reads_only_what_changed(engine: Engine, photos: Path, png
         "c.png": "skipped",
         "broken.jpg": "refused",
     }
-    assert engine.catalog.get(engine.open("default"), "photos/a.png").width == 50
+    assert engine.catalog.get(engine.open("default"), "photos/a.png").photos[0].width == 50
 
 
 def test_time_of_change_counts_too(engine: Engine, photos: Path) -> None:
@@ -169,7 +169,7 @@ def test_import_asks_little_and_holds_little(
         nonlocal taken
         for number in range(5_000):
             taken += 1
-            yield known if number % 50 else Source(f"{number}", f"{number}", "", None, ("red",))
+            yield known if number % 50 else Source(f"{number}", f"{number}", "", (), ("red",))
 
     monkeypatch.setattr(engine.catalog, "stamps", counted)
     monkeypatch.setattr(Source, "__eq__", compared)

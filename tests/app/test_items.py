@@ -35,6 +35,7 @@ def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
         "image": "/items/x/image",
         "width": 40,
         "height": 30,
+        "images": [{"image": "/items/x/image", "width": 40, "height": 30}],
     }
     assert answer.json() == item | {"notes": []}
 

@@ -193,10 +193,13 @@ def test_photo_is_searched_by_looks_alone(shop: TestClient, post: Post, png: Any
 @pytest.mark.parametrize(
     ("sent", "reason"),
     [
-        ({"text": "a", "id": "AB-1"}, "send one of"),
+        (
+            {"text": "a", "id": "AB-1"},
+            "a photo_weight; got text and id",
+        ),
         ({"boosts": [{"weight": 0.1}]}, "either a key or a filter"),
         ({"filter": {"price": {"above": 3}}}, "takes gt, gte"),
-        ({"box": [0, 0, 1, 1]}, "send an image"),
+        ({"box": [0, 0, 1, 1]}, "send an id or an image"),
         ({"sort": "price"}, "sort"),
         ({"boosts": [{"weight": 5, "key": "price"}]}, "boosts"),
     ],
@@ -253,3 +256,20 @@ def test_words_alone_count_without_a_calibration(client: TestClient) -> None:
     assert ids(found) == ["hat"]
     assert "not calibrated" in " ".join(found["query"]["notes"])
     assert client.post("/search/products", json={"id": "hat"}).status_code in (404, 422)
+
+
+def test_the_best_photo_of_an_item_is_shown(shop: TestClient, post: Post, png: Any) -> None:
+    photos = [("image", png(colour)) for colour in ("white", "yellow")]
+    shop.put("/items/AB-7", files=photos, data={"metadata": '{"title": "Boot"}'})
+    hit = next(hit for hit in post(text="yellow boot")["hits"] if hit["id"] == "AB-7")
+    assert (hit["photo"], hit["image"]) == (1, "/items/AB-7/image?photo=1")
+    assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
+
+
+def test_a_text_and_a_photo_are_searched_together(post: Post) -> None:
+    found = post(text="sofa", id="AB-5", photo_weight=0.5, min_probability=0.01)
+    hit = found["hits"][0]
+    assert hit["id"] in ("AB-5", "AB-6")
+    assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
+    looks = [part for hit in found["hits"] for part in hit["parts"] if part["kind"] == "looks"]
+    assert any(link["label"] not in ("sofa",) for part in looks for link in part["links"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from index.bags import IMAGE
+from index.bags import position_of
 from index.catalog import Catalog
 from index.follower import Follower, Sizes
 from index.items import Collection, Entry, Picture
@@ -28,7 +28,7 @@ SPEAK_SQL = {
     *("test_garbage", "test_names", "test_reembedding", "test_shards", "test_snapshot"),
 }
 TINY = Sizes(chunk=8, least=1, quiet=0.0, largest=64)  # segments of a few items each
-Row = tuple[str, int | None, float]  # item, position and score
+Row = tuple[str, int, float]  # item, position and score
 
 
 @pytest.fixture
@@ -58,16 +58,16 @@ def sentence_bag(random: torch.Generator) -> MakeBag:
 
 @pytest.fixture
 def entry(image_bag: MakeBag, sentence_bag: MakeBag, random: torch.Generator) -> MakeEntry:
-    """An item of the given id with one image and some sentences, of random sizes."""
+    """An item of the given id with some photos and sentences, of random sizes."""
 
-    def make(item: str, *, sentences: int = 2, picture: bool = True, **fields: Any) -> Entry:
-        sizes = torch.randint(1, 6, (sentences + 1,), generator=random).tolist()
+    def make(item: str, *, sentences: int = 2, photos: int = 1, **fields: Any) -> Entry:
+        sizes = torch.randint(1, 6, (photos + sentences,), generator=random).tolist()
         return Entry(
             id=item,
-            picture=Picture(b"jpeg", 4, 3, "0" * 64) if picture else None,
-            image=image_bag(sizes[0]) if picture else None,
+            pictures=(Picture(b"jpeg", 4, 3, "0" * 64),) * photos,
+            images=tuple(image_bag(size) for size in sizes[:photos]),
             sentences=tuple(f"sentence {i} of {item}" for i in range(sentences)),
-            bags=tuple(sentence_bag(size) for size in sizes[1:]),
+            bags=tuple(sentence_bag(size) for size in sizes[photos:]),
             **fields,
         )
 
@@ -136,7 +136,7 @@ def follow(follower: Follower) -> Callable[[], None]:
 
 @pytest.fixture
 def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request], list[Row]]:
-    """All rows that a request asks for, best first, scored one by one from the catalog's bags."""
+    """All hits that a request asks for, best first, scored one by one from the catalog's bags."""
 
     def score(request: Request, bag: FragmentBag) -> float:
         if request.role is Role.ROWS_ARE_SENTENCES:
@@ -149,7 +149,11 @@ def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request],
     def search(request: Request) -> list[Row]:
         items = catalog.list_items(collection, limit=10**6, where=request.where)
         if request.side == "images":
-            keys = {(item.revision, IMAGE): (item.id, None) for item in items if item.width}
+            keys = {
+                (item.revision, position_of(photo)): (item.id, position_of(photo))
+                for item in items
+                for photo in range(len(item.photos))
+            }
         else:
             keys = {
                 (item.revision, position): (item.id, position)
@@ -158,7 +162,11 @@ def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request],
             }
         stored = catalog.bags(collection, list(keys))
         found = [(*keys[key], score(request, one.bag)) for key, one in stored.items()]
-        return sorted(found, key=lambda row: (-row[2], row[0], row[1] or 0))
+        found.sort(key=lambda row: (-row[2], row[0], abs(row[1])))
+        if request.side == "images":  # of an item the best photo
+            best = {row[0]: row for row in reversed(found)}
+            found = sorted(best.values(), key=lambda row: (-row[2], row[0]))
+        return found
 
     return search
 

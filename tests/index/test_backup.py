@@ -37,7 +37,7 @@ def shown(entry):
     def make(item: str, version: int = 0, **fields) -> Entry:
         made = entry(item, metadata={"version": version}, **fields)
         jpeg = f"{item} {version}".encode()
-        object.__setattr__(made, "picture", Picture(jpeg, 4, 3, name_of(jpeg)))
+        object.__setattr__(made, "pictures", (Picture(jpeg, 4, 3, name_of(jpeg)),))
         return made
 
     return make
@@ -236,7 +236,7 @@ def test_lost_picture_is_named_and_the_rest_is_restored(filled, fresh, tmp_path)
     assert snapshot(filled, tmp_path / "backup.tar", quiet).lost == {lost}
     assert restore(fresh, tmp_path / "backup.tar", tmp_path / "fresh", quiet).lost == {lost}
     assert fresh.count(fresh.find("other")) == 1
-    assert fresh.get(fresh.find("default"), "item 1").width == 4
+    assert fresh.get(fresh.find("default"), "item 1").photos[0].width == 4
 
 
 def test_archive_is_a_data_folder_when_it_is_unpacked(filled, archive, tmp_path):

@@ -58,8 +58,8 @@ class World:
         return Entry(
             f"{number:03}",
             metadata={"cluster": cluster, "even": number % 2 == 0, "tenth": number % 10},
-            picture=Picture(b"jpeg", 4, 3, "0" * 64),
-            image=self.photo(cluster),
+            pictures=(Picture(b"jpeg", 4, 3, "0" * 64),),
+            images=(self.photo(cluster),),
             sentences=("a b c",),
             bags=(self.text(cluster),),
         )
@@ -157,17 +157,17 @@ def test_what_was_deleted_or_replaced_is_no_candidate(
         for hit in hits:
             if hit.item in replaced:
                 truth = replaced[hit.item]
-                bag = truth.image if request.side == "images" else truth.bags[0]
+                bag = truth.images[0] if request.side == "images" else truth.bags[0]
                 assert torch.allclose(bag.vectors, hit.bag.vectors, atol=4e-3)
     assert np.mean([recall(index, request) for request in asked]) > 0.95
 
 
 def test_newer_rows_are_found_beside_what_faiss_has(catalog, collection, index, filled, world):
     text = world.text(4)
-    catalog.put(collection, replace(world.entry(4), id="new", image=world.photo(4)))
-    photo = catalog.entry(collection, "new").image
+    catalog.put(collection, replace(world.entry(4), id="new", images=(world.photo(4),)))
+    photo = catalog.entry(collection, "new").images[0]
     stronger = replace(photo, vectors=3 * photo.vectors)
-    catalog.put(collection, replace(world.entry(4), id="new", image=stronger))
+    catalog.put(collection, replace(world.entry(4), id="new", images=(stronger,)))
     assert index.best(Request("images", Query.of(text), limit=1)).hits[0].item == "new"
 
 

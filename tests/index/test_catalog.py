@@ -11,7 +11,7 @@ from sqlalchemy import event, select
 
 from index.catalog import Catalog
 from index.conditions import Equals
-from index.items import ModelMismatch, NoSpace, Picture, bucket_of
+from index.items import ModelMismatch, NoSpace, Picture, Shown, bucket_of
 from index.tables import items
 
 
@@ -20,8 +20,10 @@ def test_item_comes_back_whole(catalog, collection, entry):
     catalog.put(collection, given)
     back = catalog.entry(collection, "a")
     assert (back.metadata, back.source, back.stamp) == (given.metadata, "/photos/a.jpg", "12 34")
-    assert (back.picture, back.sentences) == (given.picture, given.sentences)
-    for one, other in zip((back.image, *back.bags), (given.image, *given.bags), strict=True):
+    assert (back.pictures[0], back.sentences) == (given.pictures[0], given.sentences)
+    for one, other in zip(
+        (back.images[0], *back.bags), (given.images[0], *given.bags), strict=True
+    ):
         assert torch.equal(one.vectors, other.vectors.half().float())
         assert one.labels == other.labels
 
@@ -31,12 +33,12 @@ def test_item_is_described_without_its_picture(catalog, collection, entry):
     item = catalog.get(collection, "a")
     assert (item.id, item.revision, item.metadata) == ("a", revision, {"k": 1})
     assert item.sentences == ("sentence 0 of a", "sentence 1 of a")
-    assert (item.width, item.height, item.digest) == (4, 3, "0" * 64)
+    assert item.photos == (Shown(4, 3, "0" * 64),)
 
 
 def test_put_replaces_everything_the_id_had(catalog, collection, entry):
     catalog.put(collection, entry("a", sentences=3, metadata={"old": 1}))
-    catalog.put(collection, entry("a", sentences=1, picture=False, metadata={"new": 1}))
+    catalog.put(collection, entry("a", sentences=1, photos=0, metadata={"new": 1}))
     assert catalog.get(collection, "a").sentences == ("sentence 0 of a",)
     assert catalog.list_items(collection, where={"old": 1}) == []
     assert catalog.count(collection) == 1
@@ -149,7 +151,7 @@ def test_bulk_put_takes_as_many_statements_for_many_entries_as_for_one(catalog, 
 
 
 def test_many_items_are_found_by_id_in_one_go(catalog, collection, entry):
-    catalog.put_many(collection, [entry(f"{i}", sentences=1, picture=False) for i in range(1200)])
+    catalog.put_many(collection, [entry(f"{i}", sentences=1, photos=0) for i in range(1200)])
     wanted = [f"{i}" for i in range(1200)]
     assert len(catalog.get_many(collection, wanted)) == 1200
     with catalog.reader.begin() as connection:
@@ -177,7 +179,7 @@ def test_failed_delete_is_no_change(catalog, collection):
 
 def test_one_bad_item_keeps_the_whole_batch_out(catalog, collection, entry, image_bag):
     wrong = entry("b", sentences=0)
-    object.__setattr__(wrong, "image", image_bag(2, dimension=5))
+    object.__setattr__(wrong, "images", (image_bag(2, dimension=5),))
     with pytest.raises(ValueError, match=r"vectors of 5 numbers.*holds vectors of 8"):
         catalog.put_many(collection, [entry("a"), wrong])
     assert catalog.count(collection) == 0
@@ -240,7 +242,7 @@ image = FragmentBag(torch.ones(1, 2), (Box(0, 0, 1, 1),), ("a",))
 for number in range(int(sys.argv[3])):
     item = f"{sys.argv[2]}{number}"
     picture = Picture(item.encode() * 10_000, 4, 3, "0" * 64)
-    catalog.put(collection, Entry(item, {}, picture, image, ("a",), (bag,)))
+    catalog.put(collection, Entry(item, {}, (picture,), (image,), ("a",), (bag,)))
     print(item, flush=True)
 """
 
@@ -261,7 +263,7 @@ def stored(folder):
     for item in found:
         entry = catalog.entry(collection, item)
         assert entry.bags[0].vectors.tolist() == [[1.0, 1.0]]
-        assert entry.picture.jpeg == item.encode() * 10_000
+        assert entry.pictures[0].jpeg == item.encode() * 10_000
     catalog.close()
     return found
 

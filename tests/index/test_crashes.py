@@ -27,7 +27,7 @@ from index.catalog import Catalog
 from index.items import Entry, Picture
 from index.pictures import name_of
 from index.reembedding import reembed
-from index.tables import collections, pictures, retired
+from index.tables import collections, pictures, retired_pictures
 from models.types import Box, FragmentBag, Span
 
 WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}
@@ -46,14 +46,17 @@ def made(item: str, version: int = 0, dimension: int = 2) -> Entry:
     bag = FragmentBag(torch.full((1, dimension), float(version)), (Box(0, 0, 1, 1),), ("r",))
     sentence = FragmentBag(torch.full((1, dimension), float(version)), (Span(0, 1),), ("a",))
     shown = Picture(jpeg, 4, 3, name_of(jpeg))
-    return Entry(item, {"version": version}, shown, bag, ("a",), (sentence,))
+    return Entry(item, {"version": version}, (shown,), (bag,), ("a",), (sentence,))
 
 
 def embedded(entries):
     def anew(bag):
         return replace(bag, vectors=bag.vectors[:, :1].expand(-1, 3))
 
-    return [replace(one, image=anew(one.image), bags=(anew(one.bags[0]),)) for one in entries]
+    return [
+        replace(one, images=tuple(anew(bag) for bag in one.images), bags=(anew(one.bags[0]),))
+        for one in entries
+    ]
 
 
 def kill_at(step: int) -> None:
@@ -123,8 +126,8 @@ def whole(catalog: Catalog) -> dict[str, int]:
     for item in catalog.list_items(collection):
         entry = catalog.entry(collection, item.id)
         version = versions[item.id] = entry.metadata["version"]
-        assert entry.picture.jpeg == f"{item.id} {version}".encode()
-        for bag in (entry.image, *entry.bags):
+        assert entry.pictures[0].jpeg == f"{item.id} {version}".encode()
+        for bag in (entry.images[0], *entry.bags):
             assert bag.vectors.tolist() == [[version] * collection.dimension]
     with catalog.reading(collection) as view:
         assert len(view.revisions()) == len(versions)
@@ -136,7 +139,7 @@ def clean(catalog: Catalog) -> None:
     """After a sweep there is nothing that nothing needs."""
     with catalog.reader.begin() as connection:
         named = set(connection.execute(select(pictures.c.name)).scalars())
-        named |= set(connection.execute(select(retired.c.picture)).scalars())
+        named |= set(connection.execute(select(retired_pictures.c.name)).scalars())
         assert connection.execute(select(func.count()).select_from(collections)).scalar() == 1
     assert set(catalog.pictures.names()) == named
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index import editing
-from index.editing import Chosen, count, delete, merge, patch
+from index.editing import Change, Chosen, count, delete, merge, patch
 from index.items import ConditionFailed, Expected
 from index.requests import Request
 from models.queries import Query
@@ -64,12 +64,14 @@ def filled(catalog, collection, entry):
 
 def test_patch_changes_the_metadata_alone(filled, collection):
     before = filled.entry(collection, "03")
-    item = patch(filled, collection, "03", {"n": None, "more": {"deep": [1]}})
+    item = patch(filled, collection, "03", Change({"n": None, "more": {"deep": [1]}}))
     after = filled.entry(collection, "03")
     assert after.metadata == item.metadata == {"even": False, "more": {"deep": [1]}}
     assert (item.id, item.revision, item.sentences) == ("03", 21, before.sentences)
-    assert (after.picture, after.sentences) == (before.picture, before.sentences)
-    for one, other in zip((after.image, *after.bags), (before.image, *before.bags), strict=True):
+    assert (after.pictures[0], after.sentences) == (before.pictures[0], before.sentences)
+    for one, other in zip(
+        (after.images[0], *after.bags), (before.images[0], *before.bags), strict=True
+    ):
         assert torch.equal(one.vectors, other.vectors)
         assert (one.labels, one.places) == (other.labels, other.places)
     assert filled.revision(collection) == 21
@@ -83,8 +85,8 @@ def test_patch_reaches_searches_and_their_filters(filled, collection, index, fol
 
     assert len(index.best(asked(even=True)).hits) == 10
     follow()
-    patch(filled, collection, "05", {"even": True})
-    patch(filled, collection, "06", {"even": None})
+    patch(filled, collection, "05", Change({"even": True}))
+    patch(filled, collection, "06", Change({"even": None}))
     for _ in range(2):
         found = index.best(asked(even=True))
         assert right(asked(even=True), found)
@@ -95,7 +97,7 @@ def test_patch_reaches_searches_and_their_filters(filled, collection, index, fol
 
 def test_picture_is_neither_read_nor_lost(filled, collection, monkeypatch):
     monkeypatch.setattr(filled.pictures, "get", pytest.fail)
-    revision = patch(filled, collection, "01", {"n": 0}).revision
+    revision = patch(filled, collection, "01", Change({"n": 0})).revision
     monkeypatch.undo()
     for number in range(20):
         if number != 1:
@@ -107,16 +109,18 @@ def test_picture_is_neither_read_nor_lost(filled, collection, monkeypatch):
 
 def test_patch_of_what_is_not_there_changes_nothing(filled, collection):
     with pytest.raises(LookupError, match="no item 'x'"):
-        patch(filled, collection, "x", {"n": 1})
+        patch(filled, collection, "x", Change({"n": 1}))
     with pytest.raises(ValueError, match="NUL"):
-        patch(filled, collection, "01", {"n": "\0"})
+        patch(filled, collection, "01", Change({"n": "\0"}))
     assert filled.revision(collection) == 20
 
 
 def test_change_is_made_at_the_expected_revision_only(filled, collection, entry):
-    revision = patch(filled, collection, "01", {"n": 9}, Expected({21 - 19}, but=False)).revision
+    revision = patch(
+        filled, collection, "01", Change({"n": 9}), Expected({21 - 19}, but=False)
+    ).revision
     for change in (
-        lambda expected: patch(filled, collection, "01", {"n": 1}, expected),
+        lambda expected: patch(filled, collection, "01", Change({"n": 1}), expected),
         lambda expected: filled.replace(collection, entry("01"), expected),
         lambda expected: filled.delete(collection, "01", expected),
     ):
@@ -142,7 +146,7 @@ def test_no_patch_is_lost_among_many_at_once(filled, collection):
 
     def work(thread):
         for number in range(5):
-            patch(filled, collection, f"{number:02}", {f"key {thread}": number})
+            patch(filled, collection, f"{number:02}", Change({f"key {thread}": number}))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
@@ -155,7 +159,7 @@ def test_no_patch_is_lost_among_many_at_once(filled, collection):
 def test_one_of_many_conditional_changes_wins(filled, collection):
     def change(thread):
         try:
-            patch(filled, collection, "01", {"winner": thread}, Expected({2}, but=False))
+            patch(filled, collection, "01", Change({"winner": thread}), Expected({2}, but=False))
         except ConditionFailed:
             return None
         return thread
@@ -232,7 +236,7 @@ def test_put_races_delete_and_patch(filled, collection, entry):
     changes = [
         lambda: filled.put(collection, entry("01")),
         lambda: filled.delete(collection, "01"),
-        lambda: patch(filled, collection, "01", {"n": 1}),
+        lambda: patch(filled, collection, "01", Change({"n": 1})),
         lambda: delete(filled, collection, Chosen(ids=["01"])),
     ]
     with ThreadPoolExecutor(4) as pool:

@@ -337,7 +337,7 @@ def test_healthy_collection_is_never_reported(
 ):
     for magnitude in (1e-3, 1.0, 1e3):
         one = entry(f"{magnitude}")
-        one.image.vectors.mul_(magnitude)
+        one.images[0].vectors.mul_(magnitude)
         catalog.put(collection, one)
     follow()
     for _ in range(20):

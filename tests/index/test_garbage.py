@@ -28,7 +28,7 @@ def rows(catalog, table):
 
 
 def shown(entry, jpeg):
-    return replace(entry, picture=Picture(jpeg, 4, 3, "0" * 64))
+    return replace(entry, pictures=(Picture(jpeg, 4, 3, "0" * 64),))
 
 
 @pytest.fixture

@@ -47,9 +47,15 @@ def test_item_needs_a_picture_or_a_sentence():
         Entry("a")
 
 
-def test_picture_comes_with_its_bag():
-    with pytest.raises(ValueError, match="together"):
-        Entry("a", picture=PICTURE)
+def test_each_picture_has_a_bag():
+    with pytest.raises(ValueError, match="2 pictures but 1 bags"):
+        Entry("a", pictures=(PICTURE, PICTURE), images=(image(torch.ones(1, 2)),))
+
+
+def test_an_item_has_so_many_photos_and_no_more():
+    many = 51
+    with pytest.raises(ValueError, match="51 photos; 50 at most"):
+        Entry("a", pictures=(PICTURE,) * many, images=(image(torch.ones(1, 2)),) * many)
 
 
 def test_each_sentence_has_a_bag():
@@ -60,7 +66,7 @@ def test_each_sentence_has_a_bag():
 @pytest.mark.parametrize("metadata", [{"a": float("nan")}, {"a": object()}, {1: "a"}, ["a"]])
 def test_metadata_that_is_no_json_object_is_refused(metadata):
     with pytest.raises(ValueError, match="JSON"):
-        Entry("a", metadata, PICTURE, image(torch.ones(1, 2)))
+        Entry("a", metadata, (PICTURE,), (image(torch.ones(1, 2)),))
 
 
 @pytest.mark.parametrize(
@@ -73,4 +79,4 @@ def test_metadata_that_is_no_json_object_is_refused(metadata):
 )
 def test_image_bag_that_cannot_be_searched_is_refused(bag, reason):
     with pytest.raises(ValueError, match=reason):
-        Entry("a", picture=PICTURE, image=bag)
+        Entry("a", pictures=(PICTURE,), images=(bag,))

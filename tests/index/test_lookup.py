@@ -17,7 +17,7 @@ def test_bags_come_by_revision_and_position(catalog, collection, entry, monkeypa
     assert [found[key].item for key in wanted[:5]] == ["2", "0", "1", "0", "2"]
     for (revision, position), stored in found.items():
         given = entries[revision - 1]
-        bag = given.image if position == IMAGE else given.bags[position]
+        bag = given.images[0] if position == IMAGE else given.bags[position]
         assert torch.allclose(stored.bag.vectors, bag.vectors, atol=4e-3)
         assert (stored.bag.labels, stored.position) == (bag.labels, position)
 

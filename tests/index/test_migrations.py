@@ -42,7 +42,7 @@ def test_released_layout_is_migrated_without_loss(layout, tmp_path):
         "b/1": 0,
     }
     entry = catalog.entry(home, "a")
-    assert (entry.picture.jpeg, entry.stamp) == (b"a 1", "12 34")
+    assert (entry.pictures[0].jpeg, entry.stamp) == (b"a 1", "12 34")
     assert entry.bags[0].vectors.tolist() == [[1.0, 1.0]]
     with catalog.reading(home) as view:
         assert (view.revision, sorted(view.retired(0).tolist())) == (5, [1, 3])
@@ -64,7 +64,7 @@ def test_snapshot_of_a_released_layout_is_restored(layout, tmp_path):
         restore(catalog, tmp_path / "old.tar", tmp_path / "new", lambda *_: None)
         home = catalog.find("default")
         assert [item.id for item in catalog.list_items(home)] == ["a", "b/1"]
-        assert catalog.entry(home, "a").picture.jpeg == b"a 1"
+        assert catalog.entry(home, "a").pictures[0].jpeg == b"a 1"
         assert catalog.put(home, catalog.entry(home, "a")) == 6
 
 

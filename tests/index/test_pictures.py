@@ -90,7 +90,7 @@ def test_full_disk_acknowledges_nothing_and_leaves_nothing_torn(
     catalog, collection, entry, tmp_path, full_disk
 ):
     large = entry("large")
-    object.__setattr__(large, "picture", Picture(os.urandom(10**6), 4, 3, "0" * 64))
+    object.__setattr__(large, "pictures", (Picture(os.urandom(10**6), 4, 3, "0" * 64),))
     with pytest.raises(OSError, match="File too large"):
         catalog.put_many(collection, [entry("small"), large])
     assert catalog.count(collection) == 0
@@ -128,7 +128,7 @@ def test_another_store_may_hold_the_pictures(tmp_path, entry):
     catalog.put(collection, entry("a"))
     catalog.sweep()
     assert catalog.pictures == {name_of(b"jpeg"): b"jpeg"}
-    assert catalog.entry(collection, "a").picture.jpeg == b"jpeg"
+    assert catalog.entry(collection, "a").pictures[0].jpeg == b"jpeg"
     catalog.close()
 
 
@@ -139,14 +139,14 @@ def test_lost_picture_is_told_with_its_item(catalog, collection, entry, tmp_path
     for read in (catalog.picture, catalog.entry):
         with pytest.raises(PictureLost, match=r"item 'a': picture .* is damaged"):
             read(collection, "a")
-    assert catalog.get(collection, "a").width == 4
+    assert catalog.get(collection, "a").photos[0].width == 4
     catalog.put(collection, entry("a"))
     assert catalog.picture(collection, "a").jpeg == b"jpeg"
 
 
 def with_picture(entry, name, jpeg):
     made = entry(name)
-    object.__setattr__(made, "picture", Picture(jpeg, 4, 3, "0" * 64))
+    object.__setattr__(made, "pictures", (Picture(jpeg, 4, 3, "0" * 64),))
     return made
 
 

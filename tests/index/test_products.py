@@ -43,7 +43,7 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
     gone = data.draw(st.sets(st.integers(1, size), max_size=2))
     documents.retire(np.array(sorted(gone), np.int64))
     chances = data.draw(st.lists(st.sampled_from([0.0, 0.2, 0.9]), min_size=size, max_size=size))
-    photos = Photos(np.arange(1, size + 1), np.zeros(size, np.float32), np.array(chances))
+    photos = Photos(np.arange(1, size + 1), np.full(size, -1), np.array(chances))
     facets = (FacetRequest("colour"), FacetRequest("price", bounds=(3, 6)))
     request = asked(
         documents, " ".join(words), where={"price": {"gte": 3}}, least=0.5, facets=facets
@@ -112,7 +112,7 @@ def test_field_that_is_all_of_the_query_wins():
 
 def test_weights_scale_what_words_and_looks_give():
     documents = documents_of([{"title": "oak"}, {"title": "shoe"}])
-    photos = Photos(np.array([2]), np.ones(1, np.float32), np.array([0.8]))
+    photos = Photos(np.array([2, 2]), np.array([-1, -2]), np.array([0.8, 0.1]))
     request = asked(documents, "oak", least=0.5, weights=Weights(words=0.0, exact=0.0, looks=2.0))
     best, other = search(documents, request, photos).hits
     assert (best.id, best.score, best.probability) == ("01", pytest.approx(1.6), 0.8)

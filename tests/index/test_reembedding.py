@@ -21,7 +21,11 @@ def embedded(entries):
         return None if bag is None else replace(bag, vectors=torch.ones(len(bag), 3))
 
     return [
-        replace(one, image=anew(one.image), bags=tuple(anew(bag) for bag in one.bags))
+        replace(
+            one,
+            images=tuple(anew(bag) for bag in one.images),
+            bags=tuple(anew(bag) for bag in one.bags),
+        )
         for one in entries
     ]
 
@@ -45,8 +49,8 @@ def test_reembedded_items_have_new_bags_and_nothing_else_changed(filled, collect
     assert [replace(item, revision=0) for item in after] == [
         replace(item, revision=0) for item in before
     ]
-    assert filled.entry(new, "3").image.vectors.unique().tolist() == [1.0]
-    assert filled.picture(new, "3") == filled.entry(new, "3").picture
+    assert filled.entry(new, "3").images[0].vectors.unique().tolist() == [1.0]
+    assert filled.picture(new, "3") == filled.entry(new, "3").pictures[0]
     assert filled.list_items(new, where={"n": 33})[0].id == "3"
 
 
@@ -150,7 +154,7 @@ def test_takeover_takes_as_many_statements_for_many_items_as_for_few(catalog, co
     event.listen(catalog.reader, "before_cursor_execute", lambda *call: statements.append(call[2]))
     for size, model in ((1, "model-b"), (200, "model-c")):
         home = catalog.find("default")
-        bags = [entry(f"{i}", sentences=1, picture=False) for i in range(size)]
+        bags = [entry(f"{i}", sentences=1, photos=0) for i in range(size)]
         catalog.put_many(home, bags if model == "model-b" else embedded(bags))
         new = reembedding._begin(catalog, home, model, 3, "sum_of_max")
         while statements.clear() or not reembedding._take_over(catalog, home, new):

@@ -81,7 +81,7 @@ def shop(catalog, collection, entry):
                 entry(
                     f"{i:02}",
                     sentences=i % 4,
-                    picture=i % 4 == 0 or i % 3 > 0,
+                    photos=(i % 4 == 0 or i % 3 > 0) * (1 + i % 3),
                     metadata={"n": i % 6, "half": i % 2 == 0}
                     | ({"one": "of all"} if i == 7 else {}),
                 )
@@ -255,11 +255,11 @@ def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry):
     given_entry = entry("a")
     catalog.put(collection, given_entry)
     (hit,) = index.best(Request("images", texts([(2, 1)], [1.0]), limit=1)).hits
-    assert hit.bag.labels == given_entry.image.labels
+    assert hit.bag.labels == given_entry.images[0].labels
     assert [box.right for box in hit.bag.places] == pytest.approx(
-        [box.right for box in given_entry.image.places]
+        [box.right for box in given_entry.images[0].places]
     )
-    assert (hit.position, hit.probability) == (None, None)
+    assert (hit.position, hit.photo, hit.probability) == (-1, 0, None)
 
 
 def test_query_that_does_not_fit_is_refused(index):
@@ -309,8 +309,8 @@ def test_huge_and_tiny_bags_rank_rightly_together(catalog, collection, index, ri
         for number in range(4):
             bag = photo(1 + number, number)
             bag.vectors.mul_(magnitude)
-            picture = Picture(b"jpeg", 4, 3, "0" * 64)
-            catalog.put(collection, Entry(f"{magnitude} {number}", picture=picture, image=bag))
+            shown = (Picture(b"jpeg", 4, 3, "0" * 64),)
+            catalog.put(collection, Entry(f"{magnitude} {number}", pictures=shown, images=(bag,)))
     for weights in ([1.0], [1e-6], [1e6]):
         request = Request("images", texts([(3, 5)], weights), limit=5)
         for exact in (True, False):
@@ -351,7 +351,8 @@ def test_segments_of_another_database_are_never_taken_for_ours(
 
 
 def test_photos_that_promise_most_are_the_best_hits(catalog, collection, segments_folder, entry):
-    catalog.put_many(collection, [entry(f"{number}", sentences=0) for number in range(30)])
+    items = [entry(f"{number}", sentences=0, photos=1 + number % 3) for number in range(30)]
+    catalog.put_many(collection, items)
     references = torch.zeros(1, 8)
     coefficients = torch.tensor([[0.3, 0.0, 0.0, 0.1]] * 3)
     calibration = Calibration(references, references, coefficients, 0.5)
@@ -359,13 +360,17 @@ def test_photos_that_promise_most_are_the_best_hits(catalog, collection, segment
     query = Query.of(words(2, 1))
     best = index.best(Request("images", query, limit=5)).hits
     photos = index.photos(query, 1000)
-    order = np.argsort(-photos.scores)[:5]
-    explained = index.explained(query, photos.revisions[order].tolist())
-    exact = [explained[revision].score for revision in photos.revisions[order].tolist()]
-    assert exact == pytest.approx([hit.score for hit in best], abs=0.01)
-    assert photos.probabilities[order] == pytest.approx([hit.probability for hit in best], abs=0.01)
-    some = np.sort(photos.revisions[order[1:3]])
-    assert sorted(index.photos(query, 1000, some).revisions) == some.tolist()
+    assert len(photos.revisions) == 60
+    order = np.argsort(-photos.probabilities)
+    first = list(dict.fromkeys(photos.revisions[order].tolist()))[:5]
+    explained = index.explained(query, photos.of_items(first))
+    hits = [explained[revision] for revision in first]
+    assert [(hit.item, hit.photo) for hit in hits] == [(hit.item, hit.photo) for hit in best]
+    assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in best])
+    top = [photos.probabilities[photos.revisions == revision].max() for revision in first]
+    assert top == pytest.approx([hit.probability for hit in best], abs=0.01)
+    some = sorted(first[1:3])
+    assert sorted(set(index.photos(query, 1000, np.array(some)).revisions)) == some
     index.close()
 
 

@@ -27,7 +27,7 @@ def filled(catalog, collection, entry, follow):
     for number in range(10):
         made = entry(f"item {number}", metadata={"n": number, "tags": ["a", "b"]})
         jpeg = str(number).encode()
-        object.__setattr__(made, "picture", Picture(jpeg, 4, 3, name_of(jpeg)))
+        object.__setattr__(made, "pictures", (Picture(jpeg, 4, 3, name_of(jpeg)),))
         catalog.put(collection, made)
     catalog.delete(collection, "item 9")
     follow()

@@ -1,0 +1,245 @@
+"""Sync of products: a collection becomes what a list of items says, by as few writes as it takes.
+
+The work is a generator of calls, which is sent their answers, so that it is written once for
+clients that wait and clients that await.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tessera_client import calls
+from tessera_client.calls import Call, Filter
+from tessera_client.items import Image, NewItem, batches, is_address
+
+MOST_DELETED = 0.1  # of the items that are there
+TOGETHER = 1_000  # items that are compared, or deleted, at a time
+
+
+@dataclass(slots=True)
+class Report:
+    """What a sync did, so far while it runs; `refused` has ids and reasons."""
+
+    read: int = 0
+    stored: int = 0
+    patched: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+class TooManyGone(RuntimeError):
+    """More items would be deleted than a sync may: everything else is done.
+
+    `ids` are those items. Call `sync` again with a larger `most_deleted`, or with the whole list.
+    """
+
+    def __init__(self, ids: Sequence[str], there: int, most: float) -> None:
+        super().__init__(
+            f"{len(ids):,} of {there:,} items are not in the list, and {most:.0%} at most may be "
+            f"deleted: nothing was. Is the list whole? most_deleted=1 allows it"
+        )
+        self.ids = list(ids)
+
+
+Progress = Callable[[Report], None]
+Work = Generator[Call[Any], Any, Report]
+
+
+def sync(
+    items: Iterable[NewItem],
+    *,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    most_deleted: float = MOST_DELETED,
+    progress: Progress | None = None,
+) -> Work:
+    """Make a collection what a list of items says: new and changed ones are stored, others go.
+
+    What has changed is known by stamps, that the service keeps for each item: `NewItem.stamp`, or
+    a digest of all that it says, of photos their bytes, address, or size and time of change. Where
+    the metadata alone have changed, nothing is embedded again. Items that the list does not have
+    are deleted in the end, of those alone that pass `filter`; not if they are more than a share of
+    `most_deleted`. Repeat a call that was interrupted: it goes on where it was. An item that is
+    refused stays as it was.
+    """
+    report = Report()
+    yield calls.upload(b"")  # which makes a collection that is new
+    stamps = yield from _stamps(filter)
+    seen: set[str] = set()
+    stream = _unseen(items, seen, report)
+    while part := list(islice(stream, TOGETHER)):
+        changed = [item for item in part if stamps.get(item.id) != item.stamp]
+        report.unchanged += len(part) - len(changed)
+        alike = {one.id for one in changed if _same_content(stamps.get(one.id), one)}
+        yield from _patch([item for item in changed if item.id in alike], report)
+        yield from _store([item for item in changed if item.id not in alike], report, progress)
+        _tell(progress, report)
+    gone = sorted(stamps.keys() - seen)
+    if len(gone) > most_deleted * len(stamps):
+        raise TooManyGone(gone, len(stamps), most_deleted)
+    for start in range(0, len(gone), TOGETHER):
+        answer = yield calls.delete_items(ids=gone[start : start + TOGETHER])
+        report.deleted += answer.deleted
+        _tell(progress, report)
+    return report
+
+
+def stamp_of(item: NewItem) -> str:
+    """What an item is known by: the caller's stamp, or digests of its content and metadata.
+
+    OSError for a photo that is not there.
+    """
+    looks = [_look(photo) for photo in item.photos]
+    if item.stamp is not None:
+        return item.stamp
+    return f"{_digest([looks, list(item.sentences)])}.{_digest(dict(item.metadata))}"
+
+
+def _look(image: Image) -> str:
+    """What an image is known by."""
+    if isinstance(image, bytes):
+        return sha256(image).hexdigest()
+    if is_address(image):
+        return str(image)
+    status = Path(image).stat()
+    return f"{image} {status.st_size} {status.st_mtime_ns}"
+
+
+def _digest(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _same_content(was: str | None, item: NewItem) -> bool:
+    """Whether an item differs from what is stored in its metadata alone: then a patch will do."""
+    parts = (was or "").split(".")
+    ours = len(parts) == 2 and len(parts[0]) == len(parts[1]) == 32
+    return ours and (item.stamp or "").startswith(f"{parts[0]}.") and not _has_null(item.metadata)
+
+
+def _has_null(value: Any) -> bool:
+    """Whether an object holds a null, which a merge patch cannot say."""
+    if isinstance(value, Mapping):
+        return any(_has_null(part) for part in value.values())
+    return value is None
+
+
+def _stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | None]]:
+    """The stamps of the items that are there, by id."""
+    stamps: dict[str, str | None] = {}
+    cursor: str | None = None
+    while True:
+        page = yield calls.list_items(filter=where, cursor=cursor)
+        stamps.update((item.id, item.stamp) for item in page.items)
+        if (cursor := page.cursor) is None:
+            return stamps
+
+
+def _unseen(items: Iterable[NewItem], seen: set[str], report: Report) -> Iterator[NewItem]:
+    """The items whose ids come for the first time, and whose photos are there, with stamps."""
+    for item in items:
+        report.read += 1
+        try:
+            stamp = stamp_of(item)
+        except OSError as lost:
+            seen.add(item.id)
+            report.refused.append((item.id, str(lost)))
+            continue
+        if item.id in seen:
+            report.refused.append((item.id, "its id comes twice"))
+        else:
+            seen.add(item.id)
+            yield replace(item, stamp=stamp)
+
+
+def _patch(items: Sequence[NewItem], report: Report) -> Generator[Call[Any], Any, None]:
+    """Change the metadata of items whose photos and sentences are as they were."""
+    for item in items:
+        stored = yield calls.get_item(item.id)
+        change = difference(stored.metadata, item.metadata)
+        yield calls.patch_item(item.id, change, stamp=item.stamp)
+        report.patched += 1
+
+
+def _store(
+    items: Sequence[NewItem], report: Report, progress: Progress | None
+) -> Generator[Call[Any], Any, None]:
+    for lines in batches(items):
+        for status in (yield calls.upload(lines)):
+            if status.status == "stored":
+                report.stored += 1
+            else:
+                report.refused.append((status.id or "", status.reason or ""))
+        _tell(progress, report)
+
+
+def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The merge patch (RFC 7396) that makes one object of another, but for nulls in it.
+
+    >>> difference({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4}})
+    {'a': None, 'b': {'c': 4, 'd': None}}
+    """
+    patch: dict[str, Any] = dict.fromkeys(was.keys() - now.keys())
+    for key, value in now.items():
+        before = was.get(key)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            patch[key] = difference(before, value)
+        elif key not in was or json.dumps(before) != json.dumps(value):  # 1 is not true
+            patch[key] = value
+    return dict(sorted(patch.items()))
+
+
+def _tell(progress: Progress | None, report: Report) -> None:
+    if progress is not None:
+        progress(report)
+
+
+class Products:
+    """Products of a client's collection."""
+
+    def __init__(self, send: Callable[[Call[Any]], Any]) -> None:
+        self._send = send
+
+    def sync(self, items: Iterable[NewItem], **options: Any) -> Report:
+        """See tessera_client.products.sync."""
+        work, answer = sync(items, **options), None
+        while not isinstance(step := _next(work, answer), Report):
+            answer = self._send(step)
+        return step
+
+
+class AsyncProducts:
+    """As Products, awaited; the items are read in a thread."""
+
+    def __init__(self, send: Callable[[Call[Any]], Awaitable[Any]]) -> None:
+        self._send = send
+
+    async def sync(self, items: Iterable[NewItem], **options: Any) -> Report:
+        """See tessera_client.products.sync."""
+        work, answer = sync(items, **options), None
+        while not isinstance(step := await asyncio.to_thread(_next, work, answer), Report):
+            answer = await self._send(step)
+        return step
+
+
+def _next(work: Work, answer: Any) -> Call[Any] | Report:
+    """The next call of some work, or its report."""
+    try:
+        return work.send(answer)
+    except StopIteration as done:
+        report: Report = done.value
+        return report

@@ -1,0 +1,148 @@
+"""A sync makes a collection what a list says, embeds only what is new, and deletes with care."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tessera_client import AsyncClient, Client, NewItem, TooManyGone
+from tessera_client.models import Item
+from tessera_client.products import Report, difference
+
+from app.engine import Engine
+
+Png = Callable[..., bytes]
+
+
+@pytest.fixture
+def shop(address: str) -> Iterator[Client]:
+    with Client(address, collection="shop") as client:
+        yield client
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path, png: Png) -> list[NewItem]:
+    photo = tmp_path / "blue.png"
+    photo.write_bytes(png("blue"))
+    return [
+        NewItem("a", png("red"), metadata={"price": 1, "size": {"eu": 40}}),
+        NewItem("b", photo, images=[png("lime")], metadata={"price": 2}),
+        NewItem("c", sentences=("a white wall",), metadata={"price": 3}),
+    ]
+
+
+def counts(report: Report) -> dict[str, int]:
+    names = ("read", "stored", "patched", "unchanged", "deleted")
+    return {name: count for name in names if (count := getattr(report, name))}
+
+
+def stored(client: Client) -> dict[str, Item]:
+    return {item.id: item for item in client.items()}
+
+
+def test_a_second_sync_changes_nothing(shop: Client, catalogue: list[NewItem]) -> None:
+    assert counts(shop.products.sync(catalogue)) == {"read": 3, "stored": 3}
+    assert counts(shop.products.sync(catalogue)) == {"read": 3, "unchanged": 3}
+    assert [len(item.images) for item in stored(shop).values()] == [1, 2, 0]
+
+
+def test_other_metadata_alone_embed_nothing(
+    shop: Client,
+    engine: Engine,
+    catalogue: list[NewItem],
+    monkeypatch: pytest.MonkeyPatch,
+    png: Png,
+) -> None:
+    shop.products.sync(catalogue)
+    monkeypatch.setattr(engine.models.matcher, "embed_images", pytest.fail)
+    catalogue[0] = NewItem("a", png("red"), metadata={"size": {"us": 8}, "new": True})
+    assert counts(shop.products.sync(catalogue)) == {"read": 3, "patched": 1, "unchanged": 2}
+    assert stored(shop)["a"].metadata == {"size": {"us": 8}, "new": True}
+    assert counts(shop.products.sync(catalogue)) == {"read": 3, "unchanged": 3}
+
+
+def test_a_changed_photo_is_stored_again(
+    shop: Client, catalogue: list[NewItem], tmp_path: Path, png: Png
+) -> None:
+    shop.products.sync(catalogue)
+    before = shop.item_image("b")
+    (tmp_path / "blue.png").write_bytes(png("yellow"))
+    assert counts(shop.products.sync(catalogue)) == {"read": 3, "stored": 1, "unchanged": 2}
+    assert shop.item_image("b") != before
+
+
+def test_what_vanished_is_deleted_but_not_too_much(shop: Client, catalogue: list[NewItem]) -> None:
+    shop.products.sync(catalogue)
+    new = NewItem("d", sentences=("a black wall",))
+    with pytest.raises(TooManyGone, match="2 of 3 items are not in the list") as refused:
+        shop.products.sync([catalogue[0], new])
+    assert refused.value.ids == ["b", "c"]
+    assert stored(shop).keys() == {"a", "b", "c", "d"}  # what is new is there
+    report = shop.products.sync([catalogue[0], new], most_deleted=0.5)
+    assert counts(report) == {"read": 2, "unchanged": 2, "deleted": 2}
+    assert stored(shop).keys() == {"a", "d"}
+
+
+def test_a_filter_keeps_other_items_out_of_a_sync(shop: Client) -> None:
+    shop.put_item("page", sentences=["a red wall"])
+    mine = [NewItem(n, sentences=("blue",), metadata={"source": "erp"}) for n in ("x", "y")]
+    shop.products.sync(mine, filter={"source": "erp"})
+    shop.products.sync(mine[:1], filter={"source": "erp"}, most_deleted=0.5)
+    assert stored(shop).keys() == {"page", "x"}
+
+
+def test_refused_items_stay_as_they_were_and_say_why(
+    shop: Client, catalogue: list[NewItem], tmp_path: Path
+) -> None:
+    shop.products.sync(catalogue)
+    (tmp_path / "blue.png").unlink()
+    broken = [NewItem("a", b"no photo"), catalogue[1], catalogue[2], catalogue[2]]
+    report = shop.products.sync(broken)
+    assert [name for name, _ in report.refused] == ["b", "c", "a"]
+    for (_, reason), words in zip(
+        report.refused, ("blue.png", "twice", "not an image"), strict=True
+    ):
+        assert words in reason
+    assert stored(shop).keys() == {"a", "b", "c"}
+
+
+def test_an_interrupted_sync_goes_on_where_it_was(
+    shop: Client, catalogue: list[NewItem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tessera_client.products.TOGETHER", 1)
+
+    def broken() -> Iterator[NewItem]:
+        yield from catalogue[:2]
+        raise OSError("the list ends here")
+
+    told: list[int] = []
+    with pytest.raises(OSError, match="ends here"):
+        shop.products.sync(broken(), progress=lambda report: told.append(report.stored))
+    assert told[-1] == 2
+    assert counts(shop.products.sync(catalogue)) == {"read": 3, "stored": 1, "unchanged": 2}
+
+
+def test_the_callers_own_stamps_count(shop: Client) -> None:
+    first = NewItem("a", sentences=("red",), stamp="2026-01-01")
+    assert counts(shop.products.sync([first])) == {"read": 1, "stored": 1}
+    assert counts(shop.products.sync([NewItem("a", sentences=("blue",), stamp="2026-01-01")])) == {
+        "read": 1,
+        "unchanged": 1,
+    }
+
+
+def test_sync_may_be_awaited(address: str, catalogue: list[NewItem]) -> None:
+    async def work() -> tuple[Report, Report]:
+        async with AsyncClient(address, collection="awaited") as client:
+            return await client.products.sync(catalogue), await client.products.sync(catalogue)
+
+    first, second = asyncio.run(work())
+    assert (first.stored, second.unchanged) == (3, 3)
+
+
+def test_difference_is_the_patch_from_one_object_to_another() -> None:
+    was = {"a": 1, "b": {"c": 2, "d": 3}, "e": [1], "same": {"x": 1}}
+    now = {"a": True, "b": {"c": 2}, "e": [2], "same": {"x": 1}}
+    assert difference(was, now) == {"a": True, "b": {"d": None}, "e": [2], "same": {}}
