@@ -41,7 +41,7 @@ function fail(error) {
       make("button", { type: "button", className: "go", onclick: act }, name)),
   );
   status.textContent = "";
-  for (const id of ["choices", "order"]) at(id).hidden = true;
+  at("choices").hidden = at("order").hidden = true;
 }
 
 /** Do a piece of the current question; what a newer question overtakes is dropped in silence. */
@@ -175,6 +175,7 @@ async function showItem({ item: id, text }) {
   if (!id) return closeViewer();
   try {
     const item = { ...(await api.item(id, asking.signal)), ...hits.get(id) };
+    if (wanted().item !== id) return; // someone went on meanwhile
     const pictured = text && !context.holdings.shop && item.image;
     showViewer(item, {
       holdings: context.holdings,

@@ -137,6 +137,7 @@ def test_a_product_says_why_it_was_found_and_numbers_wait_to_be_asked_for(shop):
     assert shop.locator(".product .why").first.inner_text() == "Matches in title, photo"
     shop.locator(".product .title button").first.click()
     viewer = shop.get_by_role("dialog", name="Summer dress")
+    viewer.wait_for()
     reasons = viewer.locator(".reasons li")
     assert reasons.locator(".name").all_inner_texts() == ["Title: dress", "Photo: Likely"]
     number = reasons.first.locator(".number")
@@ -276,5 +277,5 @@ def test_back_closes_the_item_that_is_open(shop):
     shop.get_by_role("dialog").wait_for()
     shop.keyboard.press("Escape")
     shop.wait_for_selector("#viewer", state="hidden")
-    assert "item=" not in shop.url
+    until(shop, "!location.search.includes('item=')")
     assert shop.locator(".product").count() == 24
