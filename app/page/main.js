@@ -162,13 +162,7 @@ async function answerPhoto(asked, signal) {
   }
 }
 
-async function useFile(file) {
-  try {
-    return await visit({ photo: await remember(file) });
-  } catch (error) {
-    return say(error);
-  }
-}
+const useFile = (file) => remember(file).then((photo) => visit({ photo })).catch(say);
 
 /** Open the item that the address names, or close the one that is open. */
 async function showItem({ item: id, text }) {
