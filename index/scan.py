@@ -59,10 +59,11 @@ class Scan:
         return self._scored(rows, numbers, self._coded, None)
 
     def narrowed(self, chosen: Chosen, count: int) -> Chosen:
-        """Those of the rows that can be among the best `count` that are asked for.
+        """Those of the rows that can be among the best `count` hits that are asked for.
 
-        A row's heads bound its score. Rows that promise most are scored from their codes: the
-        `count`-th best of them at its worst is what the bound of every other has to reach.
+        A row's heads bound its score. Rows that promise most are scored from their codes: what the
+        `count`-th best item of them reaches at least is what the bound of every other row has to
+        reach.
         """
         rows = sum(len(numbers) for _, numbers in chosen)
         if rows <= max(MANY, PROMISING * count) or not self._bounded:
@@ -70,8 +71,8 @@ class Scan:
         bounds = [self._by_heads(*one) for one in chosen]
         least = self._reached([one for one in bounds if one], count)
         return [
-            (one.rows, one.numbers[self._open(one, least)]) if one else kept
-            for kept, one in zip(chosen, bounds, strict=True)
+            (one.rows, one.numbers[one.total + one.error >= least]) if one else whole
+            for whole, one in zip(chosen, bounds, strict=True)
         ]
 
     @property
@@ -91,36 +92,36 @@ class Scan:
         return self._scored(rows, numbers, self._parts(rows.heads), rows.heads)
 
     def _reached(self, bounds: Sequence[Scored], count: int) -> np.float32:
-        """What the `count` best rows reach at least; they come behind the page before."""
-        if not bounds:
-            return np.float32(-np.inf)
-        places = [np.flatnonzero(self._behind(one)) for one in bounds]
-        totals = np.concatenate([one.total[at] for one, at in zip(bounds, places, strict=True)])
-        wanted = PROMISING * count
-        worst = np.partition(totals, -wanted)[-wanted] if len(totals) > wanted else -np.inf
-        lowest = []
-        for one, at in zip(bounds, places, strict=True):
-            promising = self.scored(one.rows, one.numbers[at[one.total[at] >= worst]])
-            lowest.append((promising.total - promising.error)[self._behind(promising)])
-        reached: Floats = np.concatenate(lowest)
-        if len(reached) < count:
-            return np.float32(-np.inf)
-        return np.float32(np.partition(reached, -count)[-count])
+        """What the `count` best items reach at least; they come behind the page before."""
+        bounds = [one.only(self._behind(one)) for one in bounds]
+        totals = np.concatenate([*(one.total for one in bounds), np.empty(0, np.float32)])
+        wanted = count
+        while wanted < len(totals):
+            wanted *= PROMISING  # or more, where photos of the same items crowd the others out
+            least = np.partition(totals, -wanted)[-wanted] if wanted < len(totals) else -np.inf
+            reached = np.concatenate([self._items(one.only(one.total >= least)) for one in bounds])
+            if len(reached) >= count:
+                return np.float32(np.partition(reached, -count)[-count])
+        return np.float32(-np.inf)
+
+    def _items(self, bounds: Scored) -> Floats:
+        """What items reach at least that certainly come behind the page before, by codes."""
+        scored = self.scored(bounds.rows, bounds.numbers)
+        scored = scored.only(self._behind(scored))
+        revisions, items = np.unique(scored.rows.revisions[scored.numbers], return_inverse=True)
+        reached = np.full(len(revisions), -np.inf, np.float32)
+        np.maximum.at(reached, items, scored.total - scored.error)
+        return reached
 
     def _behind(self, scored: Scored) -> NDArray[np.bool_]:
-        """Which rows certainly come behind the page before."""
+        """Which rows certainly come behind the page before, with all photos of their items."""
         after = self._request.after
         if after is None:
             return np.ones(len(scored.total), np.bool_)
-        behind: NDArray[np.bool_] = scored.total + scored.error < after.score
+        before = scored.total + scored.error >= after.score
+        revisions = scored.rows.revisions[scored.numbers]
+        behind: NDArray[np.bool_] = ~np.isin(revisions, revisions[before])
         return behind
-
-    def _open(self, scored: Scored, least: np.float32) -> NDArray[np.bool_]:
-        """Which rows may reach a score, and may come behind the page before."""
-        reaching: NDArray[np.bool_] = scored.total + scored.error >= least
-        if self._request.after is not None:
-            reaching &= scored.total - scored.error <= self._request.after.score
-        return reaching
 
     def _parts(self, heads: Heads | None) -> list[Coded]:
         return [

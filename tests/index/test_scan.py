@@ -13,7 +13,7 @@ from index.search import Index
 from models.queries import Query
 from models.types import Box, FragmentBag, Span
 
-D, PHOTOS = 24, 400
+D, ITEMS, PER_ITEM = 24, 300, 3
 
 
 def bag(random, fragments, kind):
@@ -51,11 +51,14 @@ def index(catalog, collection, segments_folder, follow, random, monkeypatch):
         [
             Entry(
                 f"{i:03}",
-                picture=photo,
-                image=bag(random, 1 + i % 5, lambda _: Box(0.0, 0.0, 1.0, 1.0)),
+                pictures=(photo,) * (1 + i % PER_ITEM),
+                images=tuple(
+                    bag(random, 1 + i % 5, lambda _: Box(0.0, 0.0, 1.0, 1.0))
+                    for _ in range(1 + i % PER_ITEM)
+                ),
                 metadata={"even": i % 2 == 0},
             )
-            for i in range(PHOTOS)
+            for i in range(ITEMS)
         ],
     )
     follow()
@@ -72,24 +75,24 @@ def test_exact_answer_from_heads_is_right_and_looks_at_few_codes(index, random, 
         answer = index.best(request)
         assert right(request, answer)
         assert answer.exact
-        assert answer.candidates < PHOTOS / 2
+        assert answer.candidates < answer.rows / 2
 
 
 def test_pages_from_heads_are_one_order_without_gaps(index, random, right):
-    request = Request("images", query(random, 4), limit=PHOTOS, exact=True)
+    request = Request("images", query(random, 4), limit=ITEMS, exact=True)
     whole = [hit.key for hit in index.best(request).hits]
-    assert len(whole) == PHOTOS
+    assert len(whole) == ITEMS
     paged, after = [], None
     for _ in range(20):
         page = index.best(replace(request, limit=7, after=after, seen=len(paged)))
         paged += [hit.key for hit in page.hits]
         after = paged[-1]
-        assert page.candidates < PHOTOS
+        assert page.candidates < page.rows
     assert paged == whole[:140]
 
 
 def test_filters_and_deletions_hold_where_heads_bound(catalog, collection, index, random, right):
-    for number in range(0, PHOTOS, 3):
+    for number in range(0, ITEMS, 3):
         catalog.delete(collection, f"{number:03}")
     request = Request("images", query(random, 4), limit=9, exact=True)
     assert right(request, index.best(request))
@@ -107,7 +110,7 @@ def test_rows_that_score_alike_are_all_kept(
     random = torch.Generator().manual_seed(1)
     same = bag(random, 3, lambda _: Box(0.0, 0.0, 1.0, 1.0))
     photo = Picture(b"jpeg", 4, 3, "0" * 64)
-    entries = [Entry(f"{i:03}", picture=photo, image=same) for i in range(100)]
+    entries = [Entry(f"{i:03}", pictures=(photo,), images=(same,)) for i in range(100)]
     catalog.put_many(collection, entries)
     follow()
     index = Index(catalog, collection, segments_folder)
