@@ -10,8 +10,8 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirem
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it
-	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(PORT),--port $(PORT))
+run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DEMO=products shows a shop
+	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(DEMO),--demo "$(DEMO)") $(if $(PORT),--port $(PORT))
 
 test: check  ## Format, lint, types, imports and the normal tests
 	$(BIN)/pytest -m "not slow and not gpu" --numprocesses 2 --dist loadfile

@@ -29,7 +29,8 @@ from tempfile import TemporaryDirectory
 import httpx2
 import numpy as np
 
-from app import sample
+from app import demos
+from app.folder import Source
 
 TEXTS = ("a cat", "a rocket at night", "a cup of coffee on a table", "two people", "a red car")
 IMPORTED = 8  # photos of one import
@@ -174,7 +175,8 @@ async def watch(process: int, measured: Measurements) -> None:
 async def run(address: str, process: int, kinds: list[str], seconds: float) -> Measurements:
     """One client for each of the kinds, all at once."""
     measured, numbers = Measurements(), itertools.count()
-    photos = [photo.read_bytes() for source in sample.photos() for photo in source.photos]
+    sources = [one for one in demos.PHOTOS.sources() if isinstance(one, Source)]
+    photos = [photo.read_bytes() for source in sources for photo in source.photos]
     todo = works(photos)
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(base_url=address, timeout=300, limits=limits) as client:

@@ -3,6 +3,10 @@
 The shipped matcher answers `--query`, and the pointer rests on the phrase number `--phrase`.
 
     python benchmarks/page_picture.py docs/images/page.png --query "a bridge over a river at night"
+    python benchmarks/page_picture.py docs/images/products.webp --demo products \\
+        --query "orange juice without grapefruit"
+
+With `--address` it photographs a service that runs already.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import argparse
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
@@ -20,23 +24,23 @@ import uvicorn
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from app import sample
-from app.defaults import DEFAULT_COLLECTION
+from app import demos
+from app.demos import Demo
+from app.engine import Engine
 from app.folder import bring_in
-from app.main import create_app, load_engine
+from app.main import create_app
 from app.settings import Settings
 
 COLOURS = 256  # of the palette that keeps the file small
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """The address of a service that holds the sample."""
+def serving(folder: Path, demo: Demo) -> Iterator[str]:
+    """The address of a service that holds a demonstration."""
     settings = Settings(data=folder)
-    engine = load_engine(settings)
-    photos = sample.photos()
-    limits = settings.photo_limits
-    for outcome in bring_in(engine, DEFAULT_COLLECTION, photos, batch=16, limits=limits):
+    engine = Engine.load(settings)
+    most = settings.upload_bytes
+    for outcome in bring_in(engine, demo.collection, demo.sources(), batch=16, most_bytes=most):
         if outcome.status != "stored":
             raise SystemExit(f"{outcome.place}: {outcome.reason}")
     config = uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")
@@ -59,9 +63,10 @@ def photographed(address: str, browser: Path, phrase: int, size: tuple[int, int]
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = opened.new_page(viewport={"width": size[0], "height": size[1]})
         page.goto(address)
-        page.wait_for_selector(".hit .phrase")
+        page.wait_for_selector(".hit :is(.phrase, .why)")
         page.wait_for_load_state("networkidle")
-        page.locator("#query .word").nth(phrase).hover()
+        if page.locator("#query .word").count() > phrase:
+            page.locator("#query .word").nth(phrase).hover()
         page.wait_for_timeout(500)  # for what fades in
         png = page.screenshot()
         opened.close()
@@ -75,15 +80,22 @@ def main() -> None:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--query", default="a bridge over a river at night")
+    parser.add_argument("--demo", default="photos", choices=demos.ALL)
+    parser.add_argument("--address", help="a running service, such as http://127.0.0.1:8000")
     parser.add_argument("--phrase", type=int, default=0)
     parser.add_argument("--size", type=int, nargs=2, default=(1200, 660), metavar=("W", "H"))
     parser.add_argument("--browser", type=Path, default=Path("/usr/bin/chromium"))
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as address:
-        page = f"{address}/?q={quote(asked.query)}"
+    demo = demos.ALL[asked.demo]
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        address = asked.address or stack.enter_context(serving(Path(folder), demo))
+        page = f"{address}/?collection={demo.collection}&q={quote(asked.query)}"
         png = photographed(page, asked.browser, asked.phrase, tuple(asked.size))
     picture = Image.open(BytesIO(png)).convert("RGB")
-    picture.quantize(palette=picture.quantize(COLOURS)).save(asked.out, optimize=True)
+    if asked.out.suffix == ".png":
+        picture = picture.quantize(palette=picture.quantize(COLOURS))
+    picture.save(asked.out, optimize=True, quality=80)
     print(f"{asked.out}: {asked.out.stat().st_size:,} bytes")
 
 

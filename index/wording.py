@@ -28,13 +28,15 @@ Synonyms = Mapping[str, Sequence[str]]
 class QueryWord:
     """A word of a query, text[start:end], and the terms that it is looked up by, at least one.
 
-    `spelling` is the known word that it was corrected to, or the two halves of a compound.
+    `spelling` is the known word that it was corrected to, or the two halves of a compound;
+    `synonyms` are looked up beside it.
     """
 
     start: int
     end: int
     alternatives: tuple[Alternative, ...]
     spelling: str | None = None
+    synonyms: tuple[str, ...] = ()
 
 
 def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -93,7 +95,8 @@ class Wording:
     def _read(self, word: Word) -> list[QueryWord]:
         folded = word.folded
         if self._known(folded):
-            return [self._word(word, [Alternative(stem(folded)), *self._synonymous(folded)])]
+            read = self._word(word, [Alternative(stem(folded)), *self._synonymous(folded)])
+            return [replace(read, synonyms=tuple(self._synonyms.get(folded, ())))]
         if halves := self._halves(folded):
             spelling = " ".join(halves)
             return [self._word(word, [Alternative(stem(half))], spelling) for half in halves]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from app import progress
 from app.engine import Engine
 from app.schemas.system import AuditOut, AuditRequest, IndexOut, SideOut
 from index.requests import Request
@@ -13,13 +14,15 @@ from index.snapshot import Snapshot
 
 def index(engine: Engine, collection: str) -> IndexOut:
     """How a collection is searched."""
-    snapshot = engine.index(collection).snapshot()
+    home, snapshot = engine.open(collection), engine.index(collection).snapshot()
     return IndexOut(
         collection=collection,
         segments=len(snapshot.published),
         bytes=sum(segment.size for segment in snapshot.segments),
         revision=snapshot.revision,
         behind=snapshot.behind,
+        items=engine.catalog.count(home),
+        coming=progress.coming(engine.folder, home.name),
         images=_side(snapshot, "images"),
         sentences=_side(snapshot, "sentences"),
     )

@@ -131,7 +131,10 @@ def _query_out(asked: ProductSearch, found: Found) -> ProductQueryOut:
 def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
     return [
         WordOut(
-            text=text[word.start : word.end], span=(word.start, word.end), spelling=word.spelling
+            text=text[word.start : word.end],
+            span=(word.start, word.end),
+            spelling=word.spelling,
+            synonyms=list(word.synonyms),
         )
         for word in words
     ]

@@ -17,6 +17,7 @@ from app.decoding.pool import Allowance, Decoders
 from app.engine import Engine
 from app.fetching import Fetcher, refuse
 from app.folder import Outcome, Source
+from app.progress import noted
 from app.settings import Settings
 
 
@@ -32,8 +33,12 @@ def import_with_bar(
     sources: Iterable[Source | Outcome],
     settings: Settings,
     hear: Callable[[Outcome], None] = tell,
+    count: Callable[[], int] | None = None,
 ) -> Counter[str]:
-    """Import with a bar on the terminal, and let every outcome be heard."""
+    """Import with a bar on the terminal, and let every outcome be heard.
+
+    With a way to count the sources, services on the same data tell how many are yet to come.
+    """
     counts = Counter[str]()
     with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
         outcomes: Iterable[Outcome] = folder.bring_in(
@@ -45,6 +50,9 @@ def import_with_bar(
             decode=decode,
             fetch=Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse,
         )
+        if count is not None:
+            home = engine.open(collection, create=True)
+            outcomes = noted(outcomes, settings.data, home.name, count)
         console = Console(stderr=True)
         if console.is_terminal:
             total = len(sources) if isinstance(sources, Sequence) else None  # a stream has none
@@ -77,7 +85,11 @@ def import_table(
                 with refused.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(told, ensure_ascii=True) + "\n")
 
-        counts = import_with_bar(engine, collection, table.sources(), settings, hear)
+        def count() -> int:
+            with tables.opened(file, mapping) as counted:
+                return sum(1 for _ in counted.sources())
+
+        counts = import_with_bar(engine, collection, table.sources(), settings, hear, count)
     if counts["refused"]:
         typer.echo(f"{counts['refused']:,} rows are refused, and why: {refused}", err=True)
     return counts

@@ -90,7 +90,13 @@ def add(
             for file in products:
                 counts += import_table(engine, collection, file, said, refused, settings)
             if others:
-                counts += import_with_bar(engine, collection, folder.find(others), settings)
+                counts += import_with_bar(
+                    engine,
+                    collection,
+                    folder.find(others),
+                    settings,
+                    count=lambda: sum(1 for _ in folder.find(others)),
+                )
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None

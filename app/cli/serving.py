@@ -19,6 +19,7 @@ from app.cli.options import Data, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
+    from app.demos import Demo
     from app.engine import Engine
     from app.settings import Settings
 
@@ -30,6 +31,9 @@ Photos = Annotated[
 ]
 WithSample = Annotated[
     bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
+]
+DemoName = Annotated[
+    str | None, typer.Option("--demo", help="A demonstration in place of the sample: products.")
 ]
 Open = Annotated[
     bool, typer.Option("--open", help="Let everybody who reaches the address do everything.")
@@ -49,6 +53,7 @@ def serve(
     data: Data = None,
     photos: Photos = None,
     with_sample: WithSample = True,
+    demo: DemoName = None,
     open_: Open = False,
     ssl_certfile: Certificate = None,
     ssl_keyfile: CertificateKey = None,
@@ -59,6 +64,8 @@ def serve(
     Examples: `tessera serve`, then open http://127.0.0.1:8000
 
     `tessera serve --photos ~/Pictures --port 9000`
+
+    `tessera serve --demo products`
 
     At another address than this machine's own, it needs keys (`tessera keys add`) or `--open`.
     """
@@ -77,18 +84,19 @@ def serve(
         check_lock(settings, Keyring.of(settings))
         settings.check_certificate()
         listener = bound(settings.host, settings.port)
+    wanted = demo or ("photos" if with_sample and photos is None else None)
     try:
         with closing(listener):
-            _load_and_serve(settings, listener, photos, with_sample and photos is None)
+            _load_and_serve(settings, listener, photos, wanted)
     finally:
         gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
 
 
 def _load_and_serve(
-    settings: Settings, listener: socket.socket, photos: Path | None, with_sample: bool
+    settings: Settings, listener: socket.socket, photos: Path | None, demo: str | None
 ) -> None:
     with plain_errors():
-        engine = _loaded(settings, with_sample)
+        engine = _loaded(settings, demo)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _indexing(photos, settings), suppress(KeyboardInterrupt):
@@ -148,19 +156,32 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _loaded(settings: Settings, with_sample: bool) -> Engine:
-    """The engine, with sample photos where it has none and some are wanted."""
+def _loaded(settings: Settings, demo: str | None) -> Engine:
+    """The engine, with a demonstration where one is wanted and its collection is empty."""
     from app.cli.loading import load_engine
 
+    chosen = _demo(demo) if demo is not None else None
     engine = load_engine(settings)
-    from app import sample
-    from app.cli.importing import import_with_bar
+    engine.open(DEFAULT_COLLECTION)
+    if chosen is not None:
+        from app.cli.importing import import_with_bar
 
-    home = engine.open(DEFAULT_COLLECTION)
-    if with_sample and not engine.catalog.count(home):
-        typer.echo("No photos yet, so here is a sample; --no-sample starts without.", err=True)
-        import_with_bar(engine, DEFAULT_COLLECTION, sample.photos(), settings)
+        home = engine.open(chosen.collection, create=True)
+        if not engine.catalog.count(home):
+            typer.echo(f"Nothing here yet, so here are sample {chosen.name}.", err=True)
+            import_with_bar(engine, chosen.collection, chosen.sources(), settings)
+        if chosen.collection != DEFAULT_COLLECTION:
+            typer.echo(f"The demonstration is at /?collection={chosen.collection}", err=True)
     return engine
+
+
+def _demo(name: str) -> Demo:
+    """The demonstration with a name; ValueError for another name."""
+    from app import demos
+
+    if name not in demos.ALL:
+        raise ValueError(f"no demonstration {name!r}; there are {', '.join(demos.ALL)}")
+    return demos.ALL[name]
 
 
 @contextmanager

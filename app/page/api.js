@@ -2,13 +2,17 @@
 
 import { askForKey } from "./key.js";
 
-const PHOTOS_AT_ONCE = 24;
 const ITEMS_AT_ONCE = 60;
 const SENTENCES_AT_ONCE = 10;
 const PATIENCE = 30; // tries while the model is being loaded, or too many ask at once
 
-/** What a person may read of what went wrong. */
-export class Problem extends Error {}
+/** What a person may read of what went wrong; `passing` where trying again can help. */
+export class Problem extends Error {
+  constructor(message, passing) {
+    super(message);
+    this.passing = passing;
+  }
+}
 
 /** The collection that the address names, "default" if it names none. */
 export function collection() {
@@ -20,11 +24,12 @@ async function reach(path, options) {
     return await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem("Tessera did not answer. Check that it is running, then try again.");
+    throw new Problem("Tessera did not answer. Check that it is running, then try again.", true);
   }
 }
 
-async function send(path, options = {}) {
+/** Send a request; `mayAsk` says whether someone may be asked for a key for it. */
+async function send(path, { mayAsk = true, ...options } = {}) {
   let answer = await reach(path, options);
   for (let tries = 0; tries < PATIENCE && answer.headers.has("Retry-After"); tries += 1) {
     const seconds = Number(answer.headers.get("Retry-After")) || 1;
@@ -32,10 +37,20 @@ async function send(path, options = {}) {
     answer = await reach(path, options);
   }
   if (answer.ok) return answer;
-  if (answer.status === 401 && (await askForKey())) return send(path, options);
+  if (answer.status === 401 && mayAsk && (await askForKey())) return send(path, options);
   const problem = await answer.json().catch(() => ({}));
   const detail = problem.detail || `Tessera answered ${answer.status} ${answer.statusText}`;
-  throw new Problem(detail[0].toUpperCase() + detail.slice(1));
+  const passing = answer.status >= 500 || [401, 408, 429].includes(answer.status);
+  throw new Problem(detail[0].toUpperCase() + detail.slice(1), passing);
+}
+
+/** Add fields to a form: sentences one by one, a box as its sides, other values as JSON. */
+function appendFields(form, { sentences = [], box, ...fields }) {
+  for (const sentence of sentences) form.append("sentences", sentence);
+  if (box) form.append("box", box.join());
+  for (const [name, value] of Object.entries(fields)) {
+    form.append(name, typeof value === "object" ? JSON.stringify(value) : value);
+  }
 }
 
 /** Ask with a text, {text}, with a stored photo, {id}, or with an upload, {file}. */
@@ -45,9 +60,7 @@ function ask(path, { file, ...asked }, { signal, accept = "application/json" } =
   if (file) {
     options.body = new FormData();
     options.body.append("image", file, file.name || "photo");
-    for (const [name, value] of Object.entries(fields)) {
-      options.body.append(name, Array.isArray(value) ? JSON.stringify(value) : value);
-    }
+    appendFields(options.body, fields);
   } else {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(fields);
@@ -55,10 +68,20 @@ function ask(path, { file, ...asked }, { signal, accept = "application/json" } =
   return send(path, options);
 }
 
-/** Photos for a text or like a photo, best first; `cursor` is the last answer's, or null. */
-export async function searchPhotos(asked, cursor, signal) {
-  const page = { limit: PHOTOS_AT_ONCE, ...(cursor && { cursor }) };
-  return (await ask("search/image", { ...asked, ...page }, { signal })).json();
+/** Photos for a text or like a photo, best first. */
+export async function searchPhotos(asked, signal) {
+  return (await ask("search/image", asked, { signal })).json();
+}
+
+/** Products for a text or like a photo, best first, or all of them, with counts by facets. */
+export async function searchProducts(asked, signal) {
+  return (await ask("search/products", asked, { signal })).json();
+}
+
+/** Texts that go on where one stops, and how many items each finds. */
+export async function suggestions(text, signal) {
+  const query = new URLSearchParams({ collection: collection(), text, limit: 8 });
+  return (await (await send(`suggest?${query}`, { signal })).json()).suggestions;
 }
 
 /** Sentences for a photo, best first. */
@@ -81,22 +104,56 @@ export async function alignmentPicture(id, text) {
   return (await ask("align", { id, text }, { accept: "image/png" })).blob();
 }
 
-/** Some of what is in the collection. */
-export async function items(signal) {
+/** A page of what is in the collection; `cursor` is the last page's, or null. */
+export async function items(cursor, signal) {
   const query = new URLSearchParams({ collection: collection(), limit: ITEMS_AT_ONCE });
+  if (cursor) query.set("cursor", cursor);
   return (await send(`items?${query}`, { signal })).json();
+}
+
+function addressOf(id) {
+  return `items/${encodeURIComponent(id)}?${new URLSearchParams({ collection: collection() })}`;
 }
 
 /** One item. */
 export async function item(id, signal) {
-  const query = new URLSearchParams({ collection: collection() });
-  return (await send(`items/${encodeURIComponent(id)}?${query}`, { signal })).json();
+  return (await send(addressOf(id), { signal })).json();
 }
 
-/** Example queries of the default collection; none of another. */
+/** The photo of an item, as a file. */
+export async function photoOf({ image }, signal) {
+  return (await send(image, { signal })).blob();
+}
+
+/** Add an item; a Problem where there is one with its id. */
+export async function add({ id, metadata, sentences, file }) {
+  const fields = { collection: collection(), metadata, sentences };
+  const headers = { "If-None-Match": "*" };
+  let body = JSON.stringify(fields);
+  if (file) {
+    body = new FormData();
+    body.append("image", file, file.name);
+    appendFields(body, fields);
+  } else headers["Content-Type"] = "application/json";
+  const path = `items/${encodeURIComponent(id)}`;
+  return (await send(path, { method: "PUT", body, headers })).json();
+}
+
+/** Delete an item. */
+export function remove(id) {
+  return send(addressOf(id), { method: "DELETE" });
+}
+
+/** How much is stored, and how much of it can be searched. */
+export async function index(signal, mayAsk = true) {
+  const query = new URLSearchParams({ collection: collection() });
+  return (await send(`index?${query}`, { signal, mayAsk })).json();
+}
+
+/** Example queries of the collection, where it holds a demonstration. */
 export async function examples(signal) {
-  if (collection() !== "default") return [];
-  return (await (await send("examples", { signal })).json()).queries;
+  const query = new URLSearchParams({ collection: collection() });
+  return (await (await send(`examples?${query}`, { signal })).json()).queries;
 }
 
 /** What the key that was given allows, and whether one is needed. */

@@ -1,11 +1,12 @@
 // Answers about a photo that someone brings: a caption, the sentences that match it, and
 // where it shows what they name.
 
-import { caption, ground, item, searchSentences } from "./api.js";
+import { caption, ground, searchSentences } from "./api.js";
 import { make } from "./dom.js";
 import { creditOf, itemPhoto, mark, photo, titleOf, unmark } from "./gallery.js";
 import { darken } from "./light.js";
 import { likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
+import { outlinePart, partButton } from "./part.js";
 import { keyed, largest, phraseChips, phraseRows, phrasesOf } from "./phrases.js";
 
 // A canvas needs no blob: address, which the content security policy forbids.
@@ -97,21 +98,30 @@ function sentenceHit(hit, found, scale, weakBelow) {
   );
 }
 
-/** Show a photo, its caption and a button in `query`; gives back its stage for boxes. */
-export async function showPhoto(query, asked, findSimilar, signal) {
-  const stored = asked.file ? null : await item(asked.id, signal);
-  const stage = stored ? itemPhoto(stored) : await upload(asked.file);
+/**
+ * Show the photo that is searched with, {stored, upload, box, search}, in `query`: a button to search
+ * with a part of it and, if `explained`, what it shows. Gives back its stage for boxes, and what
+ * fetches the caption of what is `sent`.
+ */
+export async function showPhoto(query, { stored, upload: file, box, search }, sent, explained, signal) {
+  const stage = stored ? itemPhoto(stored) : await upload(file);
+  if (box) outlinePart(stage, box);
+  const whole = box && make("button", { type: "button", className: "second", onclick: () => search(null) }, "Search with all of it");
+  const title = make("p", { className: "title" }, stored ? titleOf(stored) : "Your photo");
+  const parts = make("p", { className: "actions" }, partButton(stage, search), whole);
+  const about = make("div", {}, title, stored && creditOf(stored), parts);
+  query.className = "asked";
+  query.replaceChildren(stage, about);
+  query.hidden = false;
+  return { stage, describe: () => explained && explainPhoto(about, sent, stage, signal) };
+}
+
+/** A caption below a photo, and a field to have things in it pointed out. */
+function explainPhoto(about, sent, stage, signal) {
   const said = make("div", { "aria-live": "polite", "aria-busy": "true" },
     make("p", { className: "caption waiting" }, "Looking…"));
-  const button = findSimilar && make(
-    "button", { type: "button", className: "go", onclick: findSimilar }, "Find similar photos",
-  );
-  query.className = "asked";
-  const credit = stored && creditOf(stored);
-  query.replaceChildren(stage, make("div", {}, credit, said, pointer(asked, stage, signal), button));
-  query.hidden = false;
-  describe(said, asked, signal);
-  return stage;
+  about.append(said, pointer(sent, stage, signal));
+  describe(said, sent, signal);
 }
 
 /** The matching sentences as elements; their boxes go on `stage`. None if there are none. */

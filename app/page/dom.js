@@ -16,3 +16,10 @@ export function number(value) {
   const text = value.toFixed(2);
   return Number(text) === 0 ? "0.00" : text.replace("-", "−");
 }
+
+/** Save a blob as a file. */
+export function download(blob, name) {
+  const address = URL.createObjectURL(blob);
+  make("a", { download: name, href: address }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -65,20 +65,32 @@ function emptyBox([left, top, right, bottom]) {
   return button;
 }
 
-/** What people call an item: its title, or its id. */
+/** What people call an item: its title, its name, or the last part of its id. */
 export function titleOf({ id, metadata }) {
-  return typeof metadata?.title === "string" ? metadata.title : id;
+  const said = [metadata?.title, metadata?.name].find((text) => typeof text === "string" && text);
+  return said ?? id.split("/").at(-1);
 }
 
-/** An item's photo as an img; what it shows is its first sentence or its title. */
-function itemImage(item) {
-  const alt = item.sentences[0] ?? item.metadata?.title ?? `Photo ${item.id}`;
-  return make("img", { src: item.image, alt, loading: "lazy" });
+/** What an item's photo shows: its first sentence, its title, or that it is the photo number so. */
+function altOf({ sentences, metadata }, position) {
+  const said = sentences[0] ?? metadata?.title ?? metadata?.name;
+  return typeof said === "string" ? said : `Photo${position === undefined ? "" : ` ${position + 1}`}`;
 }
 
-/** An item's photo, ready to be marked. */
-export function itemPhoto(item) {
-  return photo(itemImage(item), item.width, item.height);
+function itemImage(item, position) {
+  return make("img", { src: item.image, alt: altOf(item, position), loading: "lazy" });
+}
+
+/** An item's photo, ready to be marked; a place for one where it has none. */
+export function itemPhoto(item, position) {
+  if (item.image) return photo(itemImage(item, position), item.width, item.height);
+  return make("div", { className: "stage none" }, make("p", {}, "No photo"));
+}
+
+/** The photos of an item, the one that was found first. */
+export function photosOf(item) {
+  const others = (item.images ?? []).filter(({ image }) => image !== item.image);
+  return item.image ? [item, ...others.map((photo) => ({ ...item, ...photo }))] : [];
 }
 
 /** Who made a photo and under which licence it is used; null where the item does not say. */
@@ -87,40 +99,76 @@ export function creditOf({ metadata }) {
   return said.length > 0 ? make("p", { className: "credit" }, `Photo: ${said.join(" · ")}`) : null;
 }
 
+const quiet = (name, act) => make("button", { type: "button", className: "quiet", onclick: act }, name);
+
+/** A title that opens an item. */
+function opener(hit, open) {
+  const button = { type: "button", title: hit.id, onclick: () => open(hit) };
+  return make("p", { className: "title" }, make("button", button, titleOf(hit)));
+}
+
 /**
  * One photo of the answer. `found` are its marked parts, whose rows have bars of a scale; no rows where
- * it is null. `actions` are [name, function of the hit] pairs.
+ * it is null. `actions` are [name, function of the hit] pairs; `open` shows the hit alone.
  */
-export function photoHit(hit, { found, scale, weakBelow, actions }) {
-  const buttons = actions.map(([name, act]) =>
-    make("button", { type: "button", className: "quiet", onclick: () => act(hit) }, name),
-  );
+export function photoHit(hit, { found, scale, weakBelow, actions, open, position }) {
+  const stage = mark(itemPhoto(hit, position), found);
+  stage.querySelector("img")?.addEventListener("click", () => open(hit));
   return make(
     "li",
     { className: "hit" },
-    mark(itemPhoto(hit), found),
-    make("p", { className: "title", title: hit.id }, titleOf(hit)),
+    stage,
+    opener(hit, open),
     likelihood(hit, weakBelow),
     scale === null ? null : phraseRows(found, scale),
     creditOf(hit),
-    make("p", { className: "actions" }, ...buttons),
+    make("p", { className: "actions" }, ...actions.map(([name, act]) => quiet(name, () => act(hit)))),
   );
 }
 
-/** An item of the collection that answers nothing yet. */
-export function plainItem(item, act) {
+/** A photo that opens an item. */
+function photoButton(item, open, position) {
+  if (!item.image) return itemPhoto(item);
+  const button = { type: "button", className: "stage", title: item.id, onclick: () => open(item) };
+  return make("button", button, itemImage(item, position));
+}
+
+/** An item of a photo collection that answers nothing yet. */
+export function plainItem(item, open, position) {
   const named = item.metadata?.title ? make("p", { className: "title" }, titleOf(item)) : null;
+  return make("li", { className: "hit" }, photoButton(item, open, position), named, creditOf(item));
+}
+
+/**
+ * A product: its photo, title, price, a line of its fields, what else there is of its group, and
+ * `why` it was found.
+ */
+export function productHit(hit, { holdings, why, open, variants, actions, position }) {
+  const { price, line } = holdings;
+  const fields = line.map((key) => hit.metadata[key]).filter((value) => typeof value === "string");
+  const more = hit.variants > 1
+    ? make("button", { type: "button", className: "variants", onclick: () => variants(hit) },
+      `${hit.variants} variants`) : null;
   return make(
     "li",
-    { className: "hit" },
-    make(
-      "button",
-      { type: "button", className: "stage", title: item.id, onclick: () => act(item) },
-      itemImage(item),
-    ),
-    named,
-    creditOf(item),
+    { className: "hit product" },
+    photoButton(hit, open, position),
+    opener(hit, open),
+    price && priceText(hit, price) ? make("p", { className: "price" }, priceText(hit, price)) : null,
+    fields.length > 0 ? make("p", { className: "fields" }, fields.slice(0, 3).join(" · ")) : null,
+    more,
+    why,
+    make("p", { className: "actions" }, ...actions.map(([name, act]) => quiet(name, () => act(hit)))),
   );
+}
+
+/** A price as people read it, in the item's currency where it names one; nothing without a price. */
+export function priceText({ metadata }, key) {
+  const price = metadata[key];
+  if (typeof price !== "number") return typeof price === "string" ? price : "";
+  const digits = Number.isInteger(price) ? 0 : 2;
+  const text = price.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: 2 });
+  return typeof metadata.currency === "string" ? `${text} ${metadata.currency}` : text;
 }
 
 /** Empty cards of the right size, while the answer is on its way. */

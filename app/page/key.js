@@ -1,5 +1,7 @@
 // How the page asks for a key: once, for a cookie that no script can read.
 
+import { forget } from "./remembered.js";
+
 const at = (id) => document.getElementById(id);
 let asking = null; // one dialog, whatever number of requests wait for it
 
@@ -17,7 +19,7 @@ async function signIn(key) {
 
 /** Forget the key that was given, and begin anew. */
 export async function signOut() {
-  await fetch("session", { method: "DELETE" });
+  await Promise.all([fetch("session", { method: "DELETE" }), forget()]);
   location.assign(location.pathname);
 }
 

@@ -1,4 +1,4 @@
-// Likelihoods of hits: in words, in percent, and where weak hits begin.
+// Likelihoods of hits: in words, as a bar, in percent on demand, and where weak hits begin.
 
 import { make } from "./dom.js";
 
@@ -14,17 +14,23 @@ function percent(probability) {
   return probability > 0.99 ? "over 99 %" : `${Math.round(100 * probability)} %`;
 }
 
-/** A hit's probability as words, percent and a bar; null where there is none. */
+/** A hit's probability in words; nothing where there is none. */
+export function likelihoodName(hit, weakBelow = 0) {
+  const { probability } = hit;
+  if (typeof probability !== "number") return "";
+  return isWeak(hit, weakBelow) ? "Weak" : NAMES.find(([least]) => probability >= least)[1];
+}
+
+/** A hit's probability as words, a bar and percent; null where there is none. */
 export function likelihood(hit, weakBelow) {
   const { probability } = hit;
   if (typeof probability !== "number") return null;
-  const name = isWeak(hit, weakBelow) ? "Weak" : NAMES.find(([least]) => probability >= least)[1];
   const bar = make("span", { className: "meter", "aria-hidden": "true" }, make("span"));
   bar.style.setProperty("--share", probability);
   return make(
     "p",
-    { className: "likelihood", title: "How likely it is that the two belong together" },
-    make("span", {}, name), bar, make("span", { className: "percent" }, percent(probability)),
+    { className: "likelihood", title: `How likely it is that the two belong together: ${percent(probability)}` },
+    make("span", {}, likelihoodName(hit, weakBelow)), bar, make("span", { className: "percent" }, percent(probability)),
   );
 }
 
@@ -36,7 +42,7 @@ export function withWeakLine(hits, weakBelow, card, after = []) {
   const weak = hits.map((hit) => isWeak(hit, weakBelow));
   const first = weak.indexOf(true);
   const cards = hits.map((hit, position) => {
-    const made = card(hit);
+    const made = card(hit, after.length + position);
     made.classList.toggle("weak", weak[position]);
     return made;
   });

@@ -1,28 +1,31 @@
-// The page's states: the start, an answer to a sentence, or an answer to a photo.
+// The page's states: the start, an answer to a text or to a photo, and an item that is open.
 
+import { address, questionOf, rememberScroll, wanted } from "./address.js";
+import { answer, gallery, nothing } from "./answers.js";
 import * as api from "./api.js";
 import { matchingSentences, showPhoto } from "./asked.js";
-import { make } from "./dom.js";
-import { mark, photoHit, placeholders, plainItem } from "./gallery.js";
+import { download, make } from "./dom.js";
+import { openAdding } from "./editing.js";
+import { mark, placeholders, titleOf } from "./gallery.js";
+import { forgetHoldings, holdings } from "./holdings.js";
 import { signOut } from "./key.js";
 import { darken, listen } from "./light.js";
-import { isWeak, nothingLikeThat, withWeakLine } from "./likelihood.js";
-import { askedPhrases, keyed, largest, phraseChips, phrasesOf } from "./phrases.js";
+import { keyed } from "./phrases.js";
+import { watchProgress } from "./progress.js";
+import { recall, remember } from "./remembered.js";
+import { introduce, offerCollections, offerExamples } from "./start.js";
+import { listenForTyping } from "./suggest.js";
 import { listenForPhotos } from "./upload.js";
+import { closeViewer, showViewer } from "./viewer.js";
 
 const at = (id) => document.getElementById(id);
-const [start, query, status, results, more] =
-  ["start", "query", "status", "results", "more"].map(at);
+const [start, query, status, results] = ["start", "query", "status", "results"].map(at);
 let asking = new AbortController();
-let retry = () => {};
-
-function block(title, ...content) {
-  return make("section", {}, make("h2", {}, title), ...content);
-}
-
-function gallery(...cards) {
-  return make("ol", { className: "gallery" }, ...cards);
-}
+let question = null; // the address of what is shown
+let context = null; // what is asked, what the collection holds, and what can be done
+let hits = new Map(); // that are shown, by id
+let mayWrite = false;
+let opened = false; // whether the item that is open was opened from its list
 
 function say(error) {
   if (!(error instanceof api.Problem)) console.error(error); // a fault of this page
@@ -31,17 +34,18 @@ function say(error) {
 
 function fail(error) {
   say(error);
-  const again = make("button", { type: "button", className: "go", onclick: () => retry() }, "Try again");
+  const [name, act] = error.passing ? ["Try again", () => ask(wanted())] : ["Back to the start", () => visit({})];
   results.replaceChildren(
     make("div", { className: "message", role: "alert" },
-      make("h2", {}, "That did not work"), make("p", {}, error.message), again),
+      make("h2", {}, "That did not work"), make("p", {}, error.message),
+      make("button", { type: "button", className: "go", onclick: act }, name)),
   );
   status.textContent = "";
-  more.hidden = true;
+  at("choices").hidden = at("order").hidden = true;
 }
 
 /** Do a piece of the current question; what a newer question overtakes is dropped in silence. */
-async function attempt(work, failed = fail) {
+async function attempt(work, failed = say) {
   const { signal } = asking;
   results.setAttribute("aria-busy", "true");
   try {
@@ -52,230 +56,218 @@ async function attempt(work, failed = fail) {
   if (!signal.aborted) results.removeAttribute("aria-busy");
 }
 
-/** Begin a new question: forget the one before, show that something is on its way. */
-function begin(title, work) {
-  asking.abort();
-  retry = () => begin(title, work);
-  asking = new AbortController();
-  darken();
-  document.title = title ? `${title} · Tessera` : "Tessera";
-  start.hidden = title !== null;
-  at("asked").textContent = title ?? "";
-  at("asked").hidden = title === null;
-  query.hidden = true;
-  query.replaceChildren();
-  more.hidden = true;
-  status.textContent = title ? "Searching…" : "";
-  results.replaceChildren(gallery(...placeholders(8)));
-  return attempt(work);
-}
-
-/** An address of this page that keeps the collection. */
-function address(changes) {
-  const parameters = new URLSearchParams({ collection: api.collection(), ...changes });
-  if (parameters.get("collection") === "default") parameters.delete("collection");
-  return `?${parameters}`;
-}
-
+/** Go to another question of this collection. */
 function visit(changes) {
-  history.pushState(null, "", address(changes));
+  history.replaceState({ scroll: window.scrollY }, "");
+  history.pushState(null, "", address({ collection: api.collection(), ...changes }));
   return route();
 }
 
-function count(number, thing) {
-  return `${number} ${thing}${number === 1 ? "" : "s"}`;
-}
+/** Go to the same question with changes. */
+const refine = (changes) => visit({ ...wanted(), shown: 0, item: null, ...changes });
 
-const actions = (text) => {
-  const similar = ["More like this", (hit) => visit({ like: hit.id })];
-  return text === null ? [similar] : [similar, ["Save picture", (hit) => save(hit, text)]];
+/** Change the address without a new entry in the history. */
+const note = (changes) => history.replaceState(history.state, "", address({ ...wanted(), ...changes }));
+
+const save = ({ id }, text) =>
+  api.alignmentPicture(id, text).then((picture) => download(picture, `${id}.png`)).catch(say);
+
+const act = {
+  attempt, refine, save,
+  add: () => openAdding(context.holdings, added),
+  open: ({ id }) => {
+    opened = true;
+    return visit({ ...wanted(), item: id });
+  },
+  similar: ({ id }) => visit({ like: id }),
+  variants: ({ metadata }) => {
+    const { group } = context.holdings;
+    return refine({ filter: { ...wanted().filter, [group]: [metadata[group]] } });
+  },
+  grew: (shown, more = false) => {
+    hits = new Map(shown.map((hit) => [hit.id, hit]));
+    if (more) note({ shown: shown.length });
+  },
 };
 
-async function save(hit, text) {
-  try {
-    const picture = URL.createObjectURL(await api.alignmentPicture(hit.id, text));
-    make("a", { download: `${hit.id}.png`, href: picture }).click();
-    setTimeout(() => URL.revokeObjectURL(picture), 60_000);
-  } catch (error) {
-    say(error);
-  }
+/** Begin a new question: forget the one before, show that something is on its way. */
+function begin(title) {
+  asking.abort();
+  asking = new AbortController();
+  darken();
+  document.title = title ? `${title} · Tessera` : "Tessera";
+  at("asked").textContent = title ?? "";
+  at("asked").hidden = title === null;
+  start.hidden = title !== null;
+  query.hidden = true;
+  query.replaceChildren();
+  at("understood").hidden = true;
+  if (title !== null) status.textContent = "Searching…";
 }
 
-/**
- * The hits of an answer, as elements: a gallery that grows by `next(cursor, signal)`, under a
- * heading where every hit is weak. `text` is null when a photo was asked with.
- */
-function ranked(answer, text, next) {
-  const { weak_below: weakBelow } = answer;
-  const found = (hit) => phrasesOf(hit, "query");
-  const scale = text === null ? null : largest(answer.hits.map(found));
-  const card = (hit) => photoHit(hit, { found: found(hit), scale, weakBelow, actions: actions(text) });
-  const list = gallery(...withWeakLine(answer.hits, weakBelow, card));
-  const shown = [...answer.hits];
-  let { cursor } = answer;
-  more.hidden = !cursor;
-  more.onclick = () =>
-    attempt(async (signal) => {
-      const page = await next(cursor, signal);
-      const added = withWeakLine(page.hits, weakBelow, card, shown);
-      shown.push(...page.hits);
-      list.append(...added);
-      ({ cursor } = page);
-      more.hidden = !cursor;
-      added.at(-page.hits.length)?.querySelector("button").focus();
-      status.textContent = counted(shown, weakBelow);
-    }, say);
-  return [nothingLikeThat(answer.hits, weakBelow), list].filter(Boolean);
+const titleOfQuestion = ({ text, like, photo, filter }) => {
+  if (like) return `Like ${hits.has(like) ? titleOf(hits.get(like)) : like}`;
+  if (text || photo) return text ?? "Like your photo";
+  return Object.keys(filter).length > 0 ? "All that passes" : null;
+};
+
+/** Ask what the address asks, and show the answer. */
+async function ask(asked) {
+  if (question !== null || asked.text) at("words").value = asked.text ?? ""; // else someone types
+  question = questionOf(asked);
+  begin(titleOfQuestion(asked));
+  const same = context?.asked.collection === asked.collection && results.querySelector(".shelf");
+  if (!same) results.replaceChildren(gallery(...placeholders(8)));
+  await attempt(async (signal) => {
+    const held = await holdings(signal);
+    context = { asked, holdings: held, act, mayWrite };
+    introduce(held);
+    if (asked.like || asked.photo) await answerPhoto(asked, signal);
+    else await answerWords(asked, signal);
+  }, fail);
 }
 
-/** What the strip says below the phrases; the tones of bars only where links are split. */
-function hint({ hits }) {
-  const split = hits.some(({ phrases }) => phrases?.some(({ whole }) => typeof whole === "number"));
-  const tone = (name) => make("span", { className: `key ${name}` });
-  return make(
-    "p",
-    { className: "hint" },
-    "Point at a phrase to see what it found.",
-    ...(split ? [" Bars: ", tone("by-whole"), " what the whole photo gave, "] : []),
-    ...(split ? [tone("by-part"), " what the marked part added."] : []),
-  );
+async function answerWords(asked, signal) {
+  const [found] = await Promise.all([answer(context, null, signal), asked.text ? null : offerExamples(visit, signal)]);
+  await place(found, signal);
 }
 
-/** What is said while not everything that is stored can be found yet. */
-function stillIndexing(behind) {
-  return `Still indexing: ${behind.toLocaleString("en")} changes are not searched yet.`;
-}
-
-/** How many hits there are, and how many of them are weak. */
-function counted(hits, weakBelow) {
-  const weak = hits.filter((hit) => isWeak(hit, weakBelow)).length;
-  if (weak === 0) return count(hits.length, "photo");
-  const weakOnes = weak === 1 ? "1 weak match" : `${weak} weak matches`;
-  return weak === hits.length ? weakOnes : `${count(hits.length - weak, "photo")}, ${weakOnes}`;
-}
-
-async function answerWords(text, signal) {
-  const next = (cursor, later) => api.searchPhotos({ text }, cursor, later);
-  const answer = await next(null, signal);
-  if (answer.hits.length === 0) return nothing();
-  query.className = "strip";
-  const asked = phraseChips(askedPhrases(answer), "Phrases of your search");
-  query.replaceChildren(asked, hint(answer));
-  query.hidden = false;
-  results.replaceChildren(...ranked(answer, text, next));
-  const { behind } = answer.searched;
-  const told = behind ? [...answer.query.notes, stillIndexing(behind)] : answer.query.notes;
-  const notes = told.map((note) => make("p", { className: "remark" }, note));
-  status.replaceChildren(counted(answer.hits, answer.weak_below), ...notes);
-}
-
-async function answerSimilar(asked, stage, signal) {
-  const next = (cursor, later) => api.searchPhotos(asked, cursor, later);
-  const answer = await next(null, signal);
-  const parts = answer.query.fragments.map((part, position) =>
-    keyed("query", { ...part, text: part.label }, position));
-  mark(stage, parts);
-  results.prepend(block("Similar photos", ...ranked(answer, null, next)));
-  status.textContent = count(answer.hits.length, "similar photo");
+async function place(found, signal) {
+  const content = found.hits.length > 0 ? found.element : await nothing(context, signal);
+  if (found.hits.length === 0 && found.notes.length === 0) status.textContent = "";
+  results.replaceChildren(content);
 }
 
 async function answerPhoto(asked, signal) {
-  const findSimilar = ({ target }) => {
-    target.hidden = true;
-    attempt((later) => answerSimilar(asked, stage, later), (error) => {
-      target.hidden = false;
-      say(error);
+  const stored = asked.like ? await api.item(asked.like, signal) : null;
+  const upload = asked.photo ? await recall(asked.photo) : null;
+  if (asked.photo && !upload) {
+    throw new api.Problem("This browser does not remember the photo that was searched with. Choose it again.", false);
+  }
+  const image = upload ?? (asked.box ? await api.photoOf(stored, signal) : null);
+  const sent = image ? { file: image } : { id: asked.like };
+  const photo = { stored, upload, box: asked.box, search: (box) => visit({ like: asked.like, photo: asked.photo, box }) };
+  const { stage, describe } = await showPhoto(query, photo, sent, !context.holdings.shop, signal);
+  const found = await answer(context, image, signal);
+  if (!asked.box) {
+    mark(stage, found.fragments.map((part, position) => keyed("query", { ...part, text: part.label }, position)));
+  }
+  await place(found, signal);
+  if (context.holdings.shop || asked.box) return;
+  describe();
+  if (found.hits.length > 0) results.prepend(make("h2", {}, "Similar photos"));
+  const sentences = await matchingSentences(sent, stage, signal);
+  if (sentences.length > 0) {
+    results.append(make("section", {}, make("h2", {}, "Sentences that match"), ...sentences));
+  }
+}
+
+const useFile = (file) => remember(file).then((photo) => visit({ photo })).catch(say);
+
+/** Open the item that the address names, or close the one that is open. */
+async function showItem({ item: id, text }) {
+  if (!id) return closeViewer();
+  try {
+    const item = { ...(await api.item(id, asking.signal)), ...hits.get(id) };
+    if (wanted().item !== id) return; // someone went on meanwhile
+    const pictured = text && !context.holdings.shop && item.image;
+    showViewer(item, {
+      holdings: context.holdings,
+      explained: Boolean(text && item.links),
+      actions: [
+        ...(item.image ? [["More like this", act.similar]] : []),
+        ...(pictured ? [["Save picture", (hit) => save(hit, text)]] : []),
+      ],
+      searchPart: ({ id: like }, box) => visit({ like, box }),
+      remove: mayWrite ? remove : null,
+      left: leaveItem,
     });
-  };
-  const stage = await showPhoto(query, asked, asked.file ? findSimilar : null, signal);
-  const sentences = await matchingSentences(asked, stage, signal);
-  results.replaceChildren(
-    sentences.length > 0
-      ? block("Sentences that match", ...sentences)
-      : block("Sentences that match", make("p", {}, "This collection has no sentences.")),
-  );
-  const matches = results.querySelectorAll(".sentence").length;
-  status.textContent = matches > 0 ? count(matches, "matching sentence") : "";
-  if (!asked.file) await answerSimilar(asked, stage, signal);
+  } catch (error) {
+    say(error);
+    note({ item: null });
+  }
 }
 
-function nothing() {
-  status.textContent = "";
-  results.replaceChildren(
-    make("div", { className: "message" },
-      make("h2", {}, "No photos here yet"),
-      make("p", {}, "Add a folder of photos with this command, then search again:"),
-      make("code", {}, `tessera index PATH --collection ${api.collection()}`)),
-  );
+function leaveItem() {
+  if (!wanted().item) return;
+  if (opened) history.back();
+  else note({ item: null });
+  opened = false;
 }
 
-async function showItems(signal) {
-  const { items } = await api.items(signal);
-  const photos = items.filter((item) => item.image);
-  if (photos.length === 0) return nothing();
-  const cards = photos.map((item) => plainItem(item, ({ id }) => visit({ like: id })));
-  const wall = gallery(...cards);
-  wall.classList.add("wall");
-  results.replaceChildren(block("Or start from one of these photos", wall));
+async function remove(item) {
+  await api.remove(item.id);
+  note({ item: null });
+  closeViewer();
+  await refresh();
+  status.append(make("p", { className: "remark" }, `Deleted: ${titleOf(item)}.`));
 }
 
-/** Offer example queries, one click each, where the collection holds the sample. */
-async function offerExamples(signal) {
-  const queries = await api.examples(signal).catch(() => []);
-  const buttons = queries.map(({ text }) =>
-    make("button", { type: "button", className: "second", onclick: () => visit({ q: text }) }, text));
-  if (!signal.aborted) at("examples").replaceChildren(...buttons.map((each) => make("li", {}, each)));
+async function added(item) {
+  await refresh();
+  status.append(make("p", { className: "remark" }, `Added: ${titleOf(item)}.`));
+  opened = true;
+  await visit({ ...wanted(), item: item.id });
 }
 
-async function showStart(signal) {
-  await Promise.all([offerExamples(signal), showItems(signal)]);
-}
-
-function useFile(file) {
-  history.pushState(null, "", address({}));
-  at("words").value = "";
-  begin(file.name || "Your photo", (signal) => answerPhoto({ file }, signal));
+/** Look again at what there is. */
+function refresh() {
+  forgetHoldings();
+  return ask(wanted());
 }
 
 /** Show what the address asks for. */
-function route() {
-  const parameters = new URLSearchParams(location.search);
-  const [text, id] = [parameters.get("q")?.trim(), parameters.get("like")];
-  at("words").value = text ?? "";
-  if (text) return begin(text, (signal) => answerWords(text, signal));
-  if (id) return begin(`Like ${id}`, (signal) => answerPhoto({ id }, signal));
-  at("words").focus();
-  return begin(null, showStart);
+async function route({ restore = false } = {}) {
+  const asked = wanted();
+  const scroll = restore ? history.state?.scroll ?? 0 : 0; // before the page becomes short
+  if (questionOf(asked) !== question) {
+    await ask(asked);
+    window.scrollTo(0, scroll);
+  }
+  if (context) await showItem(asked);
 }
 
-/** Offer the other collections, where there are any. */
-async function offerCollections() {
-  const { collections } = await api.collections().catch(() => ({ collections: [] }));
-  const names = collections.map(({ name }) => name);
-  const select = at("collections");
-  select.replaceChildren(...names.map((name) => new Option(name, name)));
-  select.value = api.collection();
-  select.hidden = names.length < 2;
-  select.addEventListener("change", () => {
-    const text = new URLSearchParams(location.search).get("q");
-    visit({ collection: select.value, ...(text && { q: text }) });
-  });
-}
-
-/** Offer to sign out, and show what a key is bound to where the address names no collection. */
-function settle({ name, collections: bound }) {
+/** Offer what the key allows, and show what it is bound to where the address names no collection. */
+function settle({ name, role, collections: bound }) {
+  mayWrite = role === "write" || role === "admin";
   at("leave").hidden = name === null;
-  if (/[?&]collection=/.test(location.search) || !bound || bound.includes("default")) return false;
-  history.replaceState(null, "", address({ collection: bound[0] }));
-  return true;
+  at("new").hidden = !mayWrite;
+  if (/[?&]collection=/.test(location.search) || !bound || bound.includes("default")) return;
+  note({ collection: bound[0] });
+}
+
+/** What can be searched has grown: show it where nobody is in the middle of something. */
+function grew() {
+  const reading = window.scrollY > 200 || document.querySelector("dialog[open]");
+  if (!reading && !wanted().text && !wanted().like && !wanted().photo) refresh();
+  else if (results.querySelector(".message")) refresh();
 }
 
 at("leave").addEventListener("click", signOut);
-document.addEventListener("signed-in", ({ detail }) => settle(detail) && route());
+at("new").addEventListener("click", act.add);
+at("sort").addEventListener("change", ({ target }) => refine({ sort: target.value || null }));
+at("fold").addEventListener("click", ({ currentTarget }) => {
+  const open = at("choices").classList.toggle("open");
+  currentTarget.setAttribute("aria-expanded", String(open));
+});
+at("collections").addEventListener("change", ({ target }) => {
+  visit({ collection: target.value, text: wanted().text });
+  watchProgress(at("progress"), grew);
+});
+document.addEventListener("signed-in", async ({ detail }) => {
+  settle(detail);
+  await offerCollections(note);
+  route(); // to another collection, if the key is bound to one or this one is empty
+});
+const closeSuggestions = listenForTyping(at("words"), at("suggestions"), (text) => {
+  at("words").value = text;
+  visit({ text });
+});
 at("search").addEventListener("submit", (event) => {
   event.preventDefault();
+  closeSuggestions();
   const text = at("words").value.trim();
-  if (text) visit({ q: text });
+  if (text) visit({ text });
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || darken()) return;
@@ -284,8 +276,10 @@ document.addEventListener("keydown", (event) => {
 });
 window.addEventListener("popstate", () => {
   at("collections").value = api.collection();
-  route();
+  route({ restore: true });
 });
+if (!wanted().text && !wanted().item) at("words").focus({ preventScroll: true });
+rememberScroll();
 listen();
 listenForPhotos({
   button: at("pick"),
@@ -294,6 +288,8 @@ listenForPhotos({
   use: useFile,
   refuse: () => (status.textContent = "That is no photo. Try a JPEG, PNG or WebP file."),
 });
-settle(await api.session().catch(() => ({ name: null, collections: null })));
-offerCollections();
-route();
+const session = await api.session().catch(() => ({ name: null, role: null, collections: null }));
+settle(session);
+if (session.role !== null) await offerCollections(note); // without a key, once there is one
+await route({ restore: true });
+watchProgress(at("progress"), grew);

@@ -11,10 +11,10 @@ from starlette.responses import FileResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from app import sample
+from app import demos
 from app.access import may
 from app.openapi import OF_COLLECTION, problems
-from app.routes.dependencies import DEFAULT, EngineDep
+from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
 from app.schemas.system import ExampleOut, ExamplesOut
 
 PAGE = Path(__file__).parent.parent / "page"
@@ -22,15 +22,16 @@ router = APIRouter(tags=["page"])
 
 
 @router.get("/examples", dependencies=[may("read")], responses=problems(*OF_COLLECTION))
-def examples(engine: EngineDep) -> ExamplesOut:
-    """Example queries whose sample photo is in the default collection."""
-    queries = sample.examples()
-    found = engine.catalog.get_many(engine.open(DEFAULT), [query.id for query in queries])
+def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> ExamplesOut:
+    """Example queries whose demonstration item is in a collection."""
+    queries = [(demo, query) for demo in demos.ALL.values() for query in demo.examples()]
+    ids = [query.id for _, query in queries]
+    found = engine.on(collection, lambda home: engine.catalog.get_many(home, ids))
     return ExamplesOut(
         queries=[
             ExampleOut(text=query.text, id=query.id)
-            for query in queries
-            if query.id in found and found[query.id].metadata.get("sample")
+            for demo, query in queries
+            if query.id in found and found[query.id].metadata.get("sample") == demo.name
         ]
     )
 

@@ -96,11 +96,12 @@ class ProductSearch(Body):
 
 
 class WordOut(BaseModel):
-    """A word of the text, where it stands in it, and the spelling that it was corrected to."""
+    """A word of the text, where it stands in it, and what it was taken for."""
 
     text: str
     span: tuple[int, int]
-    spelling: str | None
+    spelling: str | None = Field(description="The spelling that it was corrected to.")
+    synonyms: list[str] = Field([], description="Words that are looked for beside it.")
 
 
 class ProductQueryOut(BaseModel):

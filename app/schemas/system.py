@@ -10,14 +10,14 @@ from app.schemas.fields import Body, ItemId, Limit
 
 
 class ExampleOut(BaseModel):
-    """A query for the sample photos, and the id of the photo that it describes."""
+    """A query for a demonstration, and the id of the item that it describes."""
 
     text: str
     id: ItemId
 
 
 class ExamplesOut(BaseModel):
-    """Queries that the page offers; none if the default collection does not hold the sample."""
+    """Queries that the page offers; none if the collection holds no demonstration."""
 
     queries: list[ExampleOut]
 
@@ -71,6 +71,8 @@ class IndexOut(BaseModel):
     bytes: int = Field(description="Bytes of codes and summaries, in files and in memory.")
     revision: int = Field(description="The change up to which everything is searched.")
     behind: int = Field(description="Changes that the index has not taken in yet; 0 if whole.")
+    items: int = Field(description="Items that are stored.")
+    coming: int = Field(description="What imports on this machine still bring, as far as known.")
     images: SideOut
     sentences: SideOut
 

@@ -94,14 +94,14 @@ class Deletion(BaseModel):
 
 
 class Example(BaseModel):
-    """A query for the sample photos, and the id of the photo that it describes."""
+    """A query for a demonstration, and the id of the item that it describes."""
 
     text: str
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
 
 
 class Examples(BaseModel):
-    """Queries that the page offers; none if the default collection does not hold the sample."""
+    """Queries that the page offers; none if the collection holds no demonstration."""
 
     queries: list[Example]
 
@@ -380,11 +380,12 @@ class ValueCount(BaseModel):
 
 
 class Word(BaseModel):
-    """A word of the text, where it stands in it, and the spelling that it was corrected to."""
+    """A word of the text, where it stands in it, and what it was taken for."""
 
     text: str
     span: list[int]
-    spelling: str | None
+    spelling: Annotated[str | None, Field(description="The spelling that it was corrected to.")]
+    synonyms: Annotated[list[str], Field(description="Words that are looked for beside it.")] = []
 
 
 class Alignment(BaseModel):
@@ -458,6 +459,10 @@ class Index(BaseModel):
     revision: Annotated[int, Field(description="The change up to which everything is searched.")]
     behind: Annotated[
         int, Field(description="Changes that the index has not taken in yet; 0 if whole.")
+    ]
+    items: Annotated[int, Field(description="Items that are stored.")]
+    coming: Annotated[
+        int, Field(description="What imports on this machine still bring, as far as known.")
     ]
     images: Side
     sentences: Side

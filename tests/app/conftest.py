@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 from PIL import Image
 
-from app import sample
+from app import demos
 from app.drafts import Draft
 from app.engine import Engine
 from app.main import create_app
@@ -25,7 +25,7 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
-SAMPLE = {source.id: source for source in sample.photos()}
+SAMPLE = {source.id: source for source in demos.PHOTOS.sources()}
 CAT = SAMPLE["chelsea"].photos[0]
 MARKUP = "a cat <img src=x onerror=alert(1)> on a log"
 
@@ -157,7 +157,7 @@ def search() -> Callable[..., None]:
 
     def do(page: Any, text: str) -> None:
         page.goto("/")
-        page.get_by_role("searchbox").fill(text)
+        page.locator("#words").fill(text)
         page.keyboard.press("Enter")
         page.wait_for_selector(".hit .phrase")
 

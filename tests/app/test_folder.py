@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from app import demos
 from app import folder as folders
-from app import sample
 from app.engine import Engine
 from app.folder import Source, bring_in, find
 from index.items import Collection
@@ -182,7 +182,7 @@ def test_import_asks_little_and_holds_little(
 
 
 def test_sample_photos_are_brought_in_once(engine: Engine) -> None:
-    sources = sample.photos()
+    sources = demos.PHOTOS.sources()
     for expected in ("stored", "skipped"):
         outcomes = list(bring_in(engine, "default", sources, batch=16, most_bytes=MOST_BYTES))
         assert [outcome.status for outcome in outcomes] == [expected] * len(sources)

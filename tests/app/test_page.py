@@ -49,7 +49,7 @@ def test_everything_can_be_done_by_keyboard(page, cup_at_night):
     page.keyboard.type("a cup at night")  # the search box has the focus
     page.keyboard.press("Enter")
     page.wait_for_selector(".hit .phrase")
-    for _ in range(4):  # past the photo button, the search button and the collections
+    for _ in range(5):  # past the photo and the search button, the collections, and Add
         page.keyboard.press("Tab")
     assert page.locator(".box.lit").count() == 5
     page.keyboard.press("ArrowRight")
@@ -57,6 +57,8 @@ def test_everything_can_be_done_by_keyboard(page, cup_at_night):
     assert page.locator(".everything.lit").count() == 5
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('.hit .photo') !== null")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.hit .title') !== null")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('.hit .phrases') !== null")
     page.keyboard.press("Escape")
@@ -68,7 +70,7 @@ def test_a_search_has_an_address_of_its_own(page, search):
     page.goto("/")
     page.go_back()
     page.wait_for_selector(".hit .phrase")
-    assert page.get_by_role("searchbox").input_value() == "a cat & a log"
+    assert page.locator("#words").input_value() == "a cat & a log"
     page.reload()
     page.wait_for_selector(".hit .phrase")
 
@@ -78,7 +80,7 @@ def test_example_queries_are_one_click_away(page):
     page.locator("#examples").get_by_role("button", name="a red motorcycle").click()
     page.wait_for_selector(".hit .phrase")
     assert page.url.endswith("?q=a+red+motorcycle")
-    assert page.get_by_role("searchbox").input_value() == "a red motorcycle"
+    assert page.locator("#words").input_value() == "a red motorcycle"
     page.goto("/?collection=many")
     page.wait_for_selector(".hit img")
     assert page.locator("#examples button").count() == 0
@@ -150,7 +152,6 @@ def test_a_photo_without_a_grounder_says_so(page, ask_with_photo):
 
 def test_similar_photos_show_which_parts_are_alike(page, ask_with_photo):
     ask_with_photo(page)
-    page.get_by_role("button", name="Find similar photos").click()
     page.wait_for_selector(".hit .photo")
     topmost(page.locator(".hit").first).hover()
     assert page.locator("#query .box.lit").count() >= 1
@@ -159,6 +160,9 @@ def test_similar_photos_show_which_parts_are_alike(page, ask_with_photo):
 def test_a_stored_photo_can_be_asked_with(page):
     page.goto("/")
     page.locator("button[title=coffee]").click()
+    page.get_by_role("dialog", name="A cup of coffee").wait_for()
+    assert page.url.endswith("?item=coffee")
+    page.get_by_role("dialog").get_by_role("button", name="More like this").click()
     page.wait_for_selector("h2:has-text('Similar photos')")
     assert page.url.endswith("?like=coffee")
     assert page.locator("#query .box").count() > 1

@@ -1,0 +1,79 @@
+"""Demonstrations: folders of items with example queries, for a Tessera that holds none yet."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from app.defaults import DEFAULT_COLLECTION
+from app.folder import Outcome, Source, find
+
+DEMOS = Path(__file__).parent / "demos"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A query, and the id of the item that it describes."""
+
+    text: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A folder of items and example queries, and the collection that the items go to.
+
+    Each item has the demonstration's name under `sample` in its metadata.
+    """
+
+    name: str
+    collection: str
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return DEMOS / self.name
+
+    def sources(self) -> list[Source | Outcome]:
+        """Its items, found as `tessera index items.jsonl` finds them, and those in packages.
+
+        LookupError where scikit-image's photos are wanted and not installed.
+        """
+        return [*find([self.folder / "items.jsonl"]), *self._packaged()]
+
+    def examples(self) -> list[Example]:
+        """Queries that the page offers, each with its right item."""
+        return [Example(**row) for row in _rows(self.folder / "examples.jsonl")]
+
+    def _packaged(self) -> list[Source]:
+        """Items whose photos scikit-image brings."""
+        file = self.folder / "packaged.jsonl"
+        return [
+            Source(
+                id=row["id"],
+                place=f"{file}#{row['id']}",
+                stamp="1",
+                photos=(_skimage() / row["image"],),
+                metadata=row["metadata"],
+            )
+            for row in (_rows(file) if file.exists() else [])
+        ]
+
+
+PHOTOS = Demo("photos", DEFAULT_COLLECTION)
+ALL = {demo.name: demo for demo in (PHOTOS, Demo("products", "products"))}
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def _skimage() -> Path:
+    """The photos that scikit-image brings."""
+    package = find_spec("skimage")
+    if package is None or package.origin is None:
+        raise LookupError("install scikit-image: it carries some of the sample photos")
+    return Path(package.origin).parent / "data"

@@ -1,0 +1,204 @@
+// Answers: hits in a list that grows, what was understood, facets, and what to say where there is nothing.
+
+import * as api from "./api.js";
+import { make } from "./dom.js";
+import { showFacets } from "./facets.js";
+import { photoHit, plainItem, productHit } from "./gallery.js";
+import { isWeak, likelihood, nothingLikeThat, withWeakLine } from "./likelihood.js";
+import { askedPhrases, largest, phraseChips, phrasesOf } from "./phrases.js";
+import { isQuestion, otherwise, PAGE, search } from "./search.js";
+import { showUnderstood } from "./understood.js";
+import { byPhotoAlone, whyLine } from "./why.js";
+
+const at = (id) => document.getElementById(id);
+const byTouch = window.matchMedia("(hover: none)").matches;
+
+export function gallery(...cards) {
+  return make("ol", { className: "gallery" }, ...cards);
+}
+
+function count(number, thing) {
+  return `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+}
+
+/** How many hits there are, and how many of those that are shown are weak. */
+function counted(hits, { cursor, total, weakBelow }) {
+  const weak = hits.filter((hit) => isWeak(hit, weakBelow)).length;
+  const shown = cursor ? `${hits.length.toLocaleString("en")} of ${count(total, "photo")}` : count(hits.length, "photo");
+  if (weak === 0) return shown;
+  const weakOnes = weak === 1 ? "1 weak match" : `${weak} weak matches`;
+  if (cursor) return `${shown}, ${weakOnes}`;
+  return weak === hits.length ? weakOnes : `${count(hits.length - weak, "photo")}, ${weakOnes}`;
+}
+
+function countedProducts(hits, { total, counted: items, cursor }) {
+  const all = count(total, "product");
+  const variants = items > total ? `, ${count(items, "variant")} in all` : "";
+  return cursor ? `${hits.length.toLocaleString("en")} of ${all}${variants}` : `${all}${variants}`;
+}
+
+/** What the strip says below the phrases; the tones of bars only where links are split. */
+function hint(hits) {
+  const split = hits.some(({ phrases }) => phrases?.some(({ whole }) => typeof whole === "number"));
+  const tone = (name) => make("span", { className: `key ${name}` });
+  return make(
+    "p",
+    { className: "hint" },
+    `${byTouch ? "Tap" : "Point at"} a phrase to see what it found.`,
+    ...(split ? [" Bars: ", tone("by-whole"), " what the whole photo gave, "] : []),
+    ...(split ? [tone("by-part"), " what the marked part added."] : []),
+  );
+}
+
+/** The phrases that were asked for, which light what answers them; none where products answer. */
+function showPhrases({ text, hits, ...answer }) {
+  const query = at("query");
+  if (!text || hits.length === 0 || hits[0].parts) return;
+  query.className = "strip";
+  const asked = askedPhrases({ query: answer, hits });
+  query.replaceChildren(phraseChips(asked, "Phrases of your search"), hint(hits));
+  query.hidden = false;
+}
+
+/** Cards of products, with a line before those of which only the photo answers. */
+function productCards(hits, before, card) {
+  const cards = hits.map((hit, position) => card(hit, before.length + position));
+  const first = hits.findIndex(byPhotoAlone);
+  const any = (list) => list.some((hit) => !byPhotoAlone(hit));
+  if (first < 0 || before.some(byPhotoAlone) || !any([...before, ...hits])) return cards;
+  cards.splice(first, 0, make("li", { className: "weak-line" }, "Found by their photos alone"));
+  return cards;
+}
+
+/** How a hit becomes a card, and a page of hits the elements of the list. */
+function cardsFor({ asked, holdings, act }, first) {
+  const { weakBelow } = first;
+  const similar = ["More like this", act.similar];
+  if (!isQuestion(asked) && !holdings.shop) {
+    return (hits, before) => hits.map((hit, position) => plainItem(hit, act.open, before.length + position));
+  }
+  if (holdings.shop) {
+    const best = first.hits[0]?.score;
+    const why = (hit) => (asked.text ? whyLine(hit, best) : isQuestion(asked) ? likelihood(hit, weakBelow) : null);
+    const shown = { holdings, open: act.open, variants: act.variants };
+    const card = (hit, position) =>
+      productHit(hit, { ...shown, why: why(hit), actions: hit.image ? [similar] : [], position });
+    return (hits, before) => (asked.text && !asked.sort ? productCards(hits, before, card)
+      : isQuestion(asked) && !asked.sort ? withWeakLine(hits, weakBelow, card, before)
+        : hits.map((hit, position) => card(hit, before.length + position)));
+  }
+  const scale = asked.text ? largest(first.hits.map((hit) => phrasesOf(hit, "query"))) : null;
+  const actions = asked.text ? [similar, ["Save picture", (hit) => act.save(hit, asked.text)]] : [similar];
+  const card = (hit, position) => photoHit(hit, {
+    found: phrasesOf(hit, "query"), scale, weakBelow, actions, open: act.open, position,
+  });
+  return (hits, before) => withWeakLine(hits, weakBelow, card, before);
+}
+
+/** What is said above the hits: how many, what is still being indexed, and notes. */
+function showStatus(hits, answer, holdings) {
+  const chips = [...answer.words.filter(({ spelling }) => spelling !== null), ...answer.refused];
+  const said = answer.notes.filter((note) => !chips.some(({ text }) => note.includes(`"${text}"`)));
+  const notes = answer.behind
+    ? [...said, `Still indexing: ${answer.behind.toLocaleString("en")} changes are not searched yet.`] : said;
+  const text = holdings.shop ? countedProducts(hits, answer) : counted(hits, answer);
+  at("status").replaceChildren(text, ...notes.map((note) => make("p", { className: "remark" }, note)));
+}
+
+/** What stands above products that only look like what was asked for. */
+function noSuchWords({ loose, hits }) {
+  if (!loose || hits.length === 0 || hits.some((hit) => !byPhotoAlone(hit))) return null;
+  return make("div", { className: "nothing" }, make("h2", {}, "No product has these words"),
+    make("p", {}, "These come nearest by their photos."));
+}
+
+/** The pages up to the one that was seen before. */
+async function upTo(context, image, signal) {
+  const { asked, holdings } = context;
+  const first = await search(asked, holdings, image, { limit: Math.max(PAGE, asked.shown), signal });
+  const hits = [...first.hits];
+  let { cursor } = first;
+  while (cursor && hits.length < asked.shown) {
+    const next = await search(asked, holdings, image, { cursor, loose: first.loose, signal });
+    hits.push(...next.hits);
+    ({ cursor } = next);
+  }
+  return { ...first, hits, cursor };
+}
+
+/**
+ * Answer a question in `results`; gives back the answer with the element that holds its list. `context`
+ * is {asked, holdings, act}; `act` has what can be done with a hit, and `grew`, which remembers how
+ * many are shown.
+ */
+export async function answer(context, image, signal) {
+  const { asked, holdings, act } = context;
+  const found = await upTo(context, image, signal);
+  const cards = cardsFor(context, found);
+  const shown = [...found.hits];
+  const list = gallery(...cards(found.hits, []));
+  list.classList.toggle("wall", !holdings.shop && !isQuestion(asked));
+  list.classList.toggle("shelf", holdings.shop);
+  let { cursor } = found;
+  const more = make("button", { type: "button", className: "second more" }, "Show more");
+  more.hidden = !cursor;
+  more.onclick = () => act.attempt(async (later) => {
+    const next = await search(asked, holdings, image, { cursor, loose: found.loose, signal: later });
+    const added = cards(next.hits, shown);
+    shown.push(...next.hits);
+    list.append(...added);
+    ({ cursor } = next);
+    more.hidden = !cursor;
+    act.grew(shown, true);
+    added.at(-next.hits.length)?.querySelector("button").focus();
+    showStatus(shown, { ...found, cursor }, holdings);
+  });
+  act.grew(shown);
+  if (!asked.photo && !asked.like) showPhrases(found);
+  showUnderstood(at("understood"), found, asked.filter, act.refine);
+  showStatus(shown, found, holdings);
+  await showChoices(context, found, image, signal);
+  const above = asked.text && !holdings.shop ? nothingLikeThat(found.hits, found.weakBelow) : noSuchWords(found);
+  const element = make("div", {}, ...[above, list, more].filter(Boolean));
+  return { ...found, element };
+}
+
+/** Facets and the order of products. */
+async function showChoices({ asked, holdings, act }, found, image, signal) {
+  const sorts = at("sort");
+  at("choices").hidden = !holdings.shop || (found.hits.length === 0 && Object.keys(asked.filter).length === 0);
+  at("order").hidden = at("choices").hidden;
+  if (!holdings.shop) return;
+  sorts.replaceChildren(new Option(isQuestion(asked) ? "Best match" : "Any order", ""),
+    ...holdings.sorts.map(([value, text]) => new Option(text, value)));
+  sorts.value = asked.sort ?? "";
+  const own = await otherwise(asked, holdings, image, { loose: found.loose, signal });
+  const facets = found.facets.map((facet) => own.find(({ key }) => key === facet.key) ?? facet);
+  showFacets(at("facets"), facets, asked.filter, (filter) => act.refine({ filter }));
+  const chosen = Object.keys(asked.filter).length;
+  at("fold").textContent = chosen > 0 ? `Filters (${chosen})` : "Filters";
+}
+
+/** What is said where nothing was found: how to fill an empty collection, or what to try. */
+export async function nothing({ asked, mayWrite, act }, signal) {
+  const { items, coming } = await api.index(signal);
+  const message = (title, ...content) =>
+    make("div", { className: "message" }, make("h2", {}, title), ...content);
+  if (items > 0) {
+    const filtered = Object.keys(asked.filter).length > 0;
+    const clear = make("button", {
+      type: "button", className: "go",
+      onclick: () => act.refine(filtered ? { filter: {} } : { text: null, like: null, photo: null, box: null }),
+    }, filtered ? "Clear the filters" : "Show everything");
+    return message("Nothing found", make("p", {}, filtered ? "Nothing passes all of the filters."
+      : "Try other words, or fewer of them."), clear);
+  }
+  if (coming > 0) {
+    return message("Being indexed", make("p", {}, "The first photos are on their way; this page shows them by itself."));
+  }
+  const add = make("button", { type: "button", className: "go", onclick: act.add }, "Add one here");
+  return message("Nothing here yet",
+    make("p", {}, "Add a folder of photos or a catalogue with this command; this page shows them by itself."),
+    make("code", {}, `tessera index PATH --collection ${asked.collection}`),
+    mayWrite ? make("p", { className: "or" }, add) : null);
+}

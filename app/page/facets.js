@@ -1,0 +1,107 @@
+// Facets: values and ranges to choose by, with how many of the found items have each.
+
+import { make } from "./dom.js";
+import { label } from "./holdings.js";
+
+const FEW = 8; // values that are shown at once
+const FEW_NUMBERS = 8; // so few different numbers are chosen like texts
+
+export const quantity = (number) => number.toLocaleString("en", { maximumFractionDigits: 2 });
+
+/** A value as people read it. */
+export function valueText(value) {
+  if (value === true) return "Yes";
+  if (value === false) return "No";
+  return typeof value === "number" ? String(value) : value;
+}
+
+/** A range as people read it. */
+export function rangeText({ gte, lt, lte }) {
+  const end = lt ?? lte;
+  if (gte === undefined || gte === null) return `under ${quantity(end)}`;
+  return end === undefined || end === null ? `${quantity(gte)} and more` : `${quantity(gte)} – ${quantity(end)}`;
+}
+
+const isRange = (chosen) => chosen && typeof chosen === "object" && !Array.isArray(chosen);
+
+/** The filter with another choice under a key; none where nothing is chosen. */
+export function choosing(filter, key, chosen) {
+  const { [key]: _, ...others } = filter;
+  const empty = chosen === null || (Array.isArray(chosen) && chosen.length === 0);
+  return empty ? others : { ...others, [key]: chosen };
+}
+
+/** The values that a filter chooses under a key. */
+export function chosenValues(filter, key) {
+  const chosen = filter[key];
+  if (chosen === undefined || isRange(chosen)) return [];
+  return Array.isArray(chosen) ? chosen : [chosen];
+}
+
+function option(name, text, count, checked, toggle) {
+  const box = make("input", { type: "checkbox", checked, id: name, onchange: () => toggle(box.checked) });
+  const number = make("span", { className: "count" }, count.toLocaleString("en"));
+  return make("label", { className: "option" }, box, make("span", {}, text), number);
+}
+
+function valueOptions({ key, values }, filter, choose) {
+  const chosen = chosenValues(filter, key);
+  const absent = chosen.filter((value) => !values.some((one) => one.value === value));
+  return [...absent.map((value) => ({ value, count: 0 })), ...values]
+    .filter(({ value }) => value !== null)
+    .map(({ value, count }) =>
+      option(`facet-${key}-${value}`, valueText(value), count, chosen.includes(value), (on) =>
+        choose(choosing(filter, key, on ? [...chosen, value] : chosen.filter((one) => one !== value)))));
+}
+
+function rangeOptions({ key, ranges }, filter, choose) {
+  const chosen = isRange(filter[key]) ? filter[key] : null;
+  return ranges.filter(({ count }) => count > 0).map(({ start, end, count }) => {
+    const range = { ...(start !== null && { gte: start }), ...(end !== null && { lt: end }) };
+    const on = chosen !== null && chosen.gte === range.gte && chosen.lt === range.lt;
+    return option(`facet-${key}-${start}-${end}`, rangeText(range), count, on, (now) =>
+      choose(choosing(filter, key, now ? range : null)));
+  });
+}
+
+/** Two numbers, and what lies between them. */
+function between({ key, least, most }, filter, choose) {
+  const chosen = isRange(filter[key]) ? filter[key] : {};
+  const input = (name, value, hint) => make("input", {
+    type: "number", step: "any", id: `facet-${key}-${name}`, value: value ?? "",
+    placeholder: quantity(hint).replaceAll(",", ""), "aria-label": `${label(key)}, ${name}`,
+  });
+  const from = input("from", chosen.gte, least);
+  const to = input("to", chosen.lte ?? chosen.lt, most);
+  const onsubmit = (event) => {
+    event.preventDefault();
+    const range = {
+      ...(from.value !== "" && { gte: Number(from.value) }),
+      ...(to.value !== "" && { lte: Number(to.value) }),
+    };
+    choose(choosing(filter, key, Object.keys(range).length > 0 ? range : null));
+  };
+  const go = make("button", { type: "submit", className: "second", "aria-label": `Apply ${label(key)}` }, "Go");
+  return make("form", { className: "between", onsubmit }, from, make("span", { "aria-hidden": "true" }, "–"), to, go);
+}
+
+function facet(counts, filter, choose) {
+  const numbers = counts.least !== null && (counts.distinct > FEW_NUMBERS || isRange(filter[counts.key]));
+  const options = numbers ? rangeOptions(counts, filter, choose) : valueOptions(counts, filter, choose);
+  const [first, rest] = [options.slice(0, FEW), options.slice(FEW)];
+  const more = rest.length === 0 ? null : make("details", { id: `facet-${counts.key}-more` },
+    make("summary", {}, `${rest.length} more`), ...rest);
+  return make("fieldset", {}, make("legend", {}, label(counts.key)), ...first, more,
+    numbers ? between(counts, filter, choose) : null);
+}
+
+/** Show facets in `panel`; `choose` is called with the filter that someone makes of it. */
+export function showFacets(panel, facets, filter, choose) {
+  const [focus, open] = [document.activeElement?.id, openParts(panel)];
+  const used = facets.filter(({ key, distinct }) => distinct > 0 || key in filter);
+  panel.replaceChildren(...used.map((counts) => facet(counts, filter, choose)));
+  for (const id of open) panel.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
+  if (focus?.startsWith("facet-")) document.getElementById(focus)?.focus();
+}
+
+const openParts = (panel) => [...panel.querySelectorAll("details[open]")].map(({ id }) => id);

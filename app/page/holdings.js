@@ -1,0 +1,84 @@
+// What a collection holds: products with fields to choose by, or photos.
+
+import { collection, items, searchProducts } from "./api.js";
+
+const TITLES = ["title", "name"];
+const PRICES = ["price", "sale_price", "unit_price"];
+const GROUPS = ["group", "group_id", "item_group_id", "parent", "parent_id", "variant_of"];
+const LONG = ["description", "details", "text"];
+const CREDITS = ["credit", "license", "sample", "file"]; // what says where a photo comes from
+const MOST_KEYS = 20; // that a search counts
+const MOST_VALUES = 200; // of a key that one chooses by
+const MOST_FACETS = 8;
+
+let known = new Map();
+
+/** Look again at what collections hold. */
+export function forgetHoldings() {
+  known = new Map();
+}
+
+const firstOf = (names, keys) => names.find((name) => keys.includes(name)) ?? null;
+
+/** A key as people read it. */
+export function label(key) {
+  const words = key.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ");
+  return words[0].toUpperCase() + words.slice(1).toLowerCase();
+}
+
+/** What the current collection holds; products have a title and something else to choose by. */
+export async function holdings(signal) {
+  const name = collection();
+  if (!known.has(name)) known.set(name, await lookedAt(signal));
+  return known.get(name);
+}
+
+async function lookedAt(signal) {
+  const { items: some } = await items(null, signal);
+  const keys = [...new Set(some.flatMap(({ metadata }) => Object.keys(metadata)))];
+  const title = firstOf(TITLES, keys);
+  const fields = keys.filter((key) => ![...TITLES, ...CREDITS, ...LONG].includes(key));
+  const titled = some.filter(({ metadata }) => typeof metadata[title] === "string").length;
+  const shop = title !== null && fields.length > 0 && 2 * titled >= some.length;
+  if (!shop) return { shop, title, hidden: CREDITS };
+  const price = firstOf(PRICES, keys);
+  const group = firstOf(GROUPS, keys);
+  const counted = fields.filter((key) => key !== group).slice(0, MOST_KEYS);
+  const { facets, total } = await searchProducts({ facets: counted, limit: 1 }, signal);
+  const facetKeys = facets.filter((facet) => choosable(facet, total)).map(({ key }) => key);
+  return {
+    shop, title, price, group, total,
+    hidden: [...CREDITS, ...(group ? [group] : [])],
+    fields: [price, ...counted].filter((key, position, all) => key && all.indexOf(key) === position),
+    numeric: facets.filter(({ least }) => least !== null).map(({ key }) => key),
+    facets: facetKeys.slice(0, MOST_FACETS),
+    line: facets.filter((facet) => brief(facet)).map(({ key }) => key).filter((key) => key !== price),
+    sorts: sortsOf(facets, title, price),
+  };
+}
+
+/** Whether people choose by a key: some values, that many items have. */
+function choosable({ distinct, missing, least }, total) {
+  const having = total - missing;
+  if (distinct < 2 || having < 2 || having * 20 < total) return false;
+  return least !== null || (distinct <= MOST_VALUES && (distinct <= 12 || 1.2 * distinct <= having));
+}
+
+/** Whether a key says something in a word or two. */
+function brief({ values, distinct, least }) {
+  if (distinct < 1 || least !== null) return false;
+  return values.every(({ value }) => typeof value === "string" && value.length <= 24);
+}
+
+function sortsOf(facets, title, price) {
+  const numeric = facets.filter(({ key, least, distinct }) => least !== null && distinct > 1 && key !== price);
+  const isDate = ({ value }) => typeof value === "string" && /^\d{4}-\d\d/.test(value);
+  const dated = facets.filter(({ values }) => values.length > 1 && values.every(isDate));
+  return [
+    ...(price ? [[price, "Price: low to high"], [`-${price}`, "Price: high to low"]] : []),
+    ...numeric.slice(0, 3).flatMap(({ key }) =>
+      [[`-${key}`, `${label(key)}: highest first`], [key, `${label(key)}: lowest first`]]),
+    ...dated.slice(0, 1).map(({ key }) => [`-${key}`, `${label(key)}: newest first`]),
+    [title, "A to Z"],
+  ];
+}

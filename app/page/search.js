@@ -1,0 +1,96 @@
+// Searches: one question and one kind of answer, whether a collection holds products or photos.
+
+import * as api from "./api.js";
+
+export const PAGE = 24; // hits of a page
+const MOST = 96; // hits of a request
+const LIKELY = 0.6; // how probable a photo must be that alone makes a product an answer to words
+
+/** Whether anything is asked, rather than all that there is. */
+export const isQuestion = ({ text, like, photo }) => Boolean(text || like || photo);
+
+/**
+ * A page of hits for a question. `image` is a photo to search with, where no stored one is meant.
+ * Gives {hits, cursor, total, counted, weakBelow, behind, notes, words, refused, facets, fragments}, and
+ * `loose` where no product has the words or a likely photo: then the later pages are asked with it.
+ */
+export async function search(asked, holdings, image, { cursor = null, limit = PAGE, loose = false, signal }) {
+  const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };
+  const question = questionTo(asked, image);
+  if (holdings.shop) {
+    const sent = { ...question, ...choices(asked, holdings), ...page };
+    return products(sent, Boolean(asked.text) && !loose, signal);
+  }
+  if (isQuestion(asked)) return photos({ ...question, ...filterOf(asked), ...page }, signal);
+  return browsed(asked, cursor, signal);
+}
+
+function questionTo({ text, like, box }, image) {
+  if (image) return { file: image, ...(box && { box }) };
+  return like ? { id: like } : { ...(text && { text }) };
+}
+
+const filterOf = ({ filter }) => (Object.keys(filter).length > 0 ? { filter } : {});
+
+/** Filter, sort, groups and facets, and fields of which no words count. */
+function choices(asked, { facets, group, hidden }) {
+  const { sort, filter } = asked;
+  const grouped = group && !(group in filter);
+  return {
+    ...filterOf(asked),
+    ...(sort && { sort: { key: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "desc" : "asc" } }),
+    ...(grouped && { collapse: group }),
+    facets,
+    fields: Object.fromEntries(hidden.map((key) => [key, 0])),
+  };
+}
+
+/** Products; those alone that have the words or a likely photo where `strict`, unless there are none. */
+async function products(sent, strict, signal) {
+  const asked = strict ? { ...sent, min_probability: LIKELY } : sent;
+  const { query, hits, ...answer } = await api.searchProducts(asked, signal);
+  if (strict && answer.total === 0) return { ...(await products(sent, false, signal)), loose: true };
+  return {
+    ...answer,
+    ...query,
+    hits: hits.map(withLooks),
+    total: answer.groups,
+    counted: answer.total,
+    weakBelow: answer.weak_below,
+    fragments: [],
+  };
+}
+
+/** A product's hit with the phrases that its photo answers, as a photo's hit has them. */
+function withLooks(hit) {
+  const looks = hit.parts.find(({ kind }) => kind === "looks");
+  return { ...hit, phrases: looks?.phrases ?? [], links: looks?.links ?? [] };
+}
+
+async function photos(sent, signal) {
+  const { query, searched, hits, cursor, weak_below: weakBelow } = await api.searchPhotos(sent, signal);
+  return {
+    ...query, hits, cursor, weakBelow, behind: searched.behind, total: searched.rows,
+    words: [], refused: [], facets: [],
+  };
+}
+
+async function browsed(asked, cursor, signal) {
+  const [page, { items: total }] = await Promise.all([api.items(cursor, signal), api.index(signal)]);
+  return {
+    hits: page.items, cursor: page.cursor, total, weakBelow: null, behind: 0,
+    notes: [], words: [], refused: [], facets: [], fragments: [],
+  };
+}
+
+/** Counts of the facets that are filtered by, as they would be without their own filter. */
+export async function otherwise(asked, holdings, image, { loose = false, signal }) {
+  const chosen = holdings.facets.filter((key) => key in asked.filter);
+  const answers = await Promise.all(chosen.map(async (key) => {
+    const { [key]: _, ...filter } = asked.filter;
+    const without = { ...asked, filter };
+    const only = { ...holdings, facets: [key] };
+    return (await search(without, only, image, { limit: 1, loose, signal })).facets;
+  }));
+  return answers.flat();
+}

@@ -1,0 +1,60 @@
+// Chips for what was understood: words read otherwise, words refused, and filters; most can be taken off.
+
+import { make } from "./dom.js";
+import { choosing, chosenValues, rangeText, valueText } from "./facets.js";
+import { label } from "./holdings.js";
+
+function chip(text, kind, undo, what) {
+  if (!undo) return make("li", { className: `chip ${kind}` }, text);
+  const cross = make("span", { "aria-hidden": "true" }, " ×");
+  const properties = { type: "button", "aria-label": `Take off: ${what}`, onclick: undo };
+  return make("li", { className: `chip ${kind}` }, make("button", properties, text, cross));
+}
+
+/** The text without a refused word, and without what refused it. */
+function withoutWord(text, [start, end]) {
+  const before = text.slice(0, start).replace(/(?:-|\b(?:without|no|not|but not|except)\s+(?:a\s+|an\s+|any\s+)?)$/i, "");
+  return `${before} ${text.slice(end)}`.replace(/\s+/g, " ").trim();
+}
+
+function wordChips({ words, refused, text }, ask) {
+  const corrected = words.filter(({ spelling }) => spelling !== null);
+  const once = corrected.filter(({ span }, at) => corrected.findIndex((one) => one.span[0] === span[0]) === at);
+  return [
+    ...once.map((word) => chip(`“${word.text}” read as “${word.spelling}”`, "corrected")),
+    ...words.filter(({ synonyms }) => synonyms?.length > 0).map((word) =>
+      chip(`${word.text}, also ${word.synonyms.join(", ")}`, "synonym")),
+    ...refused.map((word) => chip(`without ${word.text}`, "refused",
+      () => ask({ text: withoutWord(text, word.span) || null }), `without ${word.text}`)),
+  ];
+}
+
+function filterChips(filter, ask) {
+  return Object.entries(filter).flatMap(([key, chosen]) => {
+    const name = label(key);
+    if (key.startsWith("$") || (chosen && typeof chosen === "object" && !Array.isArray(chosen))) {
+      const text = key.startsWith("$") ? JSON.stringify({ [key]: chosen }) : `${name}: ${rangeOf(chosen)}`;
+      return [chip(text, "filter", () => ask({ filter: choosing(filter, key, null) }), text)];
+    }
+    const values = chosenValues(filter, key);
+    return values.map((value) => {
+      const text = `${name}: ${valueText(value)}`;
+      const others = values.filter((one) => one !== value);
+      return chip(text, "filter", () => ask({ filter: choosing(filter, key, others) }), text);
+    });
+  });
+}
+
+function rangeOf(chosen) {
+  const numbers = ["gte", "lt", "lte"].some((name) => typeof chosen[name] === "number");
+  return numbers ? rangeText(chosen) : JSON.stringify(chosen);
+}
+
+/** Show in `place` what was understood; `ask` is called with what someone changes. */
+export function showUnderstood(place, answer, filter, ask) {
+  const filters = filterChips(filter, ask);
+  const clear = filters.length > 1 ? chip("Clear all filters", "clear", () => ask({ filter: {} }), "all filters") : null;
+  const chips = [...wordChips(answer, ask), ...filters, clear].filter(Boolean);
+  place.replaceChildren(...chips);
+  place.hidden = chips.length === 0;
+}

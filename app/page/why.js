@@ -1,0 +1,50 @@
+// Why a product was found: what its fields and its photo gave, as bars; the numbers on demand.
+
+import { make, number } from "./dom.js";
+import { label } from "./holdings.js";
+import { likelihoodName } from "./likelihood.js";
+
+/** The parts of a score by where they come from: {name, words, gave}, the largest first. */
+function reasons({ parts }) {
+  const sums = new Map();
+  for (const { kind, field, word, gave } of parts) {
+    const name = kind === "looks" ? "Photo" : kind === "boost" ? "Boost" : label(field);
+    const { words = [], gave: before = 0 } = sums.get(name) ?? {};
+    sums.set(name, { name, kind, words: word && !words.includes(word) ? [...words, word] : words, gave: before + gave });
+  }
+  return [...sums.values()].filter(({ gave }) => Math.abs(gave) > 0.005).sort((a, b) => b.gave - a.gave);
+}
+
+function meter(share) {
+  const bar = make("span", { className: "meter", "aria-hidden": "true" }, make("span"));
+  bar.style.setProperty("--share", Math.max(0, Math.min(1, share)));
+  return bar;
+}
+
+/** Whether no word of the question is in a product's fields: its photo alone was found. */
+export function byPhotoAlone({ parts }) {
+  return Boolean(parts) && parts.length > 0 && parts.every(({ kind }) => kind === "looks" || kind === "boost");
+}
+
+/** One line: how well a product matches beside the best one, and what matched. */
+export function whyLine(hit, best) {
+  const names = reasons(hit).filter(({ gave }) => gave > 0).map(({ name }) => name.toLowerCase());
+  if (names.length === 0) return null;
+  const why = byPhotoAlone(hit) ? `By its photo: ${likelihoodName(hit).toLowerCase()}`
+    : `Matches in ${names.slice(0, 3).join(", ")}`;
+  return make("p", { className: "why", title: `Score ${number(hit.score)}` },
+    meter(hit.score / (best || 1)), make("span", {}, why));
+}
+
+/** A row for each field and the photo: what matched, a bar, and the number when it is pointed at. */
+export function whyRows(hit) {
+  const found = reasons(hit);
+  const most = Math.max(...found.map(({ gave }) => gave), 0.01);
+  const rows = found.map(({ name, kind, words, gave }) => {
+    const what = kind === "looks" ? likelihoodName(hit) : words.join(", ");
+    return make("li", { tabIndex: 0, title: number(gave) },
+      make("span", { className: "name" }, what ? `${name}: ${what}` : name),
+      meter(gave / most), make("span", { className: "number" }, number(gave)));
+  });
+  return make("ul", { className: "reasons", "aria-label": "What each field gave" }, ...rows);
+}

@@ -1,0 +1,65 @@
+"""Progress of imports: how much running ones still have to bring, in files that services read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from time import monotonic, time
+from uuid import uuid4
+
+from app.folder import Outcome
+
+FOLDER = "imports"  # in the data folder
+WRITTEN = 1.0  # seconds between two notes of an import
+FORGOTTEN = 120.0  # seconds after which an import that noted nothing counts as ended
+
+
+def noted(
+    outcomes: Iterable[Outcome], data: Path, collection: str, count: Callable[[], int]
+) -> Iterator[Outcome]:
+    """Pass an import's outcomes on, and note how many sources it still has to bring.
+
+    `count` counts all of its sources; that is done meanwhile, as a folder may be large.
+    """
+    file = data / FOLDER / f"{uuid4().hex}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    totals: list[int] = []
+    Thread(target=lambda: totals.append(count()), daemon=True).start()
+    done, last = 0, 0.0
+    try:
+        for outcome in outcomes:
+            done += 1
+            if monotonic() - last > WRITTEN:
+                _write(file, collection, max(sum(totals) - done, 0))
+                last = monotonic()
+            yield outcome
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def coming(data: Path, collection: str) -> int:
+    """How many sources running imports still have to bring to a collection, as far as counted."""
+    return sum(_read(file, collection) for file in (data / FOLDER).glob("*.json"))
+
+
+def _write(file: Path, collection: str, left: int) -> None:
+    """Note what is left; a full disk is no reason to end an import."""
+    whole = file.with_suffix(".part")
+    with suppress(OSError):
+        whole.write_text(json.dumps({"collection": collection, "left": left}), "utf-8")
+        whole.replace(file)
+
+
+def _read(file: Path, collection: str) -> int:
+    """What an import has left; 0 for one of another collection, or that ended as it wrote."""
+    try:
+        if time() - file.stat().st_mtime > FORGOTTEN:
+            file.unlink(missing_ok=True)
+            return 0
+        note = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return 0
+    return int(note["left"]) if note["collection"] == collection else 0

@@ -1,0 +1,82 @@
+"""What running imports still have to bring is told by the service, and on the page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from app import progress
+from app.drafts import Draft
+from app.engine import Engine
+from app.folder import Outcome
+
+Png = Callable[..., bytes]
+
+
+def left_while(tmp_path: Path, count: int) -> list[int]:
+    """What is told as left after each of four outcomes of so many."""
+    outcomes = (Outcome(str(number), "stored") for number in range(4))
+    noted = progress.noted(outcomes, tmp_path, "shop", lambda: count)
+    return [progress.coming(tmp_path, "shop") for _ in noted]
+
+
+def test_what_is_left_goes_down_and_is_forgotten_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "WRITTEN", 0.0)
+    told = left_while(tmp_path, 10)
+    assert told[-1] == 6
+    assert set(told) <= {0, 6, 7, 8, 9}  # 0 until all are counted
+    assert progress.coming(tmp_path, "shop") == 0
+    assert list((tmp_path / progress.FOLDER).iterdir()) == []
+
+
+def test_other_collections_broken_and_forgotten_notes_count_for_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / progress.FOLDER
+    folder.mkdir()
+    (folder / "a.json").write_text(json.dumps({"collection": "shop", "left": 5}))
+    (folder / "b.json").write_text(json.dumps({"collection": "other", "left": 7}))
+    (folder / "c.json").write_text("{")
+    (folder / "d.json").write_text(json.dumps({"collection": "shop", "left": 9}))
+    os.utime(folder / "d.json", (0, 0))
+    assert progress.coming(tmp_path, "shop") == 5
+    assert not (folder / "d.json").exists()
+
+
+def test_the_index_tells_what_is_stored_and_what_is_coming(
+    client: TestClient, engine: Engine, png: Png
+) -> None:
+    engine.put("default", [Draft("a").with_photo(png("red"))])
+    (engine.folder / progress.FOLDER).mkdir()
+    note = engine.folder / progress.FOLDER / "a.json"
+    note.write_text(json.dumps({"collection": "default", "left": 2}))
+    told = client.get("/index").json()
+    assert (told["items"], told["behind"], told["coming"]) == (1, 0, 2)
+
+
+@pytest.fixture
+def empty(browser: Any, address: str, watched: Any) -> Iterator[Any]:
+    with watched(browser, address) as page:
+        yield page
+
+
+@pytest.mark.browser
+def test_the_page_shows_progress_and_fills_by_itself(empty: Any, engine: Engine, png: Png) -> None:
+    (engine.folder / progress.FOLDER).mkdir()
+    note = engine.folder / progress.FOLDER / "a.json"
+    note.write_text(json.dumps({"collection": "default", "left": 3}))
+    empty.goto("/")
+    empty.wait_for_selector("h2:has-text('Being indexed')")
+    empty.wait_for_selector("#progress:has-text('0 of 3 searchable')")
+    engine.put("default", [Draft("a").with_photo(png("red"))])
+    note.write_text(json.dumps({"collection": "default", "left": 2}))
+    empty.wait_for_selector("button[title=a] img")
+    empty.wait_for_selector("#progress:has-text('1 of 3 searchable')")
+    note.unlink()
+    empty.wait_for_selector("#progress", state="hidden")
