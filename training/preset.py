@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -12,12 +11,12 @@ from models import checkpoint, registry
 from models.correlation import Correlation
 from models.matcher import Config, Part
 from models.shipped import PRETRAINED
+from training import inheritance
 from training.data.batches import Sampling
 from training.objectives import OBJECTIVES, Term
 from training.optimization import Optimizer, Schedule
 from training.terms import Options as TermOptions
 
-PRESETS = Path(__file__).parent / "presets"
 Options = TypeVar("Options")
 
 
@@ -84,11 +83,6 @@ class Preset:
         return replace(self, schedule=schedule)
 
 
-def names() -> list[str]:
-    """The presets that ship."""
-    return sorted(path.stem for path in PRESETS.glob("*.toml"))
-
-
 def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
     """The preset of a name, or of a path that ends in .toml.
 
@@ -96,14 +90,9 @@ def read(preset: str, learner: Path | None = None, start: Path | None = None) ->
     checkpoint to begin with instead of the preset's own. Raises LookupError
     where there is none, ValueError for an option that nothing knows.
     """
-    beside = learner.parent if learner else Path()
-    path = beside / preset if preset.endswith(".toml") else PRESETS / f"{preset}.toml"
-    if not path.is_file():
-        raise LookupError(
-            f"no preset {preset!r}; there are: {', '.join(names())}, or give a path to a .toml"
-        )
+    path = inheritance.located(preset, learner.parent if learner else Path())
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = inheritance.resolved(path)
         if learner and "teachers" in tables:
             raise ValueError("a teacher cannot have [teachers]")
         return parsed(path.stem, tables, path, start)
