@@ -70,6 +70,6 @@ def merged(inherited: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, An
     return tables
 
 
-def alike(inherited: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+def alike(inherited: Mapping[str, object], own: Mapping[str, object]) -> bool:
     """Whether two tables are options of the same thing."""
-    return own.get("name", inherited.get("name")) == inherited.get("name")
+    return "name" not in own or own["name"] == inherited.get("name")

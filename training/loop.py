@@ -19,7 +19,7 @@ from training.data.batches import ALL, Batch, Sampling, batches, steps
 from training.data.truth import Truth
 from training.evaluation.retrieval import Retrieval, ranked, retrieval
 from training.evaluation.scores import score_matrix
-from training.objectives.match import Match
+from training.match import Match
 from training.optimization import Descent, Optimizer, Schedule, forget
 from training.progress import Progress, silent
 

@@ -11,9 +11,9 @@ from models import checkpoint, registry
 from models.correlation import Correlation
 from models.matcher import Config, Part
 from models.shipped import PRETRAINED
-from training import inheritance
+from training import inheritance, objectives
 from training.data.batches import Sampling
-from training.objectives import OBJECTIVES, Term
+from training.objectives import Term
 from training.optimization import Optimizer, Schedule
 from training.terms import Options as TermOptions
 
@@ -110,14 +110,14 @@ def parsed(
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     aims = tables.get("objective", [])
-    objectives = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
+    terms = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
-    if any(one.name == "distillation" for one in objectives) != bool(taught):
+    if any(one.name == "distillation" for one in terms) != bool(taught):
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
         name=name,
         model=model(tables.get("model", {})) if begun is None else begun_with(begun, start),
-        objectives=objectives,
+        objectives=terms,
         optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
@@ -176,12 +176,11 @@ def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
 
 def term(table: Mapping[str, Any]) -> Term:
     """One [objective] table: name, weight, first and last epoch, and the objective's options."""
-    if table.get("name") not in OBJECTIVES:
-        raise ValueError(f"[objective] needs a name, one of {', '.join(OBJECTIVES)}")
+    if "name" not in table:
+        raise ValueError(f"[objective] needs a name, one of {', '.join(objectives.names())}")
     own = {one.name for one in fields(Term)} - {"options"}
     options = {key: value for key, value in table.items() if key not in own}
-    known = OBJECTIVES[table["name"]].__annotations__.keys() - {"match", "return"}
-    refuse_unknown(options, known | own, "[objective]")
+    refuse_unknown(options, objectives.options(table["name"]) | own, "[objective]")
     return Term(**{key: table[key] for key in own & table.keys()}, options=options)
 
 

@@ -75,8 +75,10 @@ def test_a_model_needs_two_towers_that_there_are():
 def test_an_unknown_table_or_objective_is_refused():
     with pytest.raises(ValueError, match=r"does not know \['modle'\]"):
         parsed("mine", TABLES | {"modle": {}})
-    with pytest.raises(ValueError, match="one of contrastive, distillation, fragments"):
+    with pytest.raises(LookupError, match="no objective 'hinge'; there are: contrastive, distill"):
         parsed("mine", TABLES | {"objective": {"name": "hinge"}})
+    with pytest.raises(ValueError, match="needs a name, one of contrastive, distillation, frag"):
+        parsed("mine", TABLES | {"objective": {"margin": 1}})
 
 
 def test_teachers_are_a_preset_of_their_own():
