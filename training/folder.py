@@ -13,17 +13,19 @@ from typing import Any
 import torch
 from torch import nn
 
-from models import checkpoint, header
+from models import checkpoint, header, registry
 from training.data.corpus import Corpus
 from training.loop import EpochRecord, Trainer
 from training.preset import Preset
+
+MADE_OF = ("preset", "recipe", "seed", "start", "data", "boxes")  # what a resumed run must share
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a training happens: folders, device, and the seed."""
 
-    out: Path  # the run's folder is made in here
+    out: Path  # the run's folder is made in here; of a part it is the checkpoint's file
     cache: Path
     device: str = "cpu"
     seed: int = 0
@@ -31,18 +33,31 @@ class Place:
 
 
 class RunFolder:
-    """What a run leaves on disk: run.json, last.pt, and the best epoch's matcher.safetensors."""
+    """What a run leaves on disk: run.json, last.pt, and the best epoch's checkpoint.
 
-    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
-        self.path, self.facts = path, facts
-        self.best = path / "matcher.safetensors"
+    `kind` and `name` are those of the checkpoint, `facts` what the run is made of.
+    """
+
+    def __init__(self, path: Path, best: Path, kind: str, name: str, facts: dict[str, Any]) -> None:
+        self.path, self.best, self.facts = path, best, facts
+        self.kind, self.name = kind, name
         self.told = path / "run.json"
 
     @classmethod
     def of(cls, preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
-        """The folder of one training."""
-        facts = facts_of(preset, corpus, place)
-        return cls(place.out / f"{preset.name}-{place.seed}", facts)
+        """The folder of a matcher's training, <out>/<preset>-<seed>."""
+        path = place.out / f"{preset.name}-{place.seed}"
+        start = header.fingerprint(place.start) if place.start else None
+        facts = {"preset": preset.described(), "start": start} | facts_of(corpus, place)
+        return cls(path, path / "matcher.safetensors", registry.MATCHERS, preset.name, facts)
+
+    @classmethod
+    def of_part(
+        cls, kind: str, name: str, corpus: Corpus, place: Place, facts: dict[str, Any]
+    ) -> RunFolder:
+        """The folder of another part's training, beside the checkpoint `out` and ending in .run."""
+        facts = facts_of(corpus, place) | facts
+        return cls(place.out.with_suffix(".run"), place.out, kind, name, facts)
 
     @property
     def resumable(self) -> bool:
@@ -60,10 +75,9 @@ class RunFolder:
 
     @property
     def changed(self) -> list[str]:
-        """What the run there was made of otherwise: preset, seed, start, data."""
+        """What the run there was made of otherwise, of MADE_OF."""
         before, now = json.loads(self.told.read_text()), json.loads(json.dumps(self.facts))
-        made_of = ("preset", "seed", "start", "data")
-        return [key for key in made_of if before.get(key) != now[key]]
+        return [key for key in MADE_OF if before.get(key) != now.get(key)]
 
     def claim(self, resume: bool) -> None:
         """Make the folder, or see that the run to be resumed is of the same making."""
@@ -92,11 +106,11 @@ class RunFolder:
         if not self.resumable:
             self.write([])  # a crash must not leave an epoch without its teachers
 
-    def tell(self, trainer: Trainer, name: str) -> None:
+    def tell(self, trainer: Trainer[Any]) -> None:
         """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json."""
         if trainer.at_best:
             with trainer.descent.average.worn():
-                self.keep(name, trainer.model, trainer.history[-1])
+                self.keep(trainer.model, trainer.history[-1])
         partial_file = self.path / "last.partial"
         torch.save(trainer.state(), partial_file)
         partial_file.replace(self.path / "last.pt")
@@ -109,10 +123,10 @@ class RunFolder:
         partial_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
         partial_file.replace(self.told)
 
-    def keep(self, name: str, model: nn.Module, record: EpochRecord) -> None:
+    def keep(self, model: nn.Module, record: EpochRecord) -> None:
         """Write the checkpoint of an epoch."""
         told = self.facts | {"epoch": record.epoch, "validation": record.validation}
-        checkpoint.save(self.best, "matchers", name, model, told)
+        checkpoint.save(self.best, self.kind, self.name, model, told)
 
     def last(self) -> dict[str, Any]:
         """The state after the last finished epoch."""
@@ -122,13 +136,11 @@ class RunFolder:
         return state
 
 
-def facts_of(preset: Preset, corpus: Corpus, place: Place) -> dict[str, Any]:
-    """What a run is made of, and so what a resumed one must share."""
+def facts_of(corpus: Corpus, place: Place) -> dict[str, Any]:
+    """What every run is made of."""
     packages = ("torch", "torchvision", "numpy")
     return {
-        "preset": preset.described(),
         "seed": place.seed,
-        "start": header.fingerprint(place.start) if place.start else None,
         "data": {"name": corpus.name, "digest": corpus.digest()},
         "versions": {"python": platform.python_version()}
         | {package: version(package) for package in packages},

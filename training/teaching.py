@@ -19,7 +19,7 @@ from training.data.batches import Batch
 from training.data.corpus import Example
 from training.folder import Place
 from training.frozen import Frozen
-from training.loop import Pairs, Taught, encoded, numbers
+from training.matching import Pairs, Taught, encoded, numbers
 from training.progress import Progress, silent
 
 Encode = Callable[[PaddedBags], PaddedBags]

@@ -10,10 +10,10 @@ from models.types import PaddedBags
 from training import run
 from training.data.batches import batches
 from training.evaluation.embedding import pixels
+from training.fitting import Teller
 from training.folder import RunFolder
 from training.preset import Teachers, parsed, read
 from training.reproduce import Publisher, plan, reproduce
-from training.run import Teller
 from training.teaching import lessons
 
 
