@@ -152,8 +152,8 @@ def cross_entropy(
 ) -> Tensor:
     """The loss of a word of a batch, a scalar."""
     with half_precision(device, recipe.schedule.precision):
-        scores, targets = logits(model, batch, device)
-    return F.cross_entropy(scores.float(), targets, label_smoothing=recipe.label_smoothing)
+        predicted, targets = logits(model, batch, device)
+    return F.cross_entropy(predicted.float(), targets, label_smoothing=recipe.label_smoothing)
 
 
 def logits(model: lstm.Model, batch: CaptionBatch, device: str) -> tuple[Tensor, Tensor]:
@@ -165,7 +165,7 @@ def logits(model: lstm.Model, batch: CaptionBatch, device: str) -> tuple[Tensor,
     state = tuple(part[owners] for part in language.look(batch.photos.to(device)))
     output, _ = language(given, state)  # (N, T, E)
     real = targets != PADDING
-    return language.scores(output[real]), targets[real]
+    return language.logits(output[real]), targets[real]
 
 
 def shifted(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:

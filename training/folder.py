@@ -41,7 +41,7 @@ class RunFolder:
     def __init__(self, path: Path, best: Path, kind: str, name: str, facts: dict[str, Any]) -> None:
         self.path, self.best, self.facts = path, best, facts
         self.kind, self.name = kind, name
-        self.told = path / "run.json"
+        self.record = path / "run.json"
 
     @classmethod
     def of(cls, preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
@@ -67,7 +67,7 @@ class RunFolder:
     @property
     def epochs(self) -> int:
         """How many epochs run.json tells of."""
-        return len(json.loads(self.told.read_text())["epochs"]) if self.told.is_file() else 0
+        return len(json.loads(self.record.read_text())["epochs"]) if self.record.is_file() else 0
 
     def finished(self, epochs: int) -> bool:
         """Whether run.json tells of that many epochs; one without any is validated once."""
@@ -76,7 +76,7 @@ class RunFolder:
     @property
     def changed(self) -> list[str]:
         """What the run there was made of otherwise, of MADE_OF."""
-        before, now = json.loads(self.told.read_text()), json.loads(json.dumps(self.facts))
+        before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
         return [key for key in MADE_OF if before.get(key) != now.get(key)]
 
     def claim(self, resume: bool) -> None:
@@ -87,7 +87,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self.write([])
             return
-        if not self.told.is_file():
+        if not self.record.is_file():
             raise LookupError(f"{self.path} holds no run to resume: train without --resume")
         if self.epochs and not self.resumable:
             raise LookupError(
@@ -100,7 +100,7 @@ class RunFolder:
 
     def learns_from(self, fingerprints: list[str]) -> None:
         """Note the teachers; ValueError if the run there had others."""
-        if self.resumable and json.loads(self.told.read_text())["teachers"] != fingerprints:
+        if self.resumable and json.loads(self.record.read_text())["teachers"] != fingerprints:
             raise ValueError(f"{self.path} learned from other teachers: delete it to start anew")
         self.facts["teachers"] = fingerprints
         if not self.resumable:
@@ -118,15 +118,15 @@ class RunFolder:
 
     def write(self, history: Sequence[EpochRecord]) -> None:
         """Write run.json whole or not at all."""
-        told = self.facts | {"epochs": [asdict(record) for record in history]}
+        facts = self.facts | {"epochs": [asdict(record) for record in history]}
         partial_file = self.path / "run.partial"
-        partial_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-        partial_file.replace(self.told)
+        partial_file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        partial_file.replace(self.record)
 
     def keep(self, model: nn.Module, record: EpochRecord) -> None:
         """Write the checkpoint of an epoch."""
-        told = self.facts | {"epoch": record.epoch, "validation": record.validation}
-        checkpoint.save(self.best, self.kind, self.name, model, told)
+        facts = self.facts | {"epoch": record.epoch, "validation": record.validation}
+        checkpoint.save(self.best, self.kind, self.name, model, facts)
 
     def last(self) -> dict[str, Any]:
         """The state after the last finished epoch."""

@@ -118,8 +118,8 @@ def train(
 
     def validate() -> Measured:
         model.eval()
-        found = recalled(model, maps, validated, truth, place.cache, teller.progress)
-        return Measured({"recalls": found})
+        recalls = recalled(model, maps, validated, truth, place.cache, teller.progress)
+        return Measured({"recalls": recalls})
 
     objective = partial(detection, model, device, recipe.schedule.precision)
     part = Part(model, dataset, objective, validate, once=True)
@@ -167,9 +167,9 @@ def recalled(
     progress: Progress,
 ) -> dict[int, float]:
     """Percent of phrases whose box is among a photo's first N proposals, for each N."""
-    seen = maps.of(examples, cache, progress)
-    spoken = [phrase_boxes(truth.get(one.image.name, ())) for one in examples]
-    return recalls(proposed(model, maps, seen, progress), spoken)
+    folded = maps.of(examples, cache, progress)
+    boxes = [phrase_boxes(truth.get(one.image.name, ())) for one in examples]
+    return recalls(proposed(model, maps, folded, progress), boxes)
 
 
 def things(sentences: Iterable[GroundedSentence]) -> Tensor:

@@ -24,7 +24,7 @@ from training.matching import MatchObjective, PairDataset, validated
 from training.objectives import total
 from training.optimization import optimizer_of
 from training.preset import Preset, started
-from training.teaching import lessons
+from training.teaching import teacher_scores
 
 
 def train(
@@ -61,7 +61,7 @@ def train(
         files = [trained(one, corpus, own, teller) for one, own in teachers(preset, place)]
         folder.learns_from([header.fingerprint(file) for file in files])
         teller.begins(folder.path.name)
-        taught = lessons(files, examples, place, preset.schedule.precision, teller.progress)
+        taught = teacher_scores(files, examples, place, preset.schedule.precision, teller.progress)
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
     pairs, validation = frozen.pairs(examples, "train"), frozen.pairs(corpus.split("val"), "val")
     if not (resume or place.start):

@@ -40,7 +40,7 @@ class Teacher:
         return SCORES[self.score](images, sentences)
 
 
-def lessons(
+def teacher_scores(
     files: Sequence[Path],
     examples: Sequence[Example],
     place: Place,

@@ -25,9 +25,6 @@ PARTS = {
     "grounder": lambda *given, **more: grounding.train(
         *given, replace(grounding.SUPERVISED, schedule=SHORT, mined=1), **more
     ),
-    "weak grounder": lambda *given, **more: grounding.train(
-        *given, replace(grounding.WEAK, schedule=SHORT), **more
-    ),
 }
 
 

@@ -69,9 +69,10 @@ def test_a_resumed_training_equals_an_unbroken_one():
         whole.epoch()
     broken = trainer()
     broken.epoch()
+    state = broken.state()
     resumed = trainer()
     torch.rand(7)  # whatever happens in between
-    resumed.resume(broken.state())
+    resumed.resume(state)
     resumed.epoch()
     resumed.epoch()
     assert torch.equal(resumed.model.weight, whole.model.weight)
