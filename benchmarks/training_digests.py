@@ -47,7 +47,9 @@ def digests(folder: Path) -> dict[str, str]:
     """The digest of each part, trained on scenes that are written into a folder."""
     scenes = folder / "scenes"
     synthetic.write(scenes, SCENES, SEED)
-    corpus, truth = folders.read(scenes), entities.read(entities.find(scenes))
+    boxes_of = entities.find(scenes)
+    assert boxes_of  # they were just written
+    corpus, truth = folders.read(scenes), entities.read(boxes_of)
     places = {
         name: Place(folder / f"{name}.safetensors", folder / "features")
         for name in ("captioner", "proposals", "grounder", "weak")
