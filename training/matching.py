@@ -109,8 +109,11 @@ def validated(
 
 
 def refer(model: Matcher, images: Sequence[Tensor], device: str = "cpu") -> None:
-    """Give a matcher its reference photos, spread evenly over train; it is left in evaluation."""
-    count = min(model.config.references, len(images))
+    """Give a matcher its reference photos, spread evenly over train; it is left in evaluation.
+
+    Of few images some come several times, which leaves their mean what it is.
+    """
+    count = model.config.references
     if count:
         model.eval()
         chosen = taken(images, torch.linspace(0, len(images) - 1, count).round().long().tolist())
