@@ -23,6 +23,8 @@ Filter = Annotated[
 ]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
+Key = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
+MOST_FIELDS = 50
 Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give.")]
 LONGEST_URL = 2_000  # characters
 LONGEST_CURSOR = 2_000  # characters: one holds an id, of up to 800 bytes, and a signature

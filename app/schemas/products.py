@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.fields import (
+    MOST_FIELDS,
     Body,
     Corners,
     Cursor,
@@ -14,6 +15,7 @@ from app.schemas.fields import (
     Fraction,
     HitPhoto,
     ItemId,
+    Key,
     Limit,
     PhotoNumber,
     PhotoWeight,
@@ -22,9 +24,8 @@ from app.schemas.fields import (
 )
 from app.schemas.search import LinkOut, PhraseOut
 
-Key = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
 Weight = Annotated[float, Field(ge=0, le=10)]
-MOST_FACETS, MOST_BOOSTS, MOST_FIELDS = 20, 10, 50
+MOST_FACETS, MOST_BOOSTS = 20, 10
 
 
 class Part(BaseModel):

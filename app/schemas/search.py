@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.schemas.fields import (
+    MOST_FIELDS,
     Body,
     Corners,
     Cursor,
     Filter,
     Fraction,
     HitPhoto,
+    Key,
     Limit,
     PhotoNumber,
     PhotoWeight,
@@ -49,6 +52,28 @@ class Search(Body):
     exact: bool = Field(
         False, description="Look at every stored row, so that no hit can be missed; slower."
     )
+    fields: Annotated[list[Key], Field(max_length=MOST_FIELDS)] | None = Field(
+        None,
+        description="The metadata keys that hits carry: all of them if not set, none if empty. "
+        "They change no score; /search/products ranks by the words in fields as well.",
+    )
+
+    @field_validator("fields", mode="before")
+    @classmethod
+    def _name_keys(cls, fields: object) -> object:
+        """ValueError for weights of fields, and where they belong."""
+        if isinstance(fields, Mapping):
+            raise ValueError(
+                "a list of the metadata keys that hits carry; weights of fields, such as "
+                '{"title": 2}, belong to /search/products, which ranks by words and photos together'
+            )
+        return fields
+
+    def chosen(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """What a hit carries of its item's metadata, in the order of `fields`."""
+        if self.fields is None:
+            return metadata
+        return {key: metadata[key] for key in self.fields if key in metadata}
 
 
 class ImageSearch(Search):
