@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, following, placed
-from app.answers.fragments import ends, links, phrases
+from app.answers.fragments import links, own_words, phrases
 from app.answers.items import photo_address, photo_address_of, size_of
 from app.answers.queries import query_out, unknown_keys
 from app.engine import Engine
 from app.schemas.search import (
     ImageHit,
     ImageHits,
-    LinkOut,
     PhraseOut,
     QueryOut,
     Search,
@@ -133,7 +132,7 @@ def _sentence_hit(asked: Search, query: Query, hit: Hit, stored: Item) -> Senten
         probability=hit.probability,
         image=photo_address_of(asked.collection, stored),
         metadata=asked.chosen(stored.metadata),
-        links=links(hit.links, hit.bag, query.bag) if query.text is None else _words(hit),
+        links=links(hit.links, hit.bag, query.bag) if query.text is None else own_words(hit),
         phrases=_phrases(Query.of(hit.bag), sentence, query.bag, hit)
         if query.text is None
         else _phrases(query, query.text, hit.bag, hit),
@@ -145,18 +144,3 @@ def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) ->
     if text is None:
         return []
     return phrases(alignment.phrases(image, sentence, hit.links), text, image)
-
-
-def _words(hit: Hit) -> list[LinkOut]:
-    """The links of a sentence found by a text, which plays the sentence's role: its own words."""
-    return [
-        LinkOut(
-            label=hit.bag.labels[link.region],
-            span=ends(hit.bag.places[link.region]),
-            fragment=link.fragment,
-            region=link.region,
-            similarity=link.similarity,
-            negated=link.negated,
-        )
-        for link in hit.links
-    ]

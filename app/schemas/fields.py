@@ -65,3 +65,23 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     collection: str = DEFAULT_COLLECTION
+
+
+class PhotoBody(Body):
+    """What a client searches with where that may be a photo: one that is stored, or a part of one.
+
+    An upload comes beside it.
+    """
+
+    text: str | None = None
+    id: str | None = None
+    photo: PhotoNumber = 0
+    photo_weight: PhotoWeight = None
+    box: Corners | None = Field(
+        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
+    )
+
+    @property
+    def embeds_photo(self) -> bool:
+        """Whether a photo is looked at although none is sent: a part of one has no stored bag."""
+        return self.id is not None and self.box is not None

@@ -9,16 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.schemas.fields import (
     MOST_FIELDS,
-    Body,
-    Corners,
     Cursor,
     Filter,
     Fraction,
     HitPhoto,
     Key,
     Limit,
-    PhotoNumber,
-    PhotoWeight,
+    PhotoBody,
     Probability,
 )
 
@@ -32,20 +29,13 @@ class Phrase(BaseModel):
     weight: Annotated[float, Field(gt=0, le=10)] = 1.0
 
 
-class Search(Body):
+class Search(PhotoBody):
     """What every search takes; its query is a text, weighted phrases, or a photo."""
 
-    text: str | None = None
     phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
-    id: str | None = None
-    photo: PhotoNumber = 0
-    photo_weight: PhotoWeight = None
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None
-    box: Corners | None = Field(
-        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
-    )
     min_probability: Fraction | None = Field(
         None, description="Leave out hits that are less probable."
     )
