@@ -1,38 +1,41 @@
-"""Product search: words and photos asked for together, and the photos of the hits explained."""
+"""Product search: words, photos and sentences asked for together, and the hits explained."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from app.engine import Engine
 from app.stages import stage
-from index import photos, products
+from index import products, promising
 from index.completion import Completion, complete
 from index.conditions import parse, simple_parts
 from index.documents import Documents
 from index.items import Collection, Item
-from index.photos import BEST, Photos
-from index.product_requests import Part, Product, ProductAnswer, ProductRequest
-from index.reading import read_text
+from index.product_requests import SIDE_OF, Near, Product, ProductAnswer, ProductRequest
+from index.promising import BEST, Promising
+from index.reading import ProductText, read_text
 from index.requests import Hit
 from index.search import Index
 from models.queries import Query
 
 UNCALIBRATED = "The matcher is not calibrated: only words count, not how photos look."
+Explained = dict[Near, dict[int, Hit]]  # photos and sentences by their items' revisions
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a product search gives: its answer, photos and items by id, and what it was taken for.
+    """What a product search gives: its answer, what explains it, and what it was taken for.
 
-    `known` are the metadata keys that there are.
+    `explained` are the best photo and sentence of items by their revisions, for the `queries` that
+    were asked of them. `known` are the metadata keys that there are.
     """
 
     answer: ProductAnswer
-    photos: dict[str, Hit]
+    explained: Explained
     items: dict[str, Item]
     request: ProductRequest
-    query: Query | None
+    queries: Mapping[Near, Query]
     notes: tuple[str, ...]
     known: frozenset[str]
 
@@ -57,31 +60,42 @@ def search(engine: Engine, collection: str, request: ProductRequest, asked: Soug
 def _search(engine: Engine, home: Collection, request: ProductRequest, asked: Sought) -> Found:
     index = engine.indexes.of(home)
     documents = index.documents.current()
-    query = asked.photo
-    notes = query.notes if query else ()
+    queries: dict[Near, Query] = {} if asked.photo is None else {"looks": asked.photo}
+    notes = asked.photo.notes if asked.photo else ()
     if asked.text is not None:
         with documents.lock:
             text = read_text(asked.text, documents)
-        request, query = replace(request, text=text), None
-        notes = (*text.notes, *notes)
+        request, notes = replace(request, text=text), (*text.notes, *notes)
         if engine.models.calibration is None:
-            notes = (*notes, UNCALIBRATED)
-        elif request.weights.looks:
-            query = engine.models.query(text.corrected)
-            if asked.photo is not None:
-                query = query.beside(asked.photo.bag, asked.weight, asked.photo.notes)
+            queries, notes = {}, (*notes, UNCALIBRATED)
+        else:
+            queries = _queries(engine, request, text, asked)
     with stage("search"):
-        promising = _photos(index, documents, request, query)
-        answer = products.search(documents, request, promising)
-        shown = promising.of_items([hit.revision for hit in answer.hits if hit.probability])
-        explained = index.explained(query, shown) if query and shown else {}
-    hits = [_exact(request, hit, explained.get(hit.revision)) for hit in answer.hits]
-    if request.sort is None:  # photos' probabilities are exact now
+        near = _near(index, documents, request, queries)
+        answer = products.search(documents, request, near)
+        explained = _explained(index, queries, near, answer)
+    hits = [_exact(request, hit, explained) for hit in answer.hits]
+    if request.sort is None:  # probabilities are exact now
         hits.sort(key=lambda hit: (-hit.score, hit.id))
-    by_id = {hit.item: hit for hit in explained.values()}
     items = engine.catalog.get_many(home, [hit.id for hit in hits])
     known = frozenset(documents.columns)
-    return Found(replace(answer, hits=tuple(hits)), by_id, items, request, query, notes, known)
+    answer = replace(answer, hits=tuple(hits))
+    return Found(answer, explained, items, request, queries, notes, known)
+
+
+def _queries(
+    engine: Engine, request: ProductRequest, text: ProductText, asked: Sought
+) -> dict[Near, Query]:
+    """What photos are asked for, and sentences where an English word is in no item."""
+    queries: dict[Near, Query] = {}
+    if request.weights.looks:
+        query = engine.models.query(text.corrected)
+        if asked.photo is not None:
+            query = query.beside(asked.photo.bag, asked.weight, asked.photo.notes)
+        queries["looks"] = query
+    if request.weights.meaning and text.unsaid is not None:
+        queries["meaning"] = engine.models.query(text.unsaid)
+    return queries
 
 
 def suggest(engine: Engine, collection: str, text: str, count: int) -> list[Completion]:
@@ -98,26 +112,48 @@ def keys_of(request: ProductRequest) -> list[str]:
     return list(dict.fromkeys([*filtered, *request.keys]))
 
 
-def _photos(
-    index: Index, documents: Documents, request: ProductRequest, query: Query | None
-) -> Photos:
-    """The photos that promise most, of the items that pass the filter."""
-    if query is None:
-        return photos.NONE
-    if not query.parts:
-        return replace(photos.NONE, asked=True)
+def _near(
+    index: Index, documents: Documents, request: ProductRequest, queries: Mapping[Near, Query]
+) -> dict[Near, Promising]:
+    """The photos and sentences that promise most, of the items that pass the filter."""
+    if not queries:
+        return {}
     revisions = None
     if request.where:
         with documents.lock:
             revisions = documents.revisions[products.passing(documents, request.where)]
-    return index.photos(query, BEST, revisions)
+    return {
+        kind: index.promising(SIDE_OF[kind], query, BEST, revisions)
+        if query.parts
+        else replace(promising.NONE, asked=True)
+        for kind, query in queries.items()
+    }
 
 
-def _exact(request: ProductRequest, hit: Product, photo: Hit | None) -> Product:
-    """A hit with the exact probability of its photo."""
-    if photo is None or photo.probability is None:
-        return hit
-    looks = Part("looks", request.weights.looks * photo.probability)
-    parts = (*(part for part in hit.parts if part.kind != "looks"), looks)
-    score = sum(part.gave for part in parts)
-    return replace(hit, score=score, parts=parts, probability=photo.probability)
+def _explained(
+    index: Index,
+    queries: Mapping[Near, Query],
+    near: Mapping[Near, Promising],
+    answer: ProductAnswer,
+) -> Explained:
+    """The best photos and sentences of the hits that they gave something to, exactly scored."""
+    explained: Explained = {}
+    for kind, rows in near.items():
+        revisions = [hit.revision for hit in answer.hits if kind in hit.probabilities]
+        shown = rows.of_items(revisions)
+        explained[kind] = index.explained(SIDE_OF[kind], queries[kind], shown) if shown else {}
+    return explained
+
+
+def _exact(request: ProductRequest, hit: Product, explained: Explained) -> Product:
+    """A hit with the exact probabilities of its photo and its sentence."""
+    exact = dict(hit.probabilities)
+    for kind in exact:
+        found = explained[kind].get(hit.revision)
+        if found is not None and found.probability is not None:
+            exact[kind] = found.probability
+    parts = (
+        *(part for part in hit.parts if part.kind not in exact),
+        *(products.near_part(request.weights, kind, own) for kind, own in exact.items()),
+    )
+    return replace(hit, score=sum(part.gave for part in parts), parts=parts, probabilities=exact)

@@ -86,6 +86,11 @@ class Settings(BaseSettings):
     upload_bytes: PositiveInt = Field(
         default=MOST_BYTES, description="Largest image file, in bytes."
     )
+    item_bytes: PositiveInt = Field(
+        default=4 * MOST_BYTES,
+        description="Most that the image files of one item, in a form or a line of an import, may "
+        "have together, in bytes; as many as the largest one if that is more.",
+    )
     upload_pixels: PositiveInt = Field(
         default=MOST_PIXELS,
         description="Largest image, width × height, checked before it is decoded.",
@@ -203,6 +208,11 @@ class Settings(BaseSettings):
     def snapshot_folder(self) -> Path:
         """Where snapshots are kept."""
         return self.snapshots or self.data / "snapshots"
+
+    @property
+    def together_bytes(self) -> int:
+        """Bytes of an item's image files together: those of the largest one, or more."""
+        return max(self.item_bytes, self.upload_bytes)
 
     @property
     def photo_limits(self) -> dict[str, int]:

@@ -77,8 +77,10 @@ class Table:
         }
         texts = chain.from_iterable(_texts(cells.get(column)) for column in columns.sentences)
         sentences = tuple(dict.fromkeys(texts))
-        if not photos and not sentences and isinstance(metadata.get("title"), str):
-            sentences = (metadata["title"],)  # so that it can be searched at all
+        if not sentences and isinstance(metadata.get("title"), str):
+            sentences = (
+                metadata["title"],
+            )  # so that it is found by what it means, without a photo
         said = json.dumps([name, metadata_text(metadata), sentences, [str(one) for one in photos]])
         looks = (stamp_of(photo) for photo in photos if isinstance(photo, Path))
         stamp = "-".join((sha256(said.encode()).hexdigest()[:32], *looks))

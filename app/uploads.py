@@ -17,6 +17,7 @@ from app.errors import TooLarge, WrongMediaType
 from app.lanes import Lane
 from app.openapi import FORM, JSON, JSON_IN_FORMS
 from app.routes.dependencies import DecodersDep, LanesDep, SettingsDep
+from app.schemas.fields import PhotoBody
 from app.settings import Settings
 from models.images import DisplayCopy
 
@@ -44,8 +45,8 @@ def reads(
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
     """A dependency that reads a JSON body, or a form with the same fields and `most` images.
 
-    The request has a place in a lane from now on: in that of photos, or where it brings JSON in
-    the one that is named `light`.
+    The request has a place in a lane from now on: in that of photos, or where it brings JSON and
+    embeds no photo in the one that is named `light`.
     """
 
     async def read(
@@ -56,16 +57,22 @@ def reads(
             raise WrongMediaType(
                 f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
             )
-        lane = lanes.named()[light] if kind == JSON else lanes.photos
-        with lane.place():
-            if kind == JSON:
+        if kind == JSON:
+            lane = lanes.named()[light]
+            with lane.place():
                 data = b"".join([chunk async for chunk in bounded(request, settings.text_bytes)])
-                yield Upload(model.model_validate_json(data), (), decode, lane)
+                fields = model.model_validate_json(data)
+                if not (isinstance(fields, PhotoBody) and fields.embeds_photo):
+                    yield Upload(fields, (), decode, lane)
+                    return
+            with lanes.photos.place():
+                yield Upload(fields, (), decode, lanes.photos)
                 return
+        with lanes.photos.place():
             form = await _read_form(request, settings, most)
             try:
                 images = _images(form)
-                yield Upload(model.model_validate(_fields(form)), images, decode, lane)
+                yield Upload(model.model_validate(_fields(form)), images, decode, lanes.photos)
             finally:
                 await form.close()
 
@@ -125,7 +132,8 @@ async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
 
 
 async def _read_form(request: Request, limits: Settings, most: int) -> FormData:
-    stream = bounded(request, limits.upload_bytes + limits.text_bytes)
+    photos = limits.upload_bytes if most == 1 else limits.together_bytes
+    stream = bounded(request, photos + limits.text_bytes)
     parser = MultiPartParser(
         request.headers, stream, max_files=most, max_part_size=limits.text_bytes
     )

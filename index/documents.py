@@ -118,9 +118,11 @@ class Documents:
 
 
 def texts_of(row: ItemRow) -> dict[str, str]:
-    """The texts of an item by field: of its metadata, its sentences, and its id."""
-    texts = {"id": row.id, "sentences": " ".join(row.sentences)}
-    texts |= {key: _text(value) for key, value in row.metadata.items()}
+    """The texts of an item by field: its metadata, its id, and its sentences but for its title."""
+    texts = {key: _text(value) for key, value in row.metadata.items()}
+    titles = {texts.get("title"), texts.get("name")}
+    said = " ".join(sentence for sentence in row.sentences if sentence not in titles)
+    texts = {"id": row.id, "sentences": said} | texts
     return {field: text for field, text in texts.items() if text}
 
 

@@ -9,8 +9,13 @@ from typing import Any, Literal
 from index.columns import Facet
 from index.reading import ProductText
 from index.requests import FARTHEST
+from index.rows import Side
 
 FIELDS: Mapping[str, float] = {"title": 2.0, "name": 2.0, "description": 0.5}  # others weigh 1
+
+
+Near = Literal["looks", "meaning"]  # what is near in the joint space: a photo, or a sentence
+SIDE_OF: Mapping[Near, Side] = {"looks": "images", "meaning": "sentences"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +43,16 @@ class FacetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a perfect match earns: of all words, of a whole field, and of a photo."""
+    """What a perfect match earns: of all words, of a whole field, of a photo, and of a sentence."""
 
     words: float = 1.0
     exact: float = 0.5
     looks: float = 0.2
+    meaning: float = 0.2
+
+    def of(self, near: Near) -> float:
+        """What a match in the joint space earns."""
+        return self.looks if near == "looks" else self.meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ class ProductRequest:
     """A search of items: `limit` of them from the `offset`-th on, best first.
 
     Without `text` and photos everything that passes the filter is relevant. `least` is the
-    probability from which on a photo alone makes its item relevant.
+    probability from which on a photo, or a sentence, alone makes its item relevant.
     """
 
     text: ProductText | None = None
@@ -84,9 +94,9 @@ class ProductRequest:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one thing gave to a score: a word in a field, a whole field, the photo, or a boost."""
+    """What one thing gave to a score: a word in a field, a whole field, what is near, a boost."""
 
-    kind: Literal["words", "exact", "looks", "boost"]
+    kind: Literal["words", "exact", "looks", "meaning", "boost"]
     gave: float
     field: str | None = None
     word: str | None = None
@@ -94,13 +104,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A hit; its parts add up to its score. `variants` are the relevant items of its group."""
+    """A hit; its parts add up to its score. `variants` are the relevant items of its group.
+
+    `probabilities` are those of its best photo and sentence, where they gave something.
+    """
 
     id: str
     revision: int
     score: float
     parts: tuple[Part, ...]
-    probability: float | None
+    probabilities: Mapping[Near, float]
     variants: int = 1
 
 

@@ -1,10 +1,11 @@
 """Product search: one ranking of items by their words and by how their photos look.
 
     score = words · S_w / bound + exact · [a field is all of the query]
-          + looks · P(the photo shows it) + Σ boosts
+          + looks · P(the photo shows it) + meaning · P(a sentence says it) + Σ boosts
 
 S_w / bound is the BM25F share of index.lexical, from 0 to 1. P is the calibrated probability; it is
-known of the photos that promise most, and 0 beyond them. Each term is a part of a hit, or several.
+known of the photos and sentences that promise most, and 0 beyond them. Each term is a part of a
+hit, or several.
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ from index.columns import Codes, Facet, Mask
 from index.conditions import parse
 from index.documents import Documents
 from index.lexical import Scores
-from index.photos import Photos
 from index.product_requests import (
     Boost,
     FacetRequest,
+    Near,
     Part,
     Product,
     ProductAnswer,
     ProductRequest,
+    Weights,
 )
+from index.promising import Promising
 from index.reading import ProductText
 from index.wording import QueryWord
 
 HALF = 0.5  # of the words' weight, which items must have where none has all words
 Gains = NDArray[np.float64]
+Neighbours = Mapping[Near, Promising]  # what is near the query in the joint space
 
 
 def passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
@@ -46,32 +50,40 @@ class Ranking:
     Made, and read, under the documents' lock.
     """
 
-    def __init__(self, documents: Documents, request: ProductRequest, photos: Photos) -> None:
+    def __init__(self, documents: Documents, request: ProductRequest, near: Neighbours) -> None:
         self.documents, self.request = documents, request
         self.passing = passing(documents, request.where)
         text = request.text or ProductText("")
         self.words, self.weights = text.asked, request.field_weights
         self.lexical = self._scores(self.words)
-        self.probabilities = np.zeros(len(documents))
-        places, there = located(documents.revisions, photos.revisions)
-        np.maximum.at(self.probabilities, places, photos.probabilities[there])
+        self.probabilities = {kind: self._probabilities(rows) for kind, rows in near.items()}
         self.whole = documents.lexical.whole(
             [word.alternatives for word in self.words], text.length, self.weights
         )
-        browsing = request.text is None and not photos.asked
+        browsing = request.text is None and not any(rows.asked for rows in near.values())
         refused = (self._scores(text.refused).gains > 0).any(0)
         self.relevant: Mask = self.passing & ~refused
         if not browsing:
             self.relevant &= self._answering(self.relevant)
         self.chosen = np.flatnonzero(self.relevant)
 
+    def _probabilities(self, rows: Promising) -> Gains:
+        """The probability of each document's best row (N,)."""
+        probabilities = np.zeros(len(self.documents))
+        places, there = located(self.documents.revisions, rows.revisions)
+        np.maximum.at(probabilities, places, rows.probabilities[there])
+        return probabilities
+
     def _scores(self, words: Sequence[QueryWord]) -> Scores:
         asked = [word.alternatives for word in words]
         return self.documents.lexical.scores(asked, self.weights)
 
     def _answering(self, passing: Mask) -> Mask:
-        """Which documents have all words, or a photo that answers; failing that, half the words."""
-        answering: Mask = self.probabilities >= max(self.request.least, np.finfo(float).tiny)
+        """Which documents have all words, or what answers near; failing that, half the words."""
+        least = max(self.request.least, np.finfo(float).tiny)
+        answering: Mask = np.zeros(len(self.documents), np.bool_)
+        for probabilities in self.probabilities.values():
+            answering |= probabilities >= least
         if not self.words:
             return answering
         having = self.lexical.gains > 0
@@ -90,7 +102,8 @@ class Ranking:
         """The scores (M,) of the chosen documents."""
         weights, chosen = self.request.weights, self.chosen
         total = weights.words * self.lexical.relative[chosen].astype(np.float64)
-        total += weights.looks * self.probabilities[chosen]
+        for kind, probabilities in self.probabilities.items():
+            total += weights.of(kind) * probabilities[chosen]
         exact = np.zeros(len(self.documents), np.bool_)
         for mask in self.whole.values():
             exact |= mask
@@ -146,7 +159,7 @@ class Ranking:
         return column.facet(asked.key, self.relevant, asked.most, asked.bounds)
 
     def parts(self, chosen: Codes) -> list[list[Part]]:
-        """The parts of some documents' scores, but for their photos'."""
+        """The parts of some documents' scores, but for what is near."""
         found: list[list[Part]] = [[] for _ in chosen]
         scale = self.request.weights.words / (self.lexical.bound or 1.0)
         for word in self.words:
@@ -167,13 +180,13 @@ class Ranking:
         return found
 
 
-def search(documents: Documents, request: ProductRequest, photos: Photos) -> ProductAnswer:
+def search(documents: Documents, request: ProductRequest, near: Neighbours) -> ProductAnswer:
     """A page of the items that answer a request, with facets over all of them.
 
     ValueError for what is no filter.
     """
     with documents.lock:
-        ranking = Ranking(documents, request, photos)
+        ranking = Ranking(documents, request, near)
         first, variants = ranking.collapsed(ranking.order(ranking.scores()))
         page = slice(request.offset, request.offset + request.limit)
         chosen = ranking.chosen[first[page]]
@@ -194,17 +207,26 @@ def search(documents: Documents, request: ProductRequest, photos: Photos) -> Pro
 
 
 def _product(ranking: Ranking, document: int, parts: list[Part], variants: int) -> Product:
-    probability = float(ranking.probabilities[document])
-    if gave := ranking.request.weights.looks * probability:
-        parts = [*parts, Part("looks", gave)]
+    weights = ranking.request.weights
+    told = {kind: float(own[document]) for kind, own in ranking.probabilities.items()}
+    near = {
+        kind: probability for kind, probability in told.items() if weights.of(kind) * probability
+    }
+    parts = [*parts, *(near_part(weights, kind, own) for kind, own in near.items())]
     return Product(
         ranking.documents.ids[document],
         int(ranking.documents.revisions[document]),
         sum(part.gave for part in parts),
         tuple(parts),
-        probability if gave else None,
+        near,
         variants,
     )
+
+
+def near_part(weights: Weights, kind: Near, probability: float) -> Part:
+    """What a photo or a sentence of some probability gives."""
+    field = "sentences" if kind == "meaning" else None
+    return Part(kind, weights.of(kind) * probability, field)
 
 
 def located(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:

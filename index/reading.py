@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from index.documents import Documents
 from index.terms import spelled
 from index.wording import QueryWord
+from models.lexicon import is_known
 from models.negation import NEGATIONS, negations
 from models.parsing import parse
 from models.queries import blanked
@@ -22,7 +24,8 @@ class ProductText:
 
     asked: its words. refused: words that no item may have. corrected: with spellings as they are
     known; a photo is asked for this. length: how many words a field has that is all of the query.
-    unknown: words that no item has.
+    unknown: words that no item has. unsaid: the text as it was typed, where it has an English word
+    that no item has; sentences are asked for this, as they may say it in other words.
     """
 
     text: str
@@ -31,6 +34,7 @@ class ProductText:
     corrected: str = ""
     length: int = 0
     unknown: tuple[str, ...] = ()
+    unsaid: str | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -66,7 +70,18 @@ def read_text(text: str, documents: Documents) -> ProductText:
         for word in asked
         if not any(one.term in documents.lexical.having for one in word.alternatives)
     )
-    return ProductText(text, asked, words, (corrected + without).strip(), length, unknown)
+    unsaid = None
+    if any(_unsaid(text, word, unknown) for word in asked):
+        unsaid = (plain + without).strip()
+    said = (corrected + without).strip()
+    return ProductText(text, asked, words, said, length, unknown, unsaid)
+
+
+def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
+    """Whether no item has an English word, unless as another one of nearly the same letters."""
+    typed = text[word.start : word.end]
+    halved = word.spelling is not None and " " in word.spelling
+    return (typed in unknown or (word.spelling is not None and not halved)) and is_known(typed)
 
 
 def _negated(text: str) -> tuple[list[Span], list[Span]]:

@@ -18,7 +18,7 @@ from index.document_reader import DocumentReader
 from index.filters import Filters
 from index.items import Collection
 from index.lookup import Stored
-from index.photos import NONE, Photos
+from index.promising import NONE, Promising
 from index.ranking import Key
 from index.requests import Answer, Hit, Request
 from index.rescorer import Rescorer, Role, Term
@@ -144,12 +144,14 @@ class Index:
         )
         return answer, vanished
 
-    def photos(self, query: Query, count: int, revisions: Numbers | None = None) -> Photos:
-        """About the `count` photos that promise most, of items with some revisions, in order.
+    def promising(
+        self, side: Side, query: Query, count: int, revisions: Numbers | None = None
+    ) -> Promising:
+        """About the `count` rows that promise most, of items with some revisions, in order.
 
         Their probabilities are those of codes. ValueError without a calibration.
         """
-        request = Request("images", self._checked(query, "images"), limit=max(count // PER_HIT, 1))
+        request = Request(side, self._checked(query, side), limit=max(count // PER_HIT, 1))
         self._check_calibrated()
         snapshot = self._reader.current()
         terms = _terms(request.query)
@@ -159,16 +161,18 @@ class Index:
         scan = Scan(self._rescorer, request, terms)
         scored = [scan.scored(*one) for one in chosen]
         told = [self._told(one, request, np.float32(0)) for one in scored]
-        return Photos(
+        return Promising(
             np.concatenate([one.rows.revisions[one.numbers] for one in scored]),
             np.concatenate([one.rows.positions[one.numbers] for one in scored]),
             np.concatenate([np.array(one) for one in told]),
         )
 
-    def explained(self, query: Query, photos: Sequence[tuple[int, int]]) -> dict[int, Hit]:
-        """Of photos by revision and position, the best of each revision, if it is still there."""
-        request = Request("images", self._checked(query, "images"))
-        ranked = self._ranked(photos, request, _terms(request.query))
+    def explained(
+        self, side: Side, query: Query, rows: Sequence[tuple[int, int]]
+    ) -> dict[int, Hit]:
+        """Of rows by revision and position, the best of each revision, if it is still there."""
+        request = Request(side, self._checked(query, side))
+        ranked = self._ranked(rows, request, _terms(request.query))
         best: dict[int, Ranked] = {}
         for (revision, _), one in ranked.items():
             best[revision] = min(best.get(revision, one), one, key=Ranked.by_probability)

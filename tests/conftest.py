@@ -114,6 +114,7 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(
         data=tmp_path,
         upload_bytes=200_000,
+        item_bytes=400_000,
         upload_pixels=10**6,
         text_bytes=100_000,
         allowed_hosts=("testserver",),

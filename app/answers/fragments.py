@@ -7,6 +7,7 @@ from dataclasses import astuple
 
 from app.schemas.fields import Corners
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
+from index.requests import Hit
 from models.alignment import Phrase
 from models.types import Box, FragmentBag, Link, Span
 
@@ -64,3 +65,18 @@ def corners(place: Box | Span) -> Corners | None:
 def ends(place: Box | Span) -> tuple[int, int] | None:
     """Start and end; None for a box."""
     return (place.start, place.end) if isinstance(place, Span) else None
+
+
+def own_words(hit: Hit) -> list[LinkOut]:
+    """The links of a sentence found by a text, which plays the sentence's role: its own words."""
+    return [
+        LinkOut(
+            label=hit.bag.labels[link.region],
+            span=ends(hit.bag.places[link.region]),
+            fragment=link.fragment,
+            region=link.region,
+            similarity=link.similarity,
+            negated=link.negated,
+        )
+        for link in hit.links
+    ]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, following, placed
-from app.answers.fragments import ends, links, phrases
+from app.answers.fragments import links, own_words, phrases
 from app.answers.items import photo_address, photo_address_of, size_of
 from app.answers.queries import query_out, unknown_keys
 from app.engine import Engine
 from app.schemas.search import (
     ImageHit,
     ImageHits,
-    LinkOut,
     PhraseOut,
     QueryOut,
     Search,
@@ -65,7 +64,7 @@ def _page(
     asked: Search,
     query: Query,
     side: Side,
-    hit_out: Callable[[str, Query, Hit, Item], HitOut],
+    hit_out: Callable[[Search, Query, Hit, Item], HitOut],
 ) -> tuple[list[HitOut], AboutHits]:
     """A page of hits as JSON, and what there is to say about them."""
     request = Request(
@@ -80,43 +79,50 @@ def _page(
     request = placed(cursors, asked, request)
     answer, items = engine.hits(asked.collection, request)
     hits = [
-        hit_out(asked.collection, query, hit, items[hit.item])
+        hit_out(asked, query, hit, items[hit.item])
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
     return hits, AboutHits(
         collection=asked.collection,
         model=engine.models.name,
-        query=query_out(query, _unknown(engine, asked) if asked.filter and not hits else ()),
+        query=query_out(query, _unknown(engine, asked, hits)),
         weak_below=engine.models.weak_below,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=following(cursors, asked, request, answer),
     )
 
 
-def _unknown(engine: Engine, asked: Search) -> list[str]:
-    """Notes about keys of the filter that no item has."""
-    known = engine.on(asked.collection, engine.catalog.keys)
-    return unknown_keys([part.key for part in simple_parts(parse(asked.filter))], known)
+def _unknown(engine: Engine, asked: Search, hits: Sequence[ImageHit | SentenceHit]) -> list[str]:
+    """Notes about keys that no item has, of those by which no hit has anything.
+
+    The catalog is asked only where there are some: it looks at the keys of all items.
+    """
+    filtered = [] if hits else [part.key for part in simple_parts(parse(asked.filter))]
+    carried = {key for hit in hits for key in hit.metadata}
+    missed = [key for key in (*filtered, *(asked.fields or ())) if key not in carried]
+    if not missed:
+        return []
+    return unknown_keys(dict.fromkeys(missed), engine.on(asked.collection, engine.catalog.keys))
 
 
-def _image_hit(collection: str, query: Query, hit: Hit, stored: Item) -> ImageHit:
+def _image_hit(asked: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
     assert hit.photo is not None
     return ImageHit(
         id=hit.item,
         score=hit.score,
         probability=hit.probability,
         photo=hit.photo,
-        image=photo_address(collection, hit.item, hit.photo),
+        image=photo_address(asked.collection, hit.item, hit.photo),
         **size_of(stored, hit.photo),
-        metadata=stored.metadata,
+        metadata=asked.chosen(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
         phrases=_phrases(query, query.text, hit.bag, hit),
     )
 
 
-def _sentence_hit(collection: str, query: Query, hit: Hit, stored: Item) -> SentenceHit:
+def _sentence_hit(asked: Search, query: Query, hit: Hit, stored: Item) -> SentenceHit:
     sentence = stored.sentences[hit.position] if hit.position < len(stored.sentences) else ""
     return SentenceHit(
         id=hit.item,
@@ -124,9 +130,9 @@ def _sentence_hit(collection: str, query: Query, hit: Hit, stored: Item) -> Sent
         sentence=sentence,
         score=hit.score,
         probability=hit.probability,
-        image=photo_address_of(collection, stored),
-        metadata=stored.metadata,
-        links=links(hit.links, hit.bag, query.bag) if query.text is None else _words(hit),
+        image=photo_address_of(asked.collection, stored),
+        metadata=asked.chosen(stored.metadata),
+        links=links(hit.links, hit.bag, query.bag) if query.text is None else own_words(hit),
         phrases=_phrases(Query.of(hit.bag), sentence, query.bag, hit)
         if query.text is None
         else _phrases(query, query.text, hit.bag, hit),
@@ -138,18 +144,3 @@ def _phrases(sentence: Query, text: str | None, image: FragmentBag, hit: Hit) ->
     if text is None:
         return []
     return phrases(alignment.phrases(image, sentence, hit.links), text, image)
-
-
-def _words(hit: Hit) -> list[LinkOut]:
-    """The links of a sentence found by a text, which plays the sentence's role: its own words."""
-    return [
-        LinkOut(
-            label=hit.bag.labels[link.region],
-            span=ends(hit.bag.places[link.region]),
-            fragment=link.fragment,
-            region=link.region,
-            similarity=link.similarity,
-            negated=link.negated,
-        )
-        for link in hit.links
-    ]

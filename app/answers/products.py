@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from app import products
 from app.answers.cursors import Cursors, name_of_list
-from app.answers.fragments import links, phrases
+from app.answers.fragments import links, own_words, phrases
 from app.answers.items import photo_address, size_of
 from app.answers.queries import check_together, read_photo, unknown_keys
 from app.engine import Engine
@@ -28,7 +28,6 @@ from app.schemas.products import (
 from index.facets import canonical_filter
 from index.items import Item
 from index.product_requests import Boost, FacetRequest, Part, Product, ProductRequest, Weights
-from index.requests import Hit
 from index.wording import QueryWord
 from models import alignment
 from models.images import Photo
@@ -141,28 +140,33 @@ def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
 
 
 def _hit(collection: str, found: Found, hit: Product, stored: Item) -> ProductHit:
-    photo = found.photos.get(hit.id)
+    photo = found.explained.get("looks", {}).get(hit.revision)
     number = (photo.photo if photo else None) or 0
     return ProductHit(
         id=hit.id,
         score=hit.score,
-        probability=hit.probability,
+        probability=hit.probabilities.get("looks"),
         photo=number,
         image=photo_address(collection, stored.id, number) if stored.photos else None,
         **size_of(stored, number),
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         variants=hit.variants,
-        parts=[_part(one, found.query, photo) for one in hit.parts],
+        parts=[_part(one, found, hit.revision) for one in hit.parts],
     )
 
 
-def _part(given: Part, query: Query | None, photo: Hit | None) -> PartOut:
+def _part(given: Part, found: Found, revision: int) -> PartOut:
     told = PartOut(kind=given.kind, gave=given.gave, field=given.field, word=given.word)
-    if given.kind != "looks" or photo is None or query is None:
+    if given.kind not in ("looks", "meaning"):
         return told
-    told.links = links(photo.links, query.bag, photo.bag)
+    near, query = found.explained[given.kind].get(revision), found.queries[given.kind]
+    if near is None:
+        return told
+    if given.kind == "meaning":
+        told.links = own_words(near)
+    else:
+        told.links = links(near.links, query.bag, near.bag)
     if query.text is not None:
-        found = alignment.phrases(photo.bag, query, photo.links)
-        told.phrases = phrases(found, query.text, photo.bag)
+        told.phrases = phrases(alignment.phrases(near.bag, query, near.links), query.text, near.bag)
     return told

@@ -8,8 +8,7 @@ from app.answers.fragments import fragments
 from app.engine import Engine
 from app.logs import note
 from app.mapping import nearest
-from app.schemas.fields import Corners
-from app.schemas.products import ProductSearch
+from app.schemas.fields import Corners, PhotoBody
 from app.schemas.search import QueryOut, Search
 from app.stages import stage
 from models import images
@@ -39,7 +38,7 @@ def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
 
 
 def check_together(
-    texts: Sequence[str], asked: Search | ProductSearch, photo: Photo | None, *, least: int = 1
+    texts: Sequence[str], asked: PhotoBody, photo: Photo | None, *, least: int = 1
 ) -> None:
     """ValueError unless there is one query, or a photo that has a weight beside a text."""
     photos = {"id": asked.id, "image": photo}
@@ -60,7 +59,7 @@ def check_together(
         raise ValueError("photo_weight: it needs a text and a photo; leave it out")
 
 
-def read_photo(engine: Engine, asked: Search | ProductSearch, photo: Photo | None) -> Query | None:
+def read_photo(engine: Engine, asked: PhotoBody, photo: Photo | None) -> Query | None:
     """The photo that a request names or brought, or the part of it that its box says."""
     if asked.id is None and photo is None:
         if asked.box is not None:

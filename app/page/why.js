@@ -8,7 +8,7 @@ import { likelihoodName } from "./likelihood.js";
 function reasons({ parts }) {
   const sums = new Map();
   for (const { kind, field, word, gave } of parts) {
-    const name = kind === "looks" ? "Photo" : kind === "boost" ? "Boost" : label(field);
+    const name = kind === "looks" ? "Photo" : kind === "meaning" ? "Meaning" : kind === "boost" ? "Boost" : label(field);
     const { words = [], gave: before = 0 } = sums.get(name) ?? {};
     sums.set(name, { name, kind, words: word && !words.includes(word) ? [...words, word] : words, gave: before + gave });
   }

@@ -97,14 +97,14 @@ class Import:
     ) -> None:
         self.engine, self.lanes, self.decode, self.fetch = engine, lanes, decode, fetch
         self.settings, self.collection = settings, collection
-        self.backlog = Backlog(settings.batch, self.longest)
+        self.backlog = Backlog(settings.batch, settings.upload_bytes * 4 // 3)
         self.storing = False
         self.cut: Line | None = None  # where and why the body was not read to its end
 
     @property
     def longest(self) -> int:
-        """Bytes of the longest line: an image in base64, and text."""
-        return self.settings.upload_bytes * 4 // 3 + self.settings.text_bytes
+        """Bytes of the longest line: an item's images in base64, and text."""
+        return self.settings.together_bytes * 4 // 3 + self.settings.text_bytes
 
     async def statuses(self, request: Request) -> AsyncGenerator[bytes, None]:
         """Status lines; what arrives while a batch is being embedded makes up the next one."""

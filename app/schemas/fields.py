@@ -23,6 +23,8 @@ Filter = Annotated[
 ]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
+Key = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
+MOST_FIELDS = 50
 Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give.")]
 LONGEST_URL = 2_000  # characters
 LONGEST_CURSOR = 2_000  # characters: one holds an id, of up to 800 bytes, and a signature
@@ -63,3 +65,23 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     collection: str = DEFAULT_COLLECTION
+
+
+class PhotoBody(Body):
+    """What a client searches with where that may be a photo: one that is stored, or a part of one.
+
+    An upload comes beside it.
+    """
+
+    text: str | None = None
+    id: str | None = None
+    photo: PhotoNumber = 0
+    photo_weight: PhotoWeight = None
+    box: Corners | None = Field(
+        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
+    )
+
+    @property
+    def embeds_photo(self) -> bool:
+        """Whether a photo is looked at although none is sent: a part of one has no stored bag."""
+        return self.id is not None and self.box is not None

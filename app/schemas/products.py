@@ -7,24 +7,22 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.schemas.fields import (
-    Body,
-    Corners,
+    MOST_FIELDS,
     Cursor,
     Filter,
     Fraction,
     HitPhoto,
     ItemId,
+    Key,
     Limit,
-    PhotoNumber,
-    PhotoWeight,
+    PhotoBody,
     Probability,
     Scalar,
 )
 from app.schemas.search import LinkOut, PhraseOut
 
-Key = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
 Weight = Annotated[float, Field(ge=0, le=10)]
-MOST_FACETS, MOST_BOOSTS, MOST_FIELDS = 20, 10, 50
+MOST_FACETS, MOST_BOOSTS = 20, 10
 
 
 class Part(BaseModel):
@@ -51,11 +49,16 @@ class SortIn(Part):
 
 
 class WeightsIn(Part):
-    """What a perfect match of each kind gives to a score."""
+    """What a perfect match of each kind gives to a score.
+
+    `meaning` is that of an item's sentences in the joint space with the text; they are asked where
+    the text has an English word that no item has.
+    """
 
     words: Weight = 1.0
     exact: Weight = 0.5
     looks: Weight = 0.2
+    meaning: Weight = 0.2
 
 
 class BoostIn(Part):
@@ -66,20 +69,14 @@ class BoostIn(Part):
     filter: Filter | None = None
 
 
-class ProductSearch(Body):
+class ProductSearch(PhotoBody):
     """Search items by a text, by a photo, or by nothing: then all that pass the filter."""
 
-    text: str | None = None
-    id: str | None = None
-    photo: PhotoNumber = 0
-    photo_weight: PhotoWeight = None
-    box: Corners | None = Field(
-        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
-    )
     filter: Filter | None = None
     min_probability: Fraction | None = Field(
         None,
-        description="From which on a photo alone makes an item relevant; `weak_below` if not set.",
+        description="From which on a photo, or a sentence, alone makes an item relevant; "
+        "`weak_below` if not set.",
     )
     facets: Annotated[list[Key | FacetIn], Field(max_length=MOST_FACETS)] = Field(
         default_factory=list, description="Keys whose values are counted among relevant items."
@@ -115,13 +112,13 @@ class ProductQueryOut(BaseModel):
 
 
 class PartOut(BaseModel):
-    """One part of a score: a word in a field, a field that is all of the query, looks, a boost.
+    """One part of a score: a word in a field, a whole field, looks, meaning, a boost.
 
-    That of looks is explained by the links of the photo with the text, whose similarities add up
-    to the photo's own score.
+    Those of looks and of meaning are explained by the links of the photo, or of the sentence, with
+    the text; the similarities of links add up to its own score.
     """
 
-    kind: Literal["words", "exact", "looks", "boost"]
+    kind: Literal["words", "exact", "looks", "meaning", "boost"]
     gave: float
     field: str | None = None
     word: str | None = None

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.schemas.fields import (
-    Body,
-    Corners,
+    MOST_FIELDS,
     Cursor,
     Filter,
     Fraction,
     HitPhoto,
+    Key,
     Limit,
-    PhotoNumber,
-    PhotoWeight,
+    PhotoBody,
     Probability,
 )
 
@@ -29,26 +29,41 @@ class Phrase(BaseModel):
     weight: Annotated[float, Field(gt=0, le=10)] = 1.0
 
 
-class Search(Body):
+class Search(PhotoBody):
     """What every search takes; its query is a text, weighted phrases, or a photo."""
 
-    text: str | None = None
     phrases: Annotated[list[Phrase], Field(min_length=1, max_length=50)] | None = None
-    id: str | None = None
-    photo: PhotoNumber = 0
-    photo_weight: PhotoWeight = None
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None
-    box: Corners | None = Field(
-        None, description="The part of the photo to search with: left, top, right, bottom, 0 to 1."
-    )
     min_probability: Fraction | None = Field(
         None, description="Leave out hits that are less probable."
     )
     exact: bool = Field(
         False, description="Look at every stored row, so that no hit can be missed; slower."
     )
+    fields: Annotated[list[Key], Field(max_length=MOST_FIELDS)] | None = Field(
+        None,
+        description="The metadata keys that hits carry: all of them if not set, none if empty. "
+        "They change no score; /search/products ranks by the words in fields as well.",
+    )
+
+    @field_validator("fields", mode="before")
+    @classmethod
+    def _name_keys(cls, fields: object) -> object:
+        """ValueError for weights of fields, and where they belong."""
+        if isinstance(fields, Mapping):
+            raise ValueError(
+                "a list of the metadata keys that hits carry; weights of fields, such as "
+                '{"title": 2}, belong to /search/products, which ranks by words and photos together'
+            )
+        return fields
+
+    def chosen(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """What a hit carries of its item's metadata, in the order of `fields`."""
+        if self.fields is None:
+            return metadata
+        return {key: metadata[key] for key in self.fields if key in metadata}
 
 
 class ImageSearch(Search):

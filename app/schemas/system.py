@@ -39,7 +39,8 @@ class MatcherOut(ModelOut):
 class Limits(BaseModel):
     """How much may be uploaded."""
 
-    upload_bytes: int
+    upload_bytes: int = Field(description="Of one image file.")
+    item_bytes: int = Field(description="Of all image files of an item together.")
     upload_pixels: int
     text_bytes: int
 

@@ -89,19 +89,21 @@ def search_images(
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     min_probability: float | None = None,
     exact: bool = False,
+    fields: Sequence[str] | None = None,
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[ImageHits]:
     """Photos that answer a text, weighted phrases, a stored item's photo or an image.
 
-    A text and a photo are searched together with a `photo_weight`.
+    A text and a photo are searched together with a `photo_weight`. `fields` are the metadata keys
+    that hits carry: all of them where it is None.
     """
     return Call(
         "POST",
         "/search/image",
         _json(ImageHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo, "photo_weight": photo_weight},
+        | {"photo": photo, "photo_weight": photo_weight, "fields": _listed(fields)},
         None if image is None else read_image(image),
     )
 
@@ -117,16 +119,20 @@ def search_sentences(
     filter: Filter | None = None,  # noqa: A002 - the service's own name
     min_probability: float | None = None,
     exact: bool = False,
+    fields: Sequence[str] | None = None,
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[SentenceHits]:
-    """Sentences that match an image, a stored item's photo, a text or weighted phrases."""
+    """Sentences that match an image, a stored item's photo, a text or weighted phrases.
+
+    `fields` are the metadata keys that hits carry: all of them where it is None.
+    """
     return Call(
         "POST",
         "/search/text",
         _json(SentenceHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo},
+        | {"photo": photo, "fields": _listed(fields)},
         None if image is None else read_image(image),
     )
 
@@ -377,6 +383,10 @@ def _search(
         "limit": limit,
         "cursor": cursor,
     }
+
+
+def _listed(keys: Sequence[str] | None) -> list[str] | None:
+    return None if keys is None else list(keys)
 
 
 def _explain(

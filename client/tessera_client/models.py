@@ -150,7 +150,8 @@ class ImportStatus(BaseModel):
 class Limits(BaseModel):
     """How much may be uploaded."""
 
-    upload_bytes: int
+    upload_bytes: Annotated[int, Field(description="Of one image file.")]
+    item_bytes: Annotated[int, Field(description="Of all image files of an item together.")]
     upload_pixels: int
     text_bytes: int
 
@@ -502,13 +503,13 @@ class MadeSnapshot(BaseModel):
 
 
 class Part(BaseModel):
-    """One part of a score: a word in a field, a field that is all of the query, looks, a boost.
+    """One part of a score: a word in a field, a whole field, looks, meaning, a boost.
 
-    That of looks is explained by the links of the photo with the text, whose similarities add up
-    to the photo's own score.
+    Those of looks and of meaning are explained by the links of the photo, or of the sentence, with
+    the text; the similarities of links add up to its own score.
     """
 
-    kind: Literal["words", "exact", "looks", "boost"]
+    kind: Literal["words", "exact", "looks", "meaning", "boost"]
     gave: float
     field: str | None = None
     word: str | None = None

@@ -107,7 +107,7 @@ def test_bulk_import_answers_every_line_in_order(client: TestClient, png: Png) -
         json.dumps({"id": "c", "image": "aGVsbG8="}),
         json.dumps({"id": "c", "image": "?"}),
         json.dumps({"id": "d", "sentences": ["blue"], "more": 1}),
-        json.dumps({"id": "e", "sentences": ["x" * 400_000]}),
+        json.dumps({"id": "e", "sentences": ["x" * 700_000]}),
         json.dumps({"id": "f", "sentences": ["blue"]}),
     ]
     answer = client.post("/items", content="\n".join(lines), headers=LINES)

@@ -11,6 +11,7 @@ from threading import Event
 import httpx2
 import pytest
 from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 from app.engine import Engine
 from app.errors import Unavailable
@@ -108,3 +109,17 @@ def test_text_is_searched_while_every_photo_waits(
         assert put.result().status_code == 201
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert 'tessera_lane_places{lane="photos"}' in metrics
+
+
+@pytest.mark.parametrize("path", ["/search/image", "/search/products"])
+def test_a_part_of_a_stored_photo_waits_with_photos(
+    client: TestClient, app: FastAPI, png, path: str
+) -> None:
+    client.put("/items/a", files={"image": png("red")})
+    whole = {"id": "a", "text": "red", "photo_weight": 1}
+    app.state.lanes = replace(app.state.lanes, photos=Lane("photos", 1, 0, patience=None))
+    with app.state.lanes.photos.place():
+        assert client.post(path, json=whole).status_code == 200
+        refused = client.post(path, json=whole | {"box": [0, 0, 0.5, 1]})
+        assert (refused.status_code, app.state.lanes.searches.taken) == (503, 0)
+    assert client.post(path, json=whole | {"box": [0, 0, 0.5, 1]}).status_code == 200

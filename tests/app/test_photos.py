@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from io import BytesIO
+from random import Random
 
 import pytest
+from PIL import Image
 from starlette.testclient import TestClient
 
 from app.engine import Engine
+from app.settings import Settings
 
 Png = Callable[..., bytes]
 LINES = {"content-type": "application/x-ndjson"}
@@ -136,3 +140,32 @@ def test_odd_pairs_of_text_and_photo_are_refused(
     answer = halves.post(f"/search/{path}", json=asked)
     assert answer.status_code in (404, 422)
     assert reason in answer.json()["detail"]
+
+
+def test_several_photos_may_be_larger_together_than_one(
+    client: TestClient, settings: Settings
+) -> None:
+    heavy = [noise(seed) for seed in range(5)]
+    assert settings.upload_bytes < 2 * len(heavy[0]) < settings.item_bytes < 4 * len(heavy[0])
+
+    def form(count: int) -> int:
+        photos = [("image", photo) for photo in heavy[:count]]
+        return client.put("/items/heavy", files=photos).status_code
+
+    def line(count: int) -> dict[str, object]:
+        row = {"id": "line", "images": [b64encode(photo).decode() for photo in heavy[:count]]}
+        answer = client.post("/items", content=json.dumps(row), headers=LINES)
+        status: dict[str, object] = json.loads(answer.text)
+        return status
+
+    assert (form(2), form(5)) == (201, 413)
+    assert line(2)["status"] == "stored"
+    assert "longer than" in str(line(4)["reason"])
+
+
+def noise(seed: int) -> bytes:
+    """A photo that no encoder makes small: some 120,000 bytes."""
+    file = BytesIO()
+    pixels = Random(seed).randbytes(3 * 200 * 200)
+    Image.frombytes("RGB", (200, 200), pixels).save(file, "PNG")
+    return file.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -273,3 +274,51 @@ def test_a_text_and_a_photo_are_searched_together(post: Post) -> None:
     assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
     looks = [part for hit in found["hits"] for part in hit["parts"] if part["kind"] == "looks"]
     assert any(link["label"] not in ("sofa",) for part in looks for link in part["links"])
+
+
+def test_a_sentence_answers_a_word_that_no_item_has(shop: TestClient, post: Post) -> None:
+    about = {"metadata": {"title": "Rug"}, "sentences": ["red wool"]}
+    shop.put("/items/rug", json=about)
+    (hit,) = (one for one in post(text="crimson")["hits"] if one["id"] == "rug")
+    (part,) = hit["parts"]
+    assert (part["kind"], part["field"], hit["probability"]) == ("meaning", "sentences", None)
+    assert hit["score"] == part["gave"]
+    (link,) = part["links"]
+    assert (link["label"], link["span"]) == ("red", [0, 3])
+    crimson = (220 / 127.5 - 1) - (20 / 127.5 - 1) - (60 / 127.5 - 1)  # · red's (1, -1, -1)
+    assert link["similarity"] == pytest.approx(crimson, abs=0.01)
+    assert part["gave"] == pytest.approx(0.2 / (1 + math.exp(4 - 2 * crimson)), abs=0.01)
+    assert "rug" not in ids(post(text="crimson", weights={"meaning": 0}))
+    assert "rug" not in ids(post(text="white"))  # which is no item's word either, and no rug's
+
+
+def test_a_word_that_items_have_or_nobody_knows_asks_no_sentence(post: Post, shop: TestClient):
+    shop.put("/items/rug", json={"metadata": {"title": "Rug"}, "sentences": ["red wool"]})
+    for text in ("summer", "chiar", "book case", "xqzt"):
+        kinds = {part["kind"] for hit in post(text=text)["hits"] for part in hit["parts"]}
+        assert "meaning" not in kinds
+
+
+def test_a_group_is_shown_by_the_best_photo_of_its_best_item(
+    shop: TestClient, post: Post, png: Any
+) -> None:
+    for name, colours in {"V-1": ("white", "lime"), "V-2": ("navy", "black", "yellow")}.items():
+        about = '{"title": "Boot", "group": "boots"}'
+        photos = [("image", png(colour)) for colour in colours]
+        shop.put(f"/items/{name}", files=photos, data={"metadata": about})
+    for colour, best in {"yellow": ("V-2", 2), "lime": ("V-1", 1)}.items():
+        found = post(text=f"{colour} boot", collapse="group", min_probability=1)
+        shown = [hit for hit in found["hits"] if hit["metadata"].get("group") == "boots"]
+        assert [(hit["id"], hit["photo"], hit["variants"]) for hit in shown] == [(*best, 2)]
+
+
+def test_what_looks_like_a_photo_loses_by_a_weight_below_none(post: Post) -> None:
+    def likely(weight: float) -> dict[str, float]:
+        found = post(text="red", id="AB-1", photo_weight=weight, min_probability=1e-9)
+        for hit in found["hits"]:
+            assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
+        return {hit["id"]: hit["probability"] or 0.0 for hit in found["hits"]}
+
+    towards, away = likely(1.0), likely(-1.0)
+    assert towards["AB-1"] > 0.5 > away.get("AB-1", 0.0)
+    assert min(towards, key=towards.__getitem__) in away

@@ -271,3 +271,26 @@ def test_audit_repeats_queries_exactly(filled: TestClient) -> None:
     assert (told["queries"], told["recall"], told["worst"]) == (2, 1.0, 1.0)
     assert filled.post("/index/audit", json={}).json()["queries"] == 0  # every search was exact
     assert filled.post("/index/audit", json={"queries": []}).status_code == 422
+
+
+@pytest.mark.parametrize("side", ["image", "text"])
+def test_hits_carry_the_fields_that_are_chosen(client: TestClient, png: Png, side: str) -> None:
+    about = {"title": "Wall", "price": 3, "brand": "Acme"}
+    data = {"metadata": json.dumps(about), "sentences": "a red wall"}
+    client.put("/items/wall", files={"image": png("red")}, data=data)
+
+    def found(**asked: object) -> tuple[dict, list[str]]:
+        answer = client.post(f"/search/{side}", json={"text": "red", **asked}).json()
+        return answer["hits"][0]["metadata"], answer["query"]["notes"]
+
+    assert found() == (about, [])
+    assert found(fields=["price", "title"]) == ({"price": 3, "title": "Wall"}, [])
+    assert found(fields=[]) == ({}, [])
+    note = "No item has 'titel' in its metadata; the nearest key is 'title'."
+    assert found(fields=["titel", "brand"]) == ({"brand": "Acme"}, [note])
+
+
+def test_weights_of_fields_are_sent_to_product_search(client: TestClient) -> None:
+    answer = client.post("/search/image", json={"text": "red", "fields": {"title": 2}})
+    assert answer.status_code == 422
+    assert "belong to /search/products" in answer.json()["detail"]

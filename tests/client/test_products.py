@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,19 @@ def test_difference_is_the_patch_from_one_object_to_another() -> None:
     was = {"a": 1, "b": {"c": 2, "d": 3}, "e": [1], "same": {"x": 1}}
     now = {"a": True, "b": {"c": 2}, "e": [2], "same": {"x": 1}}
     assert difference(was, now) == {"a": True, "b": {"d": None}, "e": [2], "same": {}}
+
+
+def test_sync_in_one_process_does_the_same(
+    catalogue: list[NewItem], tmp_path: Path, small_matcher: Path
+) -> None:
+    options = {"matcher": small_matcher, "captioner": None, "grounder": None}
+    with Client(path=tmp_path / "data", settings=options, collection="shop") as client:
+        assert counts(client.products.sync(catalogue)) == {"read": 3, "stored": 3}
+        catalogue[0] = replace(catalogue[0], metadata={"price": 9})
+        assert counts(client.products.sync(catalogue)) == {"read": 3, "patched": 1, "unchanged": 2}
+        report = client.products.sync(catalogue[:2], most_deleted=0.5)
+        assert counts(report) == {"read": 2, "unchanged": 2, "deleted": 1}
+        assert {name: item.metadata for name, item in stored(client).items()} == {
+            "a": {"price": 9},
+            "b": {"price": 2},
+        }

@@ -7,7 +7,6 @@ import pytest
 
 from index import document_reader
 from index.document_reader import DocumentReader
-from index.photos import NONE
 from index.product_requests import ProductRequest
 from index.products import search
 
@@ -64,7 +63,7 @@ def test_many_documents_are_kept_when_one_is_gone(catalog, collection, reader, p
     catalog.delete(collection, "4")
     assert reader.current() is before
     assert "4" not in there(before)
-    found = search(before, ProductRequest(where={"colour": "red"}), NONE)
+    found = search(before, ProductRequest(where={"colour": "red"}), {})
     assert (found.total, found.items) == (9, 9)
 
 

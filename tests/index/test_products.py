@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.documents import Documents
-from index.photos import NONE, Photos
 from index.product_requests import Boost, FacetRequest, ProductRequest, Weights
 from index.products import search
+from index.promising import Promising
 from index.reading import read_text
 from index.views import ItemRow
 
@@ -43,12 +43,12 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
     gone = data.draw(st.sets(st.integers(1, size), max_size=2))
     documents.retire(np.array(sorted(gone), np.int64))
     chances = data.draw(st.lists(st.sampled_from([0.0, 0.2, 0.9]), min_size=size, max_size=size))
-    photos = Photos(np.arange(1, size + 1), np.full(size, -1), np.array(chances))
+    photos = Promising(np.arange(1, size + 1), np.full(size, -1), np.array(chances))
     facets = (FacetRequest("colour"), FacetRequest("price", bounds=(3, 6)))
     request = asked(
         documents, " ".join(words), where={"price": {"gte": 3}}, least=0.5, facets=facets
     )
-    answer = search(documents, request, photos)
+    answer = search(documents, request, {"looks": photos})
     passing = [
         at for at, one in enumerate(metadata) if at + 1 not in gone and one.get("price", 0) >= 3
     ]
@@ -83,11 +83,11 @@ def test_pages_are_parts_of_the_whole_order():
         asked(documents, "red shirt shoe"),
         replace(asked(documents, "red"), collapse="price"),
     ):
-        whole = [hit.id for hit in search(documents, request, NONE).hits]
+        whole = [hit.id for hit in search(documents, request, {}).hits]
         pages = [
             hit.id
             for start in range(0, 30, 4)
-            for hit in search(documents, replace(request, offset=start, limit=4), NONE).hits
+            for hit in search(documents, replace(request, offset=start, limit=4), {}).hits
         ]
         assert pages == whole
 
@@ -95,7 +95,7 @@ def test_pages_are_parts_of_the_whole_order():
 def test_boosts_add_their_share():
     documents = documents_of([{"title": "oak", "sold": sold} for sold in (0, 5, 10)])
     boosts = (Boost(0.2, key="sold"), Boost(-0.1, where={"sold": 10}), Boost(1.0, key="absent"))
-    hits = search(documents, asked(documents, "oak", boosts=boosts), NONE).hits
+    hits = search(documents, asked(documents, "oak", boosts=boosts), {}).hits
     assert [hit.id for hit in hits] == ["01", "02", "00"]
     boosted = [sum(part.gave for part in hit.parts if part.kind == "boost") for hit in hits]
     assert boosted == pytest.approx([0.1, 0.1, 0.0])
@@ -103,19 +103,20 @@ def test_boosts_add_their_share():
 
 def test_field_that_is_all_of_the_query_wins():
     documents = documents_of([{"title": "oak oak oak shirt"}, {"title": "red"}, {"brand": "oak"}])
-    hits = search(documents, asked(documents, "oak"), NONE).hits
+    hits = search(documents, asked(documents, "oak"), {}).hits
     assert [hit.id for hit in hits] == ["02", "00"]
     assert [part.field for part in hits[0].parts if part.kind == "exact"] == ["brand"]
     weighted = asked(documents, "oak", fields={"brand": 0.0})
-    assert [hit.id for hit in search(documents, weighted, NONE).hits] == ["00"]
+    assert [hit.id for hit in search(documents, weighted, {}).hits] == ["00"]
 
 
 def test_weights_scale_what_words_and_looks_give():
     documents = documents_of([{"title": "oak"}, {"title": "shoe"}])
-    photos = Photos(np.array([2, 2]), np.array([-1, -2]), np.array([0.8, 0.1]))
+    photos = Promising(np.array([2, 2]), np.array([-1, -2]), np.array([0.8, 0.1]))
     request = asked(documents, "oak", least=0.5, weights=Weights(words=0.0, exact=0.0, looks=2.0))
-    best, other = search(documents, request, photos).hits
-    assert (best.id, best.score, best.probability) == ("01", pytest.approx(1.6), 0.8)
+    best, other = search(documents, request, {"looks": photos}).hits
+    assert (best.id, best.score) == ("01", pytest.approx(1.6))
+    assert best.probabilities == {"looks": 0.8}
     assert other.score == 0.0
 
 

@@ -1,4 +1,4 @@
-"""Photos that promise most: the probabilities of a search's best, without their bags."""
+"""Photos or sentences that promise most, and the probabilities of these, without their bags."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from index.rows import Numbers
 
-BEST = 1_000  # photos of a search that are looked at
+BEST = 1_000  # photos, or sentences, of a search that are looked at
 
 
 @dataclass(frozen=True, slots=True)
-class Photos:
-    """Photos by their items' revisions and their positions (M,), with probabilities from codes.
+class Promising:
+    """Rows by their items' revisions and their positions (M,), with probabilities from codes.
 
-    An item may have several of them. asked: whether photos were searched at all.
+    An item may have several of them. asked: whether any were searched at all.
     """
 
     revisions: Numbers
@@ -32,4 +32,4 @@ class Photos:
         return list(pairs)
 
 
-NONE = Photos(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)
+NONE = Promising(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)
