@@ -99,18 +99,6 @@ def learned(
     return matcher, extended(start.calibration, matcher)
 
 
-@torch.inference_mode()
-def with_evidence(matcher: Matcher, inputs: Sequence[Tensor], progress: Progress) -> list[Tensor]:
-    """The whole bags (R, D) of photos by their frozen inputs, terms and all."""
-    assert matcher.terms is not None
-    seen = encoded(matcher, inputs, progress)
-    known = matcher.terms.seen(seen.features, seen.wholes)
-    return [
-        torch.cat([bag, own.expand(len(bag), -1)], 1)
-        for bag, own in zip(seen.bags, known, strict=True)
-    ]
-
-
 def with_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
     """A matcher as another one, with terms that nothing is known of yet."""
     matcher = Matcher(replace(start.config, terms=terms))
