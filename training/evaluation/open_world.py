@@ -37,8 +37,8 @@ def open_world(
 ) -> OpenWorld:
     """Embed the photos once, and rank all of them for each value of the fields and each query.
 
-    `vectors` gives those of the photos, (R_k, D) each, if they are known otherwise. LookupError for a field or a photo that is not there, ValueError for a text that the matcher
-    cannot take.
+    `vectors` gives those of the photos, (R_k, D) each, if they are known otherwise. LookupError
+    for a field or a photo that is not there, ValueError for a text that the matcher cannot take.
     """
     values = {field: members_of(examples, field) for field in fields}
     common = {field: frequent(members) for field, members in values.items()}
