@@ -69,7 +69,7 @@ def chosen(examples: Sequence[Example], options: Options) -> tuple[tuple[str, ..
             f"no value of a field or query is shared by {options.least} of the "
             f"{len(examples):,} products, and not by all: there is no term to learn"
         )
-    return tuple(templates.forms(term) for term in fitting[: options.most])
+    return tuple(templates.forms_of_term(term) for term in fitting[: options.most])
 
 
 def learned(

@@ -81,21 +81,21 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
     learned = terms.learned(start, inputs, examples, terms.Options())
     made = {"start": (start.model, start.calibration), "terms": learned}
     running = {}
-    for name, (model, calibration) in made.items():
-        folder = tmp_path_factory.mktemp(name)
+    for which, (model, calibration) in made.items():
+        folder = tmp_path_factory.mktemp(which)
         file = folder / "matcher.safetensors"
-        checkpoint.save(file, "matchers", name, model, {})
+        checkpoint.save(file, "matchers", which, model, {})
         checkpoint.calibrate(file, file, calibration)
         settings = Settings(data=folder, matcher=file, captioner=None, grounder=None,
                             allowed_hosts=("testserver",))  # fmt: skip
         engine = Engine.load(settings)
         engine.put("default", [
-            Draft(id, {"title": f"thing {id[-1]}"}, sentences=(f"a {id.split()[0]} thing",))
+            Draft(name, {"title": f"thing {name[-1]}"}, sentences=(f"a {name.split()[0]} thing",))
             .with_photo(content)
-            for id, content in PHOTOS.items()
+            for name, content in PHOTOS.items()
         ])  # fmt: skip
         client = TestClient(create_app(settings, engine), raise_server_exceptions=False)
-        running[name] = Service(client.__enter__(), folder)
+        running[which] = Service(client.__enter__(), folder)
     yield running
     for service in running.values():
         service.client.__exit__(None, None, None)
