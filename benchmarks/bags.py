@@ -126,6 +126,10 @@ class Source(Protocol):
         """How many bags there are."""
         ...
 
+    def __hash__(self) -> int:
+        """As of the object: what is read of it is kept."""
+        ...
+
     @property
     def side(self) -> Side:
         """Whether they are images or sentences."""
@@ -184,7 +188,8 @@ class Real:
     @property
     def references(self) -> Floats:
         """The reference photos' vectors (N, D')."""
-        return np.load(self.folder / "references.npy")
+        vectors: Floats = np.load(self.folder / "references.npy")
+        return vectors
 
     @property
     def texts(self) -> list[str]:

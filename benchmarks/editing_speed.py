@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,7 +22,7 @@ from index.items import Collection, Entry, Picture
 from models.types import Box, FragmentBag
 
 PHOTOS, PATCHES, BATCH = 20_000, 500, 500
-MODEL = {"fingerprint": "random", "dimension": 257, "score": "sum_of_max"}
+MODEL: dict[str, Any] = {"fingerprint": "random", "dimension": 257, "score": "sum_of_max"}
 BOXES = tuple(Box(0.0, 0.0, (place + 1) / 20, 1.0) for place in range(20))
 LABELS = tuple(f"region {place}" for place in range(20))
 

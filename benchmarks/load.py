@@ -176,7 +176,8 @@ async def run(address: str, process: int, kinds: list[str], seconds: float) -> M
     """One client for each of the kinds, all at once."""
     measured, numbers = Measurements(), itertools.count()
     sources = [one for one in demos.PHOTOS.sources() if isinstance(one, Source)]
-    photos = [photo.read_bytes() for source in sources for photo in source.photos]
+    paths = itertools.chain.from_iterable(source.photos for source in sources)
+    photos = [path.read_bytes() for path in paths if isinstance(path, Path)]
     todo = works(photos)
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(base_url=address, timeout=300, limits=limits) as client:

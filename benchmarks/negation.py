@@ -12,20 +12,23 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from index.rescorer import Rescorer, Role
+from index import rescorer
+from index.rescorer import Role, Term
 from models import checkpoint, shipped
 from models.parsing import parse_trees
 from models.queries import NEGATED, Query, of_phrases
 from models.registry import Matcher
+from models.scoring import score_named
 from models.types import FragmentBag
 from training.data import folders
 from training.data.corpus import Example
-from training.evaluation.measure import embedded, photos
+from training.evaluation.embedding import embedded, photos
 from training.progress import silent
 
 WEIGHTS = (0.0, 0.25, NEGATED, 0.75, 1.0)
@@ -50,21 +53,21 @@ class World:
 
     def scores(self, query: Query, weight: float) -> NDArray[np.float32]:
         """The score of every photo, with `weight` on what is negated."""
-        vectors = np.concatenate([bag.vectors.numpy() for bag in self.bags])
-        offsets = np.cumsum([0, *(len(bag) for bag in self.bags)])
-        rows, rescorer = np.arange(len(self.bags)), Rescorer(self.matcher.score)
-        total = np.zeros(len(rows), np.float32)
+        vectors = [bag.vectors.numpy() for bag in self.bags]
+        score = score_named(self.matcher.score)
+        total = np.zeros(len(vectors), np.float32)
         for part, own in zip(query.parts, query.weights, strict=True):
-            found = rescorer.exact(
-                vectors,
-                offsets,
-                rows,
-                part.vectors.numpy(),
-                Role.QUERY_IS_SENTENCE,
-                negated=own < 0,
-            )
-            total += (own if own > 0 else -weight) * found
+            term = Term(part.vectors.numpy(), own)
+            scores = rescorer.exact(score, vectors, term, Role.QUERY_IS_SENTENCE)
+            total += (own if own > 0 else -weight) * scores
         return total
+
+
+def weighted(
+    world: World, queries: dict[tuple[str, str], Query], weight: float, a: str, b: str
+) -> NDArray[np.float32]:
+    """The scores of photos for the text "a without b"."""
+    return world.scores(queries[a, b], weight)
 
 
 def world(matcher: Matcher, examples: Sequence[Example]) -> World:
@@ -137,7 +140,7 @@ def main() -> None:
     report("as one text", seen, asked, lambda a, b: seen.scores(Query.of(plain[a, b]), 0.0))
     for weight in WEIGHTS:
         name = f"minus {weight:.2f} times" if weight else "negation left out"
-        report(name, seen, asked, lambda a, b, w=weight: seen.scores(queries[a, b], w))
+        report(name, seen, asked, partial(weighted, seen, queries, weight))
     negated = sorted({b for _, b in asked})
     lacks = [np.array([b not in nouns for nouns in seen.named]) for b in negated]
     scores = [seen.scores(of_phrases(matcher, [(f"no {b}", 1.0)]), 1.0) for b in negated]

@@ -176,7 +176,7 @@ def timed(work: Callable[[int], object], count: int) -> tuple[float, float]:
         start = time.perf_counter()
         work(number)
         times.append(1000 * (time.perf_counter() - start))
-    return tuple(np.percentile(times[5:], [50, 95]).tolist())  # type: ignore[return-value]
+    return tuple(np.percentile(times[5:], [50, 95]).tolist())
 
 
 def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:

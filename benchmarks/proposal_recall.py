@@ -98,11 +98,12 @@ def main() -> None:
     truth = [phrase_boxes(spoken[one.image.name]) for one in examples]
     for name, method in METHODS.items():
         boxes = [method(seen(one.image)) for one in track(examples, name)]
-        told = {"checkpoint": f"OpenCV {cv2.__version__}" if method is not windows else "fixed"}
-        told |= {"name": name, "data": "flickr8k", "split": "val", "recalls": recalls(boxes, truth)}
-        print(name, {count: round(found, 1) for count, found in told["recalls"].items()})
+        shares = recalls(boxes, truth)
+        source = f"OpenCV {cv2.__version__}" if method is not windows else "fixed"
+        row = {"checkpoint": source, "name": name, "data": "flickr8k", "split": "val"}
+        print(name, {count: round(share, 1) for count, share in shares.items()})
         file = chosen.out / f"proposals-{name.lower().replace(' ', '-')}-val.json"
-        file.write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+        file.write_text(json.dumps(row | {"recalls": shares}, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -104,4 +104,5 @@ def summary(query: Query, side: Side) -> Floats:
         weight * (part.vectors.sum(0) if side == "images" else part.vectors[0]).numpy()
         for part, weight in parts
     ]
-    return np.sum(vectors, axis=0, dtype=np.float32)
+    summed: Floats = np.sum(vectors, axis=0, dtype=np.float32)
+    return summed

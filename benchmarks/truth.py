@@ -62,7 +62,8 @@ def _scores(bags: Bags, queries: Sequence[Query], side: Side) -> Floats:
 def _largest(links: Floats, bags: Bags) -> Floats:
     """The maximum over each bag's fragments: (N, T) to (B, T)."""
     if bags.fragments:
-        return links.reshape(len(bags), bags.fragments, -1).max(1)
+        most: Floats = links.reshape(len(bags), bags.fragments, -1).max(1)
+        return most
     return np.maximum.reduceat(links, bags.offsets[:-1], axis=0)
 
 

@@ -27,7 +27,11 @@ class Matcher(Protocol):
 
     dimension: int
     score: str  # a name in models.scoring.SCORES
-    any_word: bool  # whether no word of a text is unknown to it
+
+    @property
+    def any_word(self) -> bool:
+        """Whether no word of a text is unknown to it."""
+        ...
 
     def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
         """Bags of uint8 RGB photos of any sizes, each (3, height, width)."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -33,7 +34,9 @@ class Server:
         self.folder, self._commands = folder, commands
         # The server refuses root, who may become the user of Debian's package.
         root = os.geteuid() == 0
-        self._user = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
+        self._user: dict[str, Any] = (
+            {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
+        )
         if root:
             shutil.chown(folder, "postgres", pwd.getpwnam("postgres").pw_gid)
         self._process: subprocess.Popen[bytes] | None = None

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.bags import Bags, Side, Source
 from benchmarks.questions import of_photo, of_sentence
-from index import follower
+from index import following
 from index.catalog import Catalog
 from index.items import Entry, Picture
 from index.requests import Request
@@ -38,8 +38,8 @@ class Opened:
         self.collection = self.catalog.collection(
             NAME, fingerprint="benchmark", dimension=dimension, score="sum_of_max"
         )
-        self.index = Index(self.catalog, self.collection, folder / follower.SEGMENTS)
-        self.follower = follower.start(folder) if live else None
+        self.index = Index(self.catalog, self.collection, folder / following.SEGMENTS)
+        self.follower = following.start(self.catalog.storage) if live else None
         if live:
             self.index.start()
             gc.collect()  # as the service does
@@ -56,7 +56,7 @@ class Opened:
 
     def complete(self) -> None:
         """Index all that was stored as well as it is going to be."""
-        follower.catch_up(self.catalog, self.folder)
+        following.catch_up(self.catalog, self.folder)
 
     def whole(self) -> bool:
         """Whether all that was stored is searched."""
@@ -74,7 +74,7 @@ class Opened:
 
 def delete_derived(folder: Path) -> None:
     """Delete all that can be built again from the catalog: a cold start."""
-    shutil.rmtree(folder / follower.SEGMENTS)
+    shutil.rmtree(folder / following.SEGMENTS)
 
 
 class Tessera:

@@ -23,15 +23,15 @@ from app.inference import Models
 from benchmarks.kills.rounds import SHARES, Rounds
 from benchmarks.kills.service import Site
 from models import checkpoint
-from models.matcher import Config, Matcher
+from models.matcher import Config, Matcher, Part
 from tests.servers import server
 
 
 def matchers(folder: Path) -> list[Path]:
     """Two untrained matchers, quick to load and to run."""
     folder.mkdir()
-    image = {"name": "regions", "options": {"sizes": (96,), "embedding": 8}}
-    text = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
+    image = Part("regions", {"sizes": (96,), "embedding": 8})
+    text = Part("brnn", {"embedding": 8, "hidden": 8})
     paths = []
     for seed in range(2):
         torch.manual_seed(seed)

@@ -57,13 +57,13 @@ def states(stored: Sequence[Entry]) -> dict[str, State]:
 def listed(client: httpx2.Client) -> dict[str, State]:
     """The states of items as the service lists them."""
     found: dict[str, State] = {}
-    cursor: dict[str, str] = {}
+    cursor: dict[str, str | int] = {"limit": 100}
     while True:
-        page = client.get("/items", params={"limit": 100} | cursor).raise_for_status().json()
+        page = client.get("/items", params=cursor).raise_for_status().json()
         found |= {item["id"]: State.of(item) for item in page["items"]}
         if page["cursor"] is None:
             return found
-        cursor = {"cursor": page["cursor"]}
+        cursor["cursor"] = page["cursor"]
 
 
 def compare_searches(client: httpx2.Client, models: Models, stored: Sequence[Entry]) -> int:

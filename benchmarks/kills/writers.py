@@ -120,6 +120,6 @@ def _import(client: httpx2.Client, ledger: Ledger, states: Mapping[str, State]) 
 
 
 def _line(name: str, state: State) -> dict[str, object]:
-    line = {"id": name, "metadata": state.metadata, "sentences": state.sentences}
+    line: dict[str, object] = {"id": name, "metadata": state.metadata, "sentences": state.sentences}
     photo = state.photo
     return line if photo is None else line | {"image": base64.b64encode(photo).decode()}

@@ -36,6 +36,7 @@ def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
         "width": 40,
         "height": 30,
         "images": [{"image": "/items/x/image", "width": 40, "height": 30}],
+        "stamp": None,
     }
     assert answer.json() == item | {"notes": []}
 

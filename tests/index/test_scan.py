@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from index import heads, scan
+from index.following import catch_up
 from index.items import Entry, Picture
 from index.requests import Request
 from index.search import Index
 from models.queries import Query
 from models.types import Box, FragmentBag, Span
 
-D, ITEMS, PER_ITEM = 24, 300, 3
+D, ITEMS, PER_ITEM, TAIL = 24, 300, 3, 40
 
 
 def bag(random, fragments, kind):
@@ -41,29 +42,30 @@ def collection(catalog):
 
 
 @pytest.fixture
-def index(catalog, collection, segments_folder, follow, random, monkeypatch):
+def index(catalog, collection, segments_folder, random, monkeypatch):
+    """An index over a published segment with heads, and a tail without."""
     monkeypatch.setattr(heads, "LEAST", 2)
     monkeypatch.setattr(heads, "WIDTH", 6)
     monkeypatch.setattr(scan, "MANY", 0)
     photo = Picture(b"jpeg", 4, 3, "0" * 64)
-    catalog.put_many(
-        collection,
-        [
-            Entry(
-                f"{i:03}",
-                pictures=(photo,) * (1 + i % PER_ITEM),
-                images=tuple(
-                    bag(random, 1 + i % 5, lambda _: Box(0.0, 0.0, 1.0, 1.0))
-                    for _ in range(1 + i % PER_ITEM)
-                ),
-                metadata={"even": i % 2 == 0},
-            )
-            for i in range(ITEMS)
-        ],
-    )
-    follow()
+    entries = [
+        Entry(
+            f"{i:03}",
+            pictures=(photo,) * (1 + i % PER_ITEM),
+            images=tuple(
+                bag(random, 1 + i % 5, lambda _: Box(0.0, 0.0, 1.0, 1.0))
+                for _ in range(1 + i % PER_ITEM)
+            ),
+            metadata={"even": i % 2 == 0},
+        )
+        for i in range(ITEMS)
+    ]
+    catalog.put_many(collection, entries[TAIL:])
+    catch_up(catalog, segments_folder.parent)
+    catalog.put_many(collection, entries[:TAIL])
     index = Index(catalog, collection, segments_folder)
-    assert all(one.images.heads for one in index.snapshot().published)
+    snapshot = index.snapshot()
+    assert [one.images.heads is not None for one in snapshot.segments] == [True, False]
     yield index
     index.close()
 
@@ -100,9 +102,7 @@ def test_filters_and_deletions_hold_where_heads_bound(catalog, collection, index
     assert all(int(hit.item) % 2 == 0 for hit in index.best(even).hits)
 
 
-def test_rows_that_score_alike_are_all_kept(
-    catalog, collection, segments_folder, follow, monkeypatch
-):
+def test_rows_that_score_alike_are_all_kept(catalog, collection, segments_folder, monkeypatch):
     monkeypatch.setattr(heads, "LEAST", 2)
     monkeypatch.setattr(heads, "WIDTH", 6)
     monkeypatch.setattr(heads, "HELD", 0.0)
@@ -112,7 +112,7 @@ def test_rows_that_score_alike_are_all_kept(
     photo = Picture(b"jpeg", 4, 3, "0" * 64)
     entries = [Entry(f"{i:03}", pictures=(photo,), images=(same,)) for i in range(100)]
     catalog.put_many(collection, entries)
-    follow()
+    catch_up(catalog, segments_folder.parent)
     index = Index(catalog, collection, segments_folder)
     request = Request("images", query(random, 3), limit=10, exact=True)
     answer = index.best(request)
