@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +124,7 @@ class Models:
         if part is None:
             return bag
         boxes = tuple(part.whole(box) for box in bag.places if isinstance(box, Box))
-        return FragmentBag(bag.vectors, boxes, bag.labels)
+        return replace(bag, places=boxes)
 
     def probability(self, image: FragmentBag, query: Query) -> float | None:
         """How probable it is that a photo shows what a query asks for; None if nobody knows."""

@@ -148,7 +148,9 @@ def part_phrases(
 ) -> list[Phrase]:
     """The phrases of one part of a query; links count its own fragments."""
     groups = word_groups(sentence)
-    similarity = sentence.vectors @ image.vectors.T  # (T, R)
+    # A catalogue's terms are those of the whole photo: they do not tell which region is meant.
+    general = image.vectors.shape[1] - max(sentence.of_terms, image.of_terms)
+    similarity = sentence.vectors[:, :general] @ image.vectors[:, :general].T  # (T, R)
     heads = torch.stack([similarity[list(group.heads)].sum(0) for group in groups])  # (G, R)
     if beta is None:
         regions: list[int] = heads.argmax(dim=1).tolist()

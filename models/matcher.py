@@ -191,7 +191,12 @@ class Matcher(nn.Module):
             inputs, boxes = self.image.sight(images[at : at + BATCH])
             vectors = unpadded(self.image_bags(PaddedBags.of(inputs)))
             bags += [
-                FragmentBag(bag, tuple(Box(*box) for box in own.tolist()), region_labels(own))
+                FragmentBag(
+                    bag,
+                    tuple(Box(*box) for box in own.tolist()),
+                    region_labels(own),
+                    self.dimension - self.general,
+                )
                 for bag, own in zip(vectors, boxes, strict=True)
             ]
         return bags
@@ -205,7 +210,12 @@ class Matcher(nn.Module):
             words = [[label for label, _ in own] for own in places]
             vectors = unpadded(self.sentence_bags(PaddedBags.of(inputs), words))
             bags += [
-                FragmentBag(bag, tuple(span for _, span in own), tuple(label for label, _ in own))
+                FragmentBag(
+                    bag,
+                    tuple(span for _, span in own),
+                    tuple(label for label, _ in own),
+                    self.dimension - self.general,
+                )
                 for bag, own in zip(vectors, places, strict=True)
             ]
         return bags

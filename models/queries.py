@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import torch
@@ -58,6 +58,7 @@ class Query:
             torch.cat(vectors) if vectors else torch.empty(0, 0),
             tuple(chain.from_iterable(part.places for part in self.parts)),  # type: ignore[arg-type]
             tuple(chain.from_iterable(part.labels for part in self.parts)),
+            max((part.of_terms for part in self.parts), default=0),
         )
 
 
@@ -182,4 +183,4 @@ def moved(bag: FragmentBag, by: int) -> FragmentBag:
     spans = tuple(
         Span(place.start + by, place.end + by) for place in bag.places if isinstance(place, Span)
     )
-    return FragmentBag(bag.vectors, spans, bag.labels)
+    return replace(bag, places=spans)

@@ -83,12 +83,15 @@ class FragmentBag:
     """The fragments of one image or one sentence.
 
     Shapes: vectors (F, D) float32; places and labels have length F. An image's places are boxes
-    and a sentence's are spans; a label is what a person reads: a word, or "whole photo".
+    and a sentence's are spans; a label is what a person reads: a word, or "whole photo". As it is
+    embedded, and not as it is stored, a bag knows how many of its last numbers speak of a
+    catalogue's terms, which all regions of a photo share (models.terms).
     """
 
     vectors: Tensor
     places: tuple[Box, ...] | tuple[Span, ...]
     labels: tuple[str, ...]
+    of_terms: int = 0
 
     def __post_init__(self) -> None:
         assert self.vectors.ndim == 2, f"vectors must be (F, D), got {tuple(self.vectors.shape)}"

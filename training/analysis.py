@@ -11,17 +11,20 @@ from typing import Any
 
 import typer
 from rich.console import Console, RenderableType
+from torch import Tensor
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
 from training import captioning, contact_sheet, grounding, proposals
 from training.data.corpus import Example
 from training.evaluation import tables
-from training.evaluation.embedding import pixels
-from training.evaluation.measure import Boxes, measure
+from training.evaluation.embedding import from_inputs, pixels
+from training.evaluation.measure import Boxes, measure, measure_ranks
 from training.evaluation.open_world import open_world
 from training.evaluation.queries import Query
 from training.evaluation.regions import Region
+from training.folder import Place
+from training.frozen import Frozen
 from training.markdown import slashed
 from training.progress import Progress
 
@@ -30,7 +33,8 @@ from training.progress import Progress
 class Exam:
     """The examples that a checkpoint is measured on, what is asked, and where it is computed.
 
-    fields and queries: searches over the photos. occluded: photos that lose a region.
+    fields and queries: searches over the photos. occluded: photos that lose a region. frozen: a
+    matcher takes the photos' features that training keeps, in `cache`, and has no boxes.
     """
 
     examples: Sequence[Example]
@@ -41,6 +45,14 @@ class Exam:
     fields: Sequence[str] = ()
     queries: Sequence[Query] = ()
     occluded: int = 0
+    frozen: bool = False
+
+    def vectors(self, loaded: Checkpoint) -> list[Tensor]:
+        """The photos' vectors (R_k, D) by their frozen features, which are computed if need be."""
+        schedule = loaded.facts.get("preset", {}).get("schedule", {})
+        place = Place(self.cache, self.cache, self.device)
+        frozen = Frozen(loaded.model, place, schedule.get("precision", "float32"), self.progress)
+        return from_inputs(loaded.model, frozen.photos(self.examples, "these"), self.progress)
 
 
 def sample(
@@ -74,9 +86,14 @@ Outcome = tuple[RenderableType, dict[str, Any]]
 
 def of_matcher(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Retrieval both ways, and the faithfulness of links."""
-    measured = measure(
-        loaded.model, exam.examples, exam.truth, exam.progress, exam.device, exam.occluded
-    )
+    model, examples, progress, device = loaded.model, exam.examples, exam.progress, exam.device
+    if exam.frozen and exam.occluded:
+        raise ValueError("frozen features have no boxes to grey out: leave out --frozen")
+    if exam.frozen:
+        vectors = exam.vectors(loaded)
+        measured = measure_ranks(model, examples, vectors, None, progress, device)
+    else:
+        measured = measure(model, examples, exam.truth, progress, device, exam.occluded)
     return tables.metrics(measured), asdict(measured)
 
 
@@ -85,8 +102,9 @@ def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
     if loaded.kind != "matchers":
         raise ValueError(f"--field and --queries need a matcher; this is one of the {loaded.kind}")
     measured = open_world(
-        loaded.model, exam.examples, exam.fields, exam.queries, exam.progress, exam.device
-    )
+        loaded.model, exam.examples, exam.fields, exam.queries, exam.progress, exam.device,
+        (lambda: exam.vectors(loaded)) if exam.frozen else None,
+    )  # fmt: skip
     return tables.searches(measured), asdict(measured)
 
 

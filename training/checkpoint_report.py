@@ -13,18 +13,20 @@ WAYS = ("annotation", "search")
 CHECKPOINTS_SAY = (
     "Measured from the photos on, by the path that a service takes. Ranks are those of image → "
     "text and text → image. † Recall of another sentence of the same photo, which MiniLM's "
-    "training on such captions makes easier."
+    "training on such captions makes easier. ‡ By photos' features as training keeps them."
 )
 RETRIEVAL_HEAD = ("checkpoint", "data", "image → text", "text → image", "median ranks",
                   "mean ranks", "text → text †")  # fmt: skip
 ELSEWHERE_SAY = (
     "The same for photos of other data than the checkpoint was trained on: pascal_part has 329 "
     "photos of Pascal1K, mostly of animals and aeroplanes; 4 of its 1,644 sentences are in "
-    "Flickr30K."
+    "Flickr30K. Checkpoints of the preset products are tessera with terms of a catalogue, and are "
+    "asked here what they forgot."
 )
 CATEGORIES_SAY = (
-    "Each value of a field, in lower case, is a query over all photos; no photo of these data was "
-    "trained on. In brackets: values with fewer than five photos, which are no queries and whose "
+    "Each value of a field, in lower case, is a query over all photos. Checkpoints of the preset "
+    "products learned the terms of the same data from photos of train, others no photo of these "
+    "data. In brackets: values with fewer than five photos, which are no queries and whose "
     "photos stay among the answers. By chance: the precision of a random order."
 )
 CATEGORIES_HEAD = ("checkpoint", "data", "field", "photos", "categories", "mAP", "P@1", "P@5",
@@ -163,6 +165,7 @@ def caption_row(row: Measurement) -> str:
 
 
 def about(row: Measurement) -> tuple[str, str]:
-    """A checkpoint's preset, seed and fingerprint; and its data."""
+    """A checkpoint's preset, seed and fingerprint; and its data, marked if features were kept."""
     checkpoint = f"{row['preset']}, seed {row['seed']}, {row['checkpoint']}"
-    return checkpoint, f"{row['data']} {row['split']}"
+    kept = " ‡" if row.get("frozen") else ""
+    return checkpoint, f"{row['data']} {row['split']}{kept}"

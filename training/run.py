@@ -15,6 +15,7 @@ from training import terms
 from training.building import built
 from training.data.batches import ALL
 from training.data.corpus import Corpus
+from training.evaluation.embedding import from_inputs
 from training.evaluation.terms import TermSearch, term_search
 from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
@@ -100,7 +101,7 @@ def learn_terms(
     train, val = corpus.split("train"), corpus.split("val")
     photos, held = (frozen.photos(own, name) for own, name in ((train, "train"), (val, "val")))
     matcher, calibration = terms.learned(start, photos, train, preset.terms, teller.progress)
-    bags = terms.with_evidence(matcher, held, teller.progress)
+    bags = from_inputs(matcher, held, teller.progress)
     measured = term_search(matcher, calibration, val, bags, teller.progress)
     told = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
     folder.facts |= told | {"search": asdict(measured) if measured else None}

@@ -69,7 +69,7 @@ def chosen(examples: Sequence[Example], options: Options) -> tuple[tuple[str, ..
             f"no value of a field or query is shared by {options.least} of the "
             f"{len(examples):,} products, and not by all: there is no term to learn"
         )
-    return tuple(templates.forms(term) for term in fitting[: options.most])
+    return tuple(templates.forms_of_term(term) for term in fitting[: options.most])
 
 
 def learned(
@@ -97,18 +97,6 @@ def learned(
     known = evidence(there, matcher.terms.ours(seen.wholes))
     learn_strengths(matcher, start.calibration, Shown(examples, seen.bags, known), progress)
     return matcher, extended(start.calibration, matcher)
-
-
-@torch.inference_mode()
-def with_evidence(matcher: Matcher, inputs: Sequence[Tensor], progress: Progress) -> list[Tensor]:
-    """The whole bags (R, D) of photos by their frozen inputs, terms and all."""
-    assert matcher.terms is not None
-    seen = encoded(matcher, inputs, progress)
-    known = matcher.terms.seen(seen.features, seen.wholes)
-    return [
-        torch.cat([bag, own.expand(len(bag), -1)], 1)
-        for bag, own in zip(seen.bags, known, strict=True)
-    ]
 
 
 def with_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:

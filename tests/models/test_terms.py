@@ -1,12 +1,15 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
+from models import alignment
 from models.matcher import Config, Part
+from models.queries import Query
 from models.scoring import SCORES
 from models.terms import LEAST, MOST, Terms
-from models.types import PaddedBags
+from models.types import Box, FragmentBag, PaddedBags, Span
 
 FORMS = [("shirts", "shirt"), ("tshirts", "tshirt"), ("navy blue",), ("blue",)]
 RED_DOGS = ["a", "Navy", "blue", "shirt"]
@@ -66,6 +69,18 @@ def test_other_photos_score_as_they_did(terms):
     score = SCORES["sum_of_max"]
     longer = terms.images(images, torch.randn(1, 3)), terms.sentences(sentences, [RED_DOGS])
     torch.testing.assert_close(score(*longer), score(images, sentences))
+
+
+def test_a_region_earns_its_box_without_what_the_whole_photo_shows_of_terms():
+    boxes = (Box(0, 0, 1, 1), Box(0, 0, 0.5, 0.5))
+    vectors = torch.tensor([[1.0, 20.0], [2.0, 20.0]])  # the last number is of a term
+    image = FragmentBag(vectors, boxes, ("whole photo", "region 1"))
+    shirt = FragmentBag(torch.ones(1, 2), (Span(0, 5),), ("shirt",), of_terms=1)
+    links = alignment.links(image, shirt)
+    (phrase,) = alignment.phrases(image, Query.of(shirt), links)
+    assert (phrase.region, phrase.similarity, phrase.whole) == (1, 22, 21)
+    (plain,) = alignment.phrases(image, Query.of(replace(shirt, of_terms=0)), links)
+    assert plain.region is None  # 1 of 22 is no clear share
 
 
 def test_a_tower_without_whole_features_has_no_terms():

@@ -62,6 +62,27 @@ def test_a_part_of_a_split_is_named_as_one_and_regions_are_greyed_where_asked(
     assert described["occlusion"] is None  # its bags have no whole photo
 
 
+def test_frozen_features_give_the_same_ranks_and_are_kept(matcher, scenes, tmp_path):
+    told, cache = [], tmp_path / "features"
+    for number, how in enumerate([(), ("--frozen", "--cache", cache)]):
+        file = tmp_path / f"{number}.json"
+        tessera("evaluate", matcher, "--data", scenes, *how, "--json", file)
+        told.append(json.loads(file.read_text()))
+    seen, frozen = told
+    assert (seen["frozen"], frozen["frozen"]) == (False, True)
+    assert frozen["grounding"] is frozen["faithfulness"] is None
+    for way in ("annotation", "search"):
+        ranks = (one["retrieval"][way]["mean_rank"] for one in told)
+        assert next(ranks) == pytest.approx(next(ranks), abs=0.1)  # half precision
+    (kept,) = (cache / "images").iterdir()
+    before = kept.stat().st_mtime_ns
+    search = ("--field", "split", "--frozen", "--cache", cache)
+    assert "split" in tessera("evaluate", matcher, "--data", scenes, *search)
+    assert kept.stat().st_mtime_ns == before
+    refused = tessera("evaluate", matcher, "--data", scenes, "--frozen", "--occlude", 3, code=1)
+    assert "no boxes to grey out" in refused
+
+
 def test_a_matcher_is_measured_as_a_search_over_photos_without_sentences(matcher, scenes, tmp_path):
     photos = sorted((scenes / "images").glob("*.jpg"))[:10]
     rows = [

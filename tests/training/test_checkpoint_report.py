@@ -26,6 +26,7 @@ def test_a_checkpoint_is_named_by_its_fingerprint():
         "| 3, 4 | 12.3, 15.0 | 17.0 / 60.0 / 70.0 |"
     ) in page(measured())
     assert "| 12.3, 15.0 | – |" in page(measured(similarity=None))
+    assert "| flickr8k val ‡ | 35.0" in page(measured(frozen=True))
 
 
 def test_photos_of_other_data_than_those_of_training_are_the_open_world():

@@ -40,6 +40,14 @@ Occluded = Annotated[
     int, typer.Option(min=0, help="Photos to embed anew with a linked region greyed out.")
 ]
 
+FrozenFeatures = Annotated[
+    bool,
+    typer.Option(
+        "--frozen",
+        help="Take photos from --cache, or into it: a matcher's ranks alone, without links.",
+    ),
+]
+
 
 def evaluate(
     file: File,
@@ -53,6 +61,7 @@ def evaluate(
     boxes: TrueBoxes = None,
     json_file: Numbers = None,
     cache: Cache = FEATURES,
+    frozen: FrozenFeatures = False,
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
@@ -80,13 +89,14 @@ def evaluate(
         exam = analysis.Exam(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
+            frozen=frozen,
         )  # fmt: skip
         examine = analysis.of_search if searches else analysis.EXAMS[loaded.kind]
         table, numbers = examine(loaded, exam)
         Console().print(
             f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}", table, sep="\n"
         )
-        about = analysis.about(loaded) | {"data": corpus.name, "split": part}
+        about = analysis.about(loaded) | {"data": corpus.name, "split": part, "frozen": frozen}
         analysis.store(json_file, about | numbers)
 
 

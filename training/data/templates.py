@@ -134,4 +134,10 @@ def forms(kind: str) -> tuple[str, ...]:
     return (kind, str(singular)) if singular else (kind,)
 
 
+def forms_of_term(term: str) -> tuple[str, ...]:
+    """All forms by which a text names a term: "apple" and "apples", "shirts" and "shirt"."""
+    plain = forms(term)
+    return plain if len(plain) > 1 else (*plain, str(ENGLISH.plural_noun(term)))
+
+
 ENGLISH = inflect.engine()

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import torch
 from torch import Tensor
 
+from models import matcher as composed
 from models.images import decode
 from models.registry import Matcher
-from models.types import FragmentBag
+from models.types import FragmentBag, PaddedBags
 from training.data.corpus import Example
-from training.progress import Progress
+from training.progress import Progress, silent
 
 Item = TypeVar("Item")
 BATCH = 32
@@ -26,6 +28,19 @@ def photos(matcher: Matcher, examples: Sequence[Example], progress: Progress) ->
         progress,
         "photos",
     )
+
+
+@torch.inference_mode()
+def from_inputs(
+    matcher: composed.Matcher, inputs: Sequence[Tensor], progress: Progress = silent
+) -> list[Tensor]:
+    """The vectors (R, D) of photos by their frozen inputs (F, C): their bags, without the boxes."""
+    starts = range(0, len(inputs), BATCH)
+    return [
+        vectors
+        for at in progress(starts, len(starts), "encoding")
+        for vectors in composed.unpadded(matcher.image_bags(PaddedBags.of(inputs[at : at + BATCH])))
+    ]
 
 
 def embedded(

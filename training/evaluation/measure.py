@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+
+from torch import Tensor
 
 from models.registry import Matcher
 from models.types import FragmentBag
@@ -61,16 +63,42 @@ def measure(
     images = photos(matcher, examples, progress)
     grounded = [list((boxes or {}).get(example.image.name, ())) for example in examples]
     bags = sentence_bags(matcher, examples, grounded, progress)
-    owners = [number for number, example in enumerate(examples) for _ in example.sentences]
-    vectors = [bags[text].vectors for example in examples for text in example.sentences]
-    scored = partial(score_matrix, score=matcher.score, device=device, progress=progress)
-    scores = scored([bag.vectors for bag in images], vectors)  # (K, L)
-    several = all(len(example.sentences) > 1 for example in examples)
+    vectors = [bag.vectors for bag in images]
+    ranked = measure_ranks(matcher, examples, vectors, bags, progress, device)
     phrases = list(of_phrases(images, grounded, bags))
     pairs = [
         Pair(example.image, image, bags[example.sentences[0]])
         for example, image in zip(examples, images, strict=True)
     ]
+    return replace(
+        ranked,
+        grounding=localisation(phrases) if phrases else None,
+        faithfulness=faithfulness(((pair.image, pair.sentence) for pair in pairs), matcher.score),
+        occlusion=occlusion(matcher, pairs, occluded, progress=progress),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def measure_ranks(
+    matcher: Matcher,
+    examples: Sequence[Example],
+    images: Sequence[Tensor],
+    bags: Mapping[str, FragmentBag] | None = None,
+    progress: Progress = silent,
+    device: str = "cpu",
+) -> Measured:
+    """What photos' vectors (R_k, D) alone tell: all but grounding and links, which need boxes.
+
+    `bags` are those of the sentences by their texts, if they are known.
+    """
+    began = time.perf_counter()
+    if bags is None:
+        bags = sentence_bags(matcher, examples, (), progress)
+    owners = [number for number, example in enumerate(examples) for _ in example.sentences]
+    vectors = [bags[text].vectors for example in examples for text in example.sentences]
+    scored = partial(score_matrix, score=matcher.score, device=device, progress=progress)
+    scores = scored(images, vectors)  # (K, L)
+    several = all(len(example.sentences) > 1 for example in examples)
     return Measured(
         images=len(images),
         sentences=len(vectors),
@@ -78,9 +106,8 @@ def measure(
         starred=starred(scores, owners),
         # The sentence of a query takes the sentence's role, as in a search.
         similarity=similarity(scored(vectors, vectors).T, owners) if several else None,
-        grounding=localisation(phrases) if phrases else None,
-        faithfulness=faithfulness(((pair.image, pair.sentence) for pair in pairs), matcher.score),
-        occlusion=occlusion(matcher, pairs, occluded, progress=progress),
+        grounding=None,
+        faithfulness=None,
         seconds=time.perf_counter() - began,
     )
 

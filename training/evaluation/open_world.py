@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,16 +33,17 @@ def open_world(
     queries: Sequence[Query] = (),
     progress: Progress = silent,
     device: str = "cpu",
+    vectors: Callable[[], Sequence[Tensor]] | None = None,
 ) -> OpenWorld:
     """Embed the photos once, and rank all of them for each value of the fields and each query.
 
-    LookupError for a field or a photo that is not there, ValueError for a text that the matcher
-    cannot take.
+    `vectors` gives those of the photos, (R_k, D) each, if they are known otherwise. LookupError
+    for a field or a photo that is not there, ValueError for a text that the matcher cannot take.
     """
     values = {field: members_of(examples, field) for field in fields}
     common = {field: frequent(members) for field, members in values.items()}
-    bags = photos(matcher, examples, progress)
-    scored = partial(scores, matcher, [bag.vectors for bag in bags], progress, device)
+    seen = vectors() if vectors else [bag.vectors for bag in photos(matcher, examples, progress)]
+    scored = partial(scores, matcher, seen, progress, device)
     return OpenWorld(
         categories=tuple(
             category_search(

@@ -87,3 +87,8 @@ def test_a_value_that_says_nothing_makes_no_text():
 )
 def test_a_kind_has_its_singular(kind, expected):
     assert templates.forms(kind) == expected
+
+
+def test_a_term_is_named_in_the_singular_and_the_plural():
+    assert templates.forms_of_term("apple") == ("apple", "apples")
+    assert templates.forms_of_term("shirts") == ("shirts", "shirt")
