@@ -44,7 +44,7 @@ def reads(
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
     """A dependency that reads a JSON body, or a form with the same fields and `most` images.
 
-    The request has a place in a lane from now on: in that of photos, or where it brings JSON in
+    Where these may be several, the JSON may have them in base64. The request has a place in a lane from now on: in that of photos, or where it brings JSON in
     the one that is named `light`.
     """
 
@@ -59,7 +59,8 @@ def reads(
         lane = lanes.named()[light] if kind == JSON else lanes.photos
         with lane.place():
             if kind == JSON:
-                data = b"".join([chunk async for chunk in bounded(request, settings.text_bytes)])
+                limit = _json_bytes(settings, photos=most > 1)
+                data = b"".join([chunk async for chunk in bounded(request, limit)])
                 yield Upload(model.model_validate_json(data), (), decode, lane)
                 return
             form = await _read_form(request, settings, most)
@@ -85,11 +86,16 @@ def reads_json(
         limits: Settings = request.app.state.settings
         if media_type(request) not in accepted:
             raise WrongMediaType(f"send {' or '.join(accepted)}")
-        most = limits.text_bytes + photos * limits.upload_bytes * 4 // 3
-        data = b"".join([chunk async for chunk in bounded(request, most)])
+        limit = _json_bytes(limits, photos=photos)
+        data = b"".join([chunk async for chunk in bounded(request, limit)])
         return model.model_validate_json(data)
 
     return read
+
+
+def _json_bytes(limits: Settings, *, photos: bool) -> int:
+    """How long a body of JSON may be: `photos` in base64 take four bytes for three."""
+    return limits.text_bytes + photos * limits.upload_bytes * 4 // 3
 
 
 async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:

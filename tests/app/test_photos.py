@@ -136,3 +136,21 @@ def test_odd_pairs_of_text_and_photo_are_refused(
     answer = halves.post(f"/search/{path}", json=asked)
     assert answer.status_code in (404, 422)
     assert reason in answer.json()["detail"]
+
+
+def test_photos_in_json_may_be_as_large_as_a_form_s(
+    client: TestClient, png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = client.app.state  # type: ignore[attr-defined]
+    monkeypatch.setattr(state, "settings", state.settings.model_copy(update={"text_bytes": 100}))
+    text = b64encode(png("red")).decode()
+    assert client.put("/items/a", json={"images": [text, text]}).status_code == 201
+
+
+@pytest.mark.parametrize("route", ["/search/image", "/search/products"])
+def test_photo_number_wants_the_item_s_id(shop: TestClient, route: str) -> None:
+    answer = shop.post(route, json={"text": "blue", "photo": 1})
+    assert (answer.status_code, answer.json()["detail"]) == (
+        422,
+        "photo: it chooses one of an item's photos; send the item's id with it",
+    )
