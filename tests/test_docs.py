@@ -16,7 +16,7 @@ import app.cli
 import training.cli
 from app.settings import Settings
 from models import registry
-from training import preset
+from training import inheritance
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -67,7 +67,7 @@ def test_every_model_has_a_row(kind: str, name: str):
     assert f"| {kind.removesuffix('s').replace('_', ' ')} `{name}` |" in TRAINING
 
 
-@pytest.mark.parametrize("name", preset.names())
+@pytest.mark.parametrize("name", inheritance.names())
 def test_every_preset_is_in_the_table_of_presets(name: str):
     table = TRAINING.partition("## Presets")[2].partition("\n## ")[0]
     first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]

@@ -17,7 +17,7 @@ from training.data.corpus import Corpus
 from training.evaluation.retrieval import Retrieval
 from training.folder import Place
 from training.frozen import Frozen
-from training.loop import refer, validate
+from training.matching import refer, validate
 from training.progress import Progress
 
 

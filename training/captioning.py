@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models import checkpoint
 from models.captioners import lstm
 from models.decoding import END
 from models.registry import Caption, Captioner
@@ -21,7 +21,10 @@ from training.data.captions import caption_words, vocabulary
 from training.data.corpus import Corpus, Example
 from training.evaluation.captioning import Bleu, bleu
 from training.evaluation.embedding import pixels
-from training.optimization import Descent, Optimizer, Schedule, mean_loss
+from training.fitting import TELL_NOBODY, Teller, fit
+from training.folder import Place, RunFolder
+from training.loop import Measured, Part, Trainer, half_precision, shuffled
+from training.optimization import Optimizer, Schedule
 from training.progress import Progress, silent
 
 PADDING = -1  # a target that is no word
@@ -45,51 +48,85 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
+class CaptionBatch:
+    """K photos' frozen inputs (K, R, C), and N sentences: whose each is, given words, targets.
+
+    owners are (N,), given and targets (N, T), padded.
+    """
+
+    photos: Tensor
+    owners: Tensor
+    given: Tensor
+    targets: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionDataset:
     """The frozen inputs (R, C) of K photos, and each one's sentences as word indices (T,)."""
 
     photos: Sequence[Tensor]
     sentences: Sequence[Sequence[Tensor]]
+    size: int  # photos in a batch
 
-    def __len__(self) -> int:
-        return len(self.sentences)
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        return -(-len(self.sentences) // self.size)
+
+    def batches(self, epoch: int) -> Iterable[CaptionBatch]:  # noqa: ARG002 - the order is drawn
+        """All sentences of every photo once, photos in a new order."""
+        return map(self.batch, shuffled(len(self.sentences), self.size))
+
+    def batch(self, positions: Sequence[int]) -> CaptionBatch:
+        """The sentences of some photos."""
+        counts = torch.tensor([len(self.sentences[one]) for one in positions])
+        given, targets = shifted([line for one in positions for line in self.sentences[one]])
+        return CaptionBatch(
+            photos=torch.stack([self.photos[one] for one in positions]),
+            owners=torch.arange(len(positions)).repeat_interleave(counts),
+            given=given,
+            targets=targets,
+        )
 
 
 def train(
     corpus: Corpus,
-    file: Path,
-    cache: Path,
+    place: Place,
     recipe: Recipe,
     *,
-    seed: int = 0,
-    device: str = "cpu",
-    progress: Progress = silent,
-    report: Callable[[str], object] = str,
+    resume: bool = False,
+    teller: Teller = TELL_NOBODY,
 ) -> Bleu:
-    """Train on split train, write the checkpoint to `file`; its BLEU on split val with beam 5.
+    """Train on split train, write the checkpoint to `place.out`; its BLEU on split val with beam 5.
 
-    The averaged weights of the last epoch are kept: val chooses nothing. `cache` keeps the frozen
-    CNN's outputs, `report` is told each epoch's loss.
+    The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is beside
+    the checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
     """
-    torch.manual_seed(seed)
+    folder = RunFolder.of_part("captioners", "lstm", corpus, place, {"recipe": asdict(recipe)})
+    folder.claim(resume)
+    torch.manual_seed(place.seed)
     examples, validated = corpus.split("train"), corpus.split("val")
     words = vocabulary(corpus, recipe.least_count)
-    model = lstm.Model(lstm.Config(words=words, **recipe.config)).to(device)
-    lessons = Lessons(
-        frozen_inputs(model, examples, cache, progress),
+    model = lstm.Model(lstm.Config(words=words, **recipe.config)).to(place.device)
+    dataset = CaptionDataset(
+        frozen_inputs(model, examples, place.cache, teller.progress),
         word_indices(examples, words, model.config.longest),
+        recipe.schedule.batch,
     )
-    trainer = Trainer(model, recipe, lessons, device)
-    for epoch in range(1, recipe.schedule.epochs + 1):
-        report(f"epoch {epoch:3}  loss {trainer.epoch(progress):.3f}")
-    trainer.descent.average.settle()
-    model.eval()
-    seen = frozen_inputs(model, validated, cache, progress)
-    score = measured(lambda part: model.captions(seen[part], BEAM, 1), validated, progress)
-    facts = {"seed": seed, "data": {"name": corpus.name, "digest": corpus.digest()}}
-    facts |= {"recipe": asdict(recipe), "validation": {"beam": BEAM} | asdict(score)}
-    checkpoint.save(file, "captioners", "lstm", model, facts)
-    return score
+
+    def validate() -> Measured:
+        model.eval()
+        inputs = frozen_inputs(model, validated, place.cache, teller.progress)
+        score = measured(
+            lambda part: model.captions(inputs[part], BEAM, 1), validated, teller.progress
+        )
+        return Measured({"beam": BEAM} | asdict(score))
+
+    objective = partial(cross_entropy, model, recipe, place.device)
+    part = Part(model, dataset, objective, validate, once=True)
+    trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
+    validation = fit(trainer, folder, teller, resume=resume)
+    return Bleu(tuple(validation["scores"]), validation["length_ratio"])
 
 
 def evaluate(
@@ -106,51 +143,40 @@ def evaluate(
     return measured(described, examples, progress)
 
 
-class Trainer:
-    """A captioner in training: its weights, their optimizer and average."""
+def cross_entropy(
+    model: lstm.Model,
+    recipe: Recipe,
+    device: str,
+    batch: CaptionBatch,
+    epoch: int,  # noqa: ARG001 - every epoch has the same loss
+) -> Tensor:
+    """The loss of a word of a batch, a scalar."""
+    with half_precision(device, recipe.schedule.precision):
+        predicted, targets = logits(model, batch, device)
+    return F.cross_entropy(predicted.float(), targets, label_smoothing=recipe.label_smoothing)
 
-    def __init__(self, model: lstm.Model, recipe: Recipe, lessons: Lessons, device: str) -> None:
-        self.model, self.recipe, self.lessons, self.device = model, recipe, lessons, device
-        steps = -(-len(lessons) // recipe.schedule.batch)
-        self.descent = Descent(model, recipe.optimizer, recipe.schedule, steps)
 
-    def epoch(self, progress: Progress = silent) -> float:
-        """Learn all sentences of every photo once, in a new order; the mean loss of a step."""
-        self.model.train()
-        return mean_loss(len(self.lessons), self.recipe.schedule.batch, self.step, progress)
-
-    def step(self, batch: Sequence[int]) -> float:
-        """Learn the sentences of some photos; the loss of a word."""
-        half = self.recipe.schedule.precision == "bfloat16"
-        with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=half):
-            scores, targets = self.said(batch)
-        loss = F.cross_entropy(scores.float(), targets, label_smoothing=self.recipe.label_smoothing)
-        return self.descent.step(loss)
-
-    def said(self, batch: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Scores (W, V) of the W real words of a batch, ENDs among them, and the words (W,)."""
-        language = self.model.language
-        photos = torch.stack([self.lessons.photos[one] for one in batch]).to(self.device)
-        counts = torch.tensor([len(self.lessons.sentences[one]) for one in batch])
-        given, wanted = shifted([line for one in batch for line in self.lessons.sentences[one]])
-        given, wanted = given.to(self.device), wanted.to(self.device)  # (N, T) each
-        # The CNN's cells are read once a photo, not once a sentence.
-        owners = torch.arange(len(batch)).repeat_interleave(counts).to(self.device)
-        state = tuple(part[owners] for part in language.look(photos))
-        meant, _ = language(given, state)  # (N, T, E)
-        real = wanted != PADDING
-        return language.scores(meant[real]), wanted[real]
+def logits(model: lstm.Model, batch: CaptionBatch, device: str) -> tuple[Tensor, Tensor]:
+    """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,)."""
+    language = model.language
+    given, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each
+    # The CNN's cells are read once a photo, not once a sentence.
+    owners = batch.owners.to(device)
+    state = tuple(part[owners] for part in language.look(batch.photos.to(device)))
+    output, _ = language(given, state)  # (N, T, E)
+    real = targets != PADDING
+    return language.logits(output[real]), targets[real]
 
 
 def shifted(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """What the model is given and what it shall say next, (N, T + 1) each, padded.
+    """The words that a model is given and its targets, (N, T + 1) each, padded.
 
-    Given starts with END and wanted ends with it, as in decoding.
+    The given ones start with END and the targets end with it, as in decoding.
     """
     end = torch.tensor([END])
     given = pad_sequence([torch.cat([end, line]) for line in sentences], True, END)
-    wanted = pad_sequence([torch.cat([line, end]) for line in sentences], True, PADDING)
-    return given, wanted
+    targets = pad_sequence([torch.cat([line, end]) for line in sentences], True, PADDING)
+    return given, targets
 
 
 def word_indices(
@@ -160,8 +186,8 @@ def word_indices(
     numbers = {word: number for number, word in enumerate(words, lstm.FIRST_WORD)}
 
     def indices(text: str) -> Tensor:
-        said = caption_words(text)[:longest]
-        return torch.tensor([numbers.get(word, lstm.UNKNOWN) for word in said], dtype=torch.long)
+        caption = caption_words(text)[:longest]
+        return torch.tensor([numbers.get(word, lstm.UNKNOWN) for word in caption], dtype=torch.long)
 
     return [[indices(text) for text in example.sentences] for example in examples]
 

@@ -13,17 +13,19 @@ from typing import Any
 import torch
 from torch import nn
 
-from models import checkpoint, header
+from models import checkpoint, header, registry
 from training.data.corpus import Corpus
 from training.loop import EpochRecord, Trainer
 from training.preset import Preset
+
+MADE_OF = ("preset", "recipe", "seed", "start", "data", "boxes")  # what a resumed run must share
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a training happens: folders, device, and the seed."""
 
-    out: Path  # the run's folder is made in here
+    out: Path  # the run's folder is made in here; of a part it is the checkpoint's file
     cache: Path
     device: str = "cpu"
     seed: int = 0
@@ -31,18 +33,31 @@ class Place:
 
 
 class RunFolder:
-    """What a run leaves on disk: run.json, last.pt, and the best epoch's matcher.safetensors."""
+    """What a run leaves on disk: run.json, last.pt, and the best epoch's checkpoint.
 
-    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
-        self.path, self.facts = path, facts
-        self.best = path / "matcher.safetensors"
-        self.told = path / "run.json"
+    `kind` and `name` are those of the checkpoint, `facts` what the run is made of.
+    """
+
+    def __init__(self, path: Path, best: Path, kind: str, name: str, facts: dict[str, Any]) -> None:
+        self.path, self.best, self.facts = path, best, facts
+        self.kind, self.name = kind, name
+        self.record = path / "run.json"
 
     @classmethod
     def of(cls, preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
-        """The folder of one training."""
-        facts = facts_of(preset, corpus, place)
-        return cls(place.out / f"{preset.name}-{place.seed}", facts)
+        """The folder of a matcher's training, <out>/<preset>-<seed>."""
+        path = place.out / f"{preset.name}-{place.seed}"
+        start = header.fingerprint(place.start) if place.start else None
+        facts = {"preset": preset.described(), "start": start} | facts_of(corpus, place)
+        return cls(path, path / "matcher.safetensors", registry.MATCHERS, preset.name, facts)
+
+    @classmethod
+    def of_part(
+        cls, kind: str, name: str, corpus: Corpus, place: Place, facts: dict[str, Any]
+    ) -> RunFolder:
+        """The folder of another part's training, beside the checkpoint `out` and ending in .run."""
+        facts = facts_of(corpus, place) | facts
+        return cls(place.out.with_suffix(".run"), place.out, kind, name, facts)
 
     @property
     def resumable(self) -> bool:
@@ -52,7 +67,7 @@ class RunFolder:
     @property
     def epochs(self) -> int:
         """How many epochs run.json tells of."""
-        return len(json.loads(self.told.read_text())["epochs"]) if self.told.is_file() else 0
+        return len(json.loads(self.record.read_text())["epochs"]) if self.record.is_file() else 0
 
     def finished(self, epochs: int) -> bool:
         """Whether run.json tells of that many epochs; one without any is validated once."""
@@ -60,10 +75,9 @@ class RunFolder:
 
     @property
     def changed(self) -> list[str]:
-        """What the run there was made of otherwise: preset, seed, start, data."""
-        before, now = json.loads(self.told.read_text()), json.loads(json.dumps(self.facts))
-        made_of = ("preset", "seed", "start", "data")
-        return [key for key in made_of if before.get(key) != now[key]]
+        """What the run there was made of otherwise, of MADE_OF."""
+        before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
+        return [key for key in MADE_OF if before.get(key) != now.get(key)]
 
     def claim(self, resume: bool) -> None:
         """Make the folder, or see that the run to be resumed is of the same making."""
@@ -73,7 +87,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self.write([])
             return
-        if not self.told.is_file():
+        if not self.record.is_file():
             raise LookupError(f"{self.path} holds no run to resume: train without --resume")
         if self.epochs and not self.resumable:
             raise LookupError(
@@ -86,17 +100,17 @@ class RunFolder:
 
     def learns_from(self, fingerprints: list[str]) -> None:
         """Note the teachers; ValueError if the run there had others."""
-        if self.resumable and json.loads(self.told.read_text())["teachers"] != fingerprints:
+        if self.resumable and json.loads(self.record.read_text())["teachers"] != fingerprints:
             raise ValueError(f"{self.path} learned from other teachers: delete it to start anew")
         self.facts["teachers"] = fingerprints
         if not self.resumable:
             self.write([])  # a crash must not leave an epoch without its teachers
 
-    def tell(self, trainer: Trainer, name: str) -> None:
+    def tell(self, trainer: Trainer[Any]) -> None:
         """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json."""
         if trainer.at_best:
             with trainer.descent.average.worn():
-                self.keep(name, trainer.model, trainer.history[-1])
+                self.keep(trainer.model, trainer.history[-1])
         partial_file = self.path / "last.partial"
         torch.save(trainer.state(), partial_file)
         partial_file.replace(self.path / "last.pt")
@@ -104,15 +118,15 @@ class RunFolder:
 
     def write(self, history: Sequence[EpochRecord]) -> None:
         """Write run.json whole or not at all."""
-        told = self.facts | {"epochs": [asdict(record) for record in history]}
+        facts = self.facts | {"epochs": [asdict(record) for record in history]}
         partial_file = self.path / "run.partial"
-        partial_file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-        partial_file.replace(self.told)
+        partial_file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        partial_file.replace(self.record)
 
-    def keep(self, name: str, model: nn.Module, record: EpochRecord) -> None:
+    def keep(self, model: nn.Module, record: EpochRecord) -> None:
         """Write the checkpoint of an epoch."""
-        told = self.facts | {"epoch": record.epoch, "validation": record.validation}
-        checkpoint.save(self.best, "matchers", name, model, told)
+        facts = self.facts | {"epoch": record.epoch, "validation": record.validation}
+        checkpoint.save(self.best, self.kind, self.name, model, facts)
 
     def last(self) -> dict[str, Any]:
         """The state after the last finished epoch."""
@@ -122,13 +136,11 @@ class RunFolder:
         return state
 
 
-def facts_of(preset: Preset, corpus: Corpus, place: Place) -> dict[str, Any]:
-    """What a run is made of, and so what a resumed one must share."""
+def facts_of(corpus: Corpus, place: Place) -> dict[str, Any]:
+    """What every run is made of."""
     packages = ("torch", "torchvision", "numpy")
     return {
-        "preset": preset.described(),
         "seed": place.seed,
-        "start": header.fingerprint(place.start) if place.start else None,
         "data": {"name": corpus.name, "digest": corpus.digest()},
         "versions": {"python": platform.python_version()}
         | {package: version(package) for package in packages},

@@ -1,156 +1,147 @@
-"""Training loop of a matcher: epochs, validation, checkpoints, and resuming to the bit."""
+"""Training loop of every part: epochs, averages, validation, and resuming to the bit.
+
+A part brings a model, a dataset, an objective and a validation; see run, captioning, grounding and
+proposals.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models import checkpoint
-from models.matcher import Matcher
-from models.scoring import SCORES
-from models.types import PaddedBags
-from training.cache import taken
-from training.data.batches import ALL, Batch, Sampling, batches, steps
-from training.data.truth import Truth
-from training.evaluation.retrieval import Retrieval, ranked, retrieval
-from training.evaluation.scores import score_matrix
-from training.objectives.match import Match
 from training.optimization import Descent, Optimizer, Schedule, forget
 from training.progress import Progress, silent
 
-Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
-Taught = Callable[[Batch], Tensor]  # what teachers make of a batch, (K, L)
-ENCODED = 128  # bags that the trained part sees at once in validation
+Batch = TypeVar("Batch")
+Batch_co = TypeVar("Batch_co", covariant=True)
+
+
+class Dataset(Protocol[Batch_co]):
+    """What a model learns from, a batch at a time."""
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        ...
+
+    def batches(self, epoch: int) -> Iterable[Batch_co]:
+        """The batches of an epoch, counted from 1; each may be drawn when it is asked for."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
+class Measured:
+    """What a validation came to; the epoch with the largest sum of recalls is the best."""
 
-    `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
-    is the kind of image k, where a sampling mixes batches by kinds.
-    """
-
-    images: Sequence[Tensor]
-    sentences: Sequence[Tensor]
-    counts: tuple[int, ...]
-    truth: Truth | None = None
-    kinds: tuple[str, ...] = ()
-
-    @property
-    def owners(self) -> list[int]:
-        """The image of each sentence."""
-        return [image for image, count in enumerate(self.counts) for _ in range(count)]
+    values: dict[str, Any]
+    recall_sum: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EpochRecord:
-    """What one epoch came to."""
+    """What one epoch came to; recall_sum is a matcher's."""
 
     epoch: int  # from 1
     loss: float
     seconds: float
     validation: dict[str, Any]
-    recall_sum: float
+    recall_sum: float | None = None
 
 
-class Trainer:
-    """A matcher in training: its weights, their optimizer and average, and what is done."""
+@dataclass(frozen=True, slots=True)
+class Part(Generic[Batch]):
+    """What is trained: a model, what it learns from, its loss, and how it is measured.
+
+    objective: of a batch in an epoch, counted from 1, a scalar. validate: called with the averaged
+    weights in the model; with `once`, after the last epoch alone, and val chooses nothing.
+    """
+
+    model: nn.Module
+    dataset: Dataset[Batch]
+    objective: Callable[[Batch, int], Tensor]
+    validate: Callable[[], Measured]
+    once: bool = False
+
+
+class Trainer(Generic[Batch]):
+    """A part in training: its weights, their optimizer and average, and what is done."""
 
     def __init__(
         self,
-        model: Matcher,
-        pairs: Pairs,
-        objective: Objective,
+        part: Part[Batch],
         optimizer: Optimizer,
         schedule: Schedule,
-        seed: int = 0,
         device: str = "cpu",
-        taught: Taught | None = None,
-        sampling: Sampling = ALL,
         start: float = 0.0,
     ) -> None:
         """`start` is the share of the first weights in what is validated and kept."""
-        self.taught, self.sampling = taught, sampling
-        self.model = model.to(device)
-        self.pairs, self.objective, self.schedule = pairs, objective, schedule
-        self.seed, self.device = seed, device
+        self.part, self.schedule, self.device = part, schedule, device
+        self.model = part.model
         self.reset = optimizer.reset
-        count = steps(pairs.counts, schedule.batch, schedule.sentences, sampling)
-        self.descent = Descent(self.model, optimizer, schedule, count, start)
+        self.descent = Descent(self.model, optimizer, schedule, part.dataset.steps, start)
         self.history: list[EpochRecord] = []
-        torch.manual_seed(seed)  # dropout's
 
     @property
     def finished(self) -> bool:
         """Whether every epoch of the schedule is done; one without epochs is validated once."""
-        return len(self.history) >= max(1, self.schedule.epochs)
+        return len(self.history) >= self.epochs
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs there are to record."""
+        return max(1, self.schedule.epochs)
 
     @property
     def at_best(self) -> bool:
-        """Whether no epoch had a larger sum of recalls than the last one."""
-        sums = [record.recall_sum for record in self.history]
+        """Whether no epoch had a larger sum of recalls than the last one, or it is the only one."""
+        if self.part.once:
+            return self.finished
+        sums = [record.recall_sum or 0.0 for record in self.history]
         return sums.index(max(sums)) == len(sums) - 1
 
-    def epoch(self, validation: Pairs, progress: Progress = silent) -> EpochRecord:
-        """Learn every pair once, then validate with the averaged weights."""
+    def epoch(self, progress: Progress = silent) -> EpochRecord:
+        """Learn the dataset once, then validate with the averaged weights."""
         began = time.perf_counter()
         loss = self.learn(progress)
-        with self.descent.average.worn():
-            if not self.descent.average.start:  # what is drawn back keeps its general references
-                refer(self.model, self.pairs.images, self.device)
-            measured = validate(self.model, validation, self.device)
-        seconds = time.perf_counter() - began
         number = len(self.history) + 1
-        record = EpochRecord(number, loss, seconds, asdict(measured), measured.recall_sum)
+        measured = Measured({})
+        if not self.part.once or number == self.epochs:
+            with self.descent.average.worn():
+                measured = self.part.validate()
+        seconds = time.perf_counter() - began
+        record = EpochRecord(number, loss, seconds, measured.values, measured.recall_sum)
         self.history.append(record)
         return record
 
-    def learn(self, progress: Progress) -> float:
-        """Learn every pair once; the mean loss of a step (0 where nothing is to be learned)."""
+    def learn(self, progress: Progress = silent) -> float:
+        """Learn the dataset once; the mean loss of a step (0 where nothing is to be learned)."""
         if not self.schedule.epochs:
             return 0.0
         self.model.train()
-        number, size, sentences = len(self.history), self.schedule.batch, self.schedule.sentences
-        if self.reset and number and number % self.reset == 0:
+        done = len(self.history)
+        if self.reset and done and done % self.reset == 0:
             forget(self.descent.optimizer)
-        counts, sampling = self.pairs.counts, self.sampling
-        count = steps(counts, size, sentences, sampling)
-        order = batches(counts, size, self.seed, number, sentences, sampling, self.pairs.kinds)
-        losses = [self.step(batch) for batch in progress(order, count, f"epoch {number + 1}")]
+        dataset, what = self.part.dataset, f"epoch {done + 1}"
+        batches = progress(dataset.batches(done + 1), dataset.steps, what)
+        losses = [self.step(batch) for batch in batches]
         return sum(losses) / len(losses)
 
     def step(self, batch: Batch) -> float:
         """Learn one batch; its loss. ArithmeticError if that is no number any more."""
-        loss = self.loss(batch)
+        epoch = len(self.history) + 1
+        loss = self.part.objective(batch, epoch)
         if not loss.isfinite():
             raise ArithmeticError(
-                f"the loss became {loss.item()} in epoch {len(self.history) + 1}; "
+                f"the loss became {loss.item()} in epoch {epoch}; "
                 "lower the learning rate or clip harder"
             )
         return self.descent.step(loss)
-
-    def loss(self, batch: Batch) -> Tensor:
-        """The objective of a batch."""
-        with half_precision(self.device, self.schedule.precision):
-            images = numbers(taken(self.pairs.images, batch.images), self.device)
-            sentences = numbers(taken(self.pairs.sentences, batch.sentences), self.device)
-            regions = self.model.encode_images(images)
-            words = self.model.encode_sentences(sentences)
-        # Scores are summed in full precision: a hinge or a softmax sees their differences.
-        regions, words = full(regions), full(words)
-        scores = SCORES[self.model.score](regions, words)  # (K, L)
-        owners = torch.tensor(batch.owners, device=scores.device)
-        taught = self.taught(batch) if self.taught else None
-        truth = self.pairs.truth
-        weights = truth.weights(batch.images, batch.sentences).to(scores) if truth else None
-        match = Match(regions, words, owners, scores, taught, weights)
-        return self.objective(match, len(self.history) + 1)
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs to equal an unbroken one."""
@@ -179,54 +170,13 @@ class Trainer:
         self.history = [EpochRecord(**record) for record in state["history"]]
 
 
-def refer(model: Matcher, images: Sequence[Tensor], device: str = "cpu") -> None:
-    """Give a matcher its reference photos, spread evenly over train; it is left in evaluation."""
-    count = min(model.config.references, len(images))
-    if count:
-        model.eval()
-        chosen = taken(images, torch.linspace(0, len(images) - 1, count).round().long().tolist())
-        photos = encoded(model.encode_images, chosen, device)
-        model.refer(torch.stack([bag[0] for bag in photos]))
-
-
-def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
-    """Retrieval over a split's frozen inputs; the model is left in evaluation mode.
-
-    Where several images answer a sentence, sentences that come again are left out.
-    """
-    model.eval()
-    asked = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
-    images = encoded(model.encode_images, pairs.images, device)
-    sentences = encoded(model.encode_sentences, taken(pairs.sentences, asked), device)
-    scores = score_matrix(images, sentences, model.score, device)
-    if pairs.truth:
-        return ranked(scores, pairs.truth.weights(range(len(images)), asked).numpy() > 0)
-    return retrieval(scores, pairs.owners)
-
-
-@torch.inference_mode()
-def encoded(
-    encode: Callable[[PaddedBags], PaddedBags], inputs: Sequence[Tensor], device: str
-) -> list[Tensor]:
-    """The trained part's bag (F, D) of every input."""
-    bags = []
-    for first in range(0, len(inputs), ENCODED):
-        batch = encode(numbers(inputs[first : first + ENCODED], device))
-        bags += [vectors[mask] for vectors, mask in zip(batch.vectors, batch.mask, strict=True)]
-    return bags
-
-
-def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:
-    """Inputs as one batch on a device, indices left whole."""
-    return PaddedBags.of([one.to(device) for one in inputs])
+def shuffled(count: int, size: int) -> list[list[int]]:
+    """The positions of `count` examples in a new order, `size` at a time."""
+    order = torch.randperm(count).tolist()
+    return [order[at : at + size] for at in range(0, count, size)]
 
 
 def half_precision(device: str, precision: str) -> torch.autocast:
     """Multiply in bfloat16 where the schedule asks for it."""
     half = precision == "bfloat16"
     return torch.autocast(device.split(":")[0], torch.bfloat16, enabled=half)
-
-
-def full(bags: PaddedBags) -> PaddedBags:
-    """Bags in full precision."""
-    return PaddedBags(bags.vectors.float(), bags.mask)

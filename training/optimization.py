@@ -15,8 +15,6 @@ from torch.optim import SGD, Adagrad, AdamW
 from torch.optim import Optimizer as TorchOptimizer
 from torch.optim.lr_scheduler import LambdaLR
 
-from training.progress import Progress
-
 OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
     "adamw": AdamW,
     "adagrad": Adagrad,
@@ -191,13 +189,3 @@ class Descent:
         self.rates.step()
         self.average.update()
         return loss.item()
-
-
-def mean_loss(
-    count: int, size: int, learn: Callable[[list[int]], float], progress: Progress
-) -> float:
-    """Learn `count` things once, `size` at a time and in a new order; the mean loss of a step."""
-    order = torch.randperm(count).tolist()
-    batches = [order[at : at + size] for at in range(0, count, size)]
-    losses = [learn(batch) for batch in progress(batches, len(batches), "epoch")]
-    return sum(losses) / len(losses)

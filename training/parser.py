@@ -222,12 +222,12 @@ def evaluate(file: Path, pipeline: Path = shipped.PARSER) -> Accuracy:
     right = np.array(
         [
             (
-                said.tag_ == true.tag_,
-                said.lemma_.lower() == true.lemma_.lower(),
-                said.head.i == true.head.i,
-                said.head.i == true.head.i and said.dep_ == true.dep_,
+                predicted.tag_ == true.tag_,
+                predicted.lemma_.lower() == true.lemma_.lower(),
+                predicted.head.i == true.head.i,
+                predicted.head.i == true.head.i and predicted.dep_ == true.dep_,
             )
-            for said, true in pairs
+            for predicted, true in pairs
         ]
     )
     is_word = np.array([true.dep_ != "punct" for _, true in pairs])

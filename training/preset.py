@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -12,12 +11,12 @@ from models import checkpoint, registry
 from models.correlation import Correlation
 from models.matcher import Config, Part
 from models.shipped import PRETRAINED
+from training import inheritance, objectives
 from training.data.batches import Sampling
-from training.objectives import OBJECTIVES, Term
+from training.objectives import Term
 from training.optimization import Optimizer, Schedule
 from training.terms import Options as TermOptions
 
-PRESETS = Path(__file__).parent / "presets"
 Options = TypeVar("Options")
 
 
@@ -84,11 +83,6 @@ class Preset:
         return replace(self, schedule=schedule)
 
 
-def names() -> list[str]:
-    """The presets that ship."""
-    return sorted(path.stem for path in PRESETS.glob("*.toml"))
-
-
 def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
     """The preset of a name, or of a path that ends in .toml.
 
@@ -96,14 +90,9 @@ def read(preset: str, learner: Path | None = None, start: Path | None = None) ->
     checkpoint to begin with instead of the preset's own. Raises LookupError
     where there is none, ValueError for an option that nothing knows.
     """
-    beside = learner.parent if learner else Path()
-    path = beside / preset if preset.endswith(".toml") else PRESETS / f"{preset}.toml"
-    if not path.is_file():
-        raise LookupError(
-            f"no preset {preset!r}; there are: {', '.join(names())}, or give a path to a .toml"
-        )
+    path = inheritance.located(preset, learner.parent if learner else Path())
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = inheritance.resolved(path)
         if learner and "teachers" in tables:
             raise ValueError("a teacher cannot have [teachers]")
         return parsed(path.stem, tables, path, start)
@@ -121,14 +110,14 @@ def parsed(
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     aims = tables.get("objective", [])
-    objectives = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
+    terms = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
-    if any(one.name == "distillation" for one in objectives) != bool(taught):
+    if any(one.name == "distillation" for one in terms) != bool(taught):
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
         name=name,
         model=model(tables.get("model", {})) if begun is None else begun_with(begun, start),
-        objectives=objectives,
+        objectives=terms,
         optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
@@ -187,12 +176,11 @@ def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
 
 def term(table: Mapping[str, Any]) -> Term:
     """One [objective] table: name, weight, first and last epoch, and the objective's options."""
-    if table.get("name") not in OBJECTIVES:
-        raise ValueError(f"[objective] needs a name, one of {', '.join(OBJECTIVES)}")
+    if "name" not in table:
+        raise ValueError(f"[objective] needs a name, one of {', '.join(objectives.names())}")
     own = {one.name for one in fields(Term)} - {"options"}
     options = {key: value for key, value in table.items() if key not in own}
-    known = OBJECTIVES[table["name"]].__annotations__.keys() - {"match", "return"}
-    refuse_unknown(options, known | own, "[objective]")
+    refuse_unknown(options, objectives.options(table["name"]) | own, "[objective]")
     return Term(**{key: table[key] for key in own & table.keys()}, options=options)
 
 

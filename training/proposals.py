@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models import backbones, checkpoint
+from models import backbones
 from models.backbones import Backbone, squash
 from models.proposals import Proposer
 from models.proposers import detector
 from models.types import Box
-from training.cache import Inputs, cached, file_digest
+from training.cache import Inputs, cached, digest, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundedSentence
 from training.evaluation.embedding import pixels
 from training.evaluation.grounding import around
 from training.evaluation.proposals import recalls
-from training.loop import half_precision
-from training.optimization import Descent, Optimizer, Schedule, mean_loss
+from training.fitting import TELL_NOBODY, Teller, fit
+from training.folder import Place, RunFolder
+from training.loop import Measured, Part, Trainer, half_precision, shuffled
+from training.optimization import Optimizer, Schedule
 from training.progress import Progress, silent
 
 Truth = Mapping[str, Sequence[GroundedSentence]]
@@ -46,51 +49,100 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
-    """Photos' maps as `Maps.keep` folds them, and the boxes (N, 4) of what is in each."""
+class BoxBatch:
+    """K photos' fine and coarse maps, and the boxes (N, 4) of what is in each."""
 
     maps: Sequence[Tensor]
     boxes: Sequence[Tensor]
 
-    def __len__(self) -> int:
-        return len(self.boxes)
+
+@dataclass(frozen=True, slots=True)
+class BoxDataset:
+    """Photos' folded maps and how to unfold them, and the boxes (N, 4) of what is in each."""
+
+    maps: Maps
+    folded: Sequence[Tensor]
+    boxes: Sequence[Tensor]
+    size: int  # photos in a batch
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        return -(-len(self.boxes) // self.size)
+
+    def batches(self, epoch: int) -> Iterable[BoxBatch]:  # noqa: ARG002 - the order is drawn
+        """Every photo once, in a new order."""
+        return map(self.batch, shuffled(len(self.boxes), self.size))
+
+    def batch(self, positions: Sequence[int]) -> BoxBatch:
+        """Some photos, each as it is or mirrored."""
+        mirror = torch.rand(len(positions)) < 0.5
+        maps = [
+            torch.where(mirror.to(one.device)[:, None, None, None], one.flip(3), one)
+            for one in self.maps.unfolded([self.folded[one] for one in positions])
+        ]
+        own = [self.boxes[one] for one in positions]
+        turned = zip(own, mirror.tolist(), strict=True)
+        boxes = [mirrored(boxes) if mirror else boxes for boxes, mirror in turned]
+        return BoxBatch(maps, [one.to(self.maps.device) for one in boxes])
 
 
 def train(
     corpus: Corpus,
     truth: Truth,
-    file: Path,
-    cache: Path,
+    place: Place,
     recipe: Recipe,
     *,
-    seed: int = 0,
-    device: str = "cpu",
-    progress: Progress = silent,
-    report: Callable[[str], object] = str,
+    resume: bool = False,
+    teller: Teller = TELL_NOBODY,
 ) -> dict[int, float]:
-    """Train on split train and write the checkpoint to `file`; its recalls on split val.
+    """Train on split train, write the checkpoint to `place.out`; its recalls on split val.
 
-    The averaged weights of the last epoch are kept: val chooses nothing. `cache` keeps the frozen
-    CNN's maps, `report` is told each epoch's loss.
+    The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is beside
+    the checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
     """
-    torch.manual_seed(seed)
+    facts = {"recipe": asdict(recipe), "backbone": BACKBONE, "boxes": truth_digest(truth)}
+    folder = RunFolder.of_part("proposers", "detector", corpus, place, facts)
+    folder.claim(resume)
+    torch.manual_seed(place.seed)
+    device = place.device
     model = detector.Model(detector.Config(**recipe.config)).to(device)
     maps = Maps(model.config, backbones.load(BACKBONE).requires_grad_(False).to(device), device)
     examples, validated = corpus.split("train"), corpus.split("val")
-    lessons = Lessons(
-        maps.of(examples, cache, progress),
+    dataset = BoxDataset(
+        maps,
+        maps.of(examples, place.cache, teller.progress),
         [things(truth.get(one.image.name, ())) for one in examples],
+        recipe.schedule.batch,
     )
-    trainer = Trainer(model, maps, recipe, lessons, device)
-    for epoch in range(1, recipe.schedule.epochs + 1):
-        report(f"epoch {epoch:3}  loss {trainer.epoch(progress):.3f}")
-    trainer.descent.average.settle()
-    model.eval()
-    found = recalled(model, maps, validated, truth, cache, progress)
-    facts = {"seed": seed, "data": {"name": corpus.name, "digest": corpus.digest()}}
-    facts |= {"recipe": asdict(recipe), "backbone": BACKBONE, "validation": {"recalls": found}}
-    checkpoint.save(file, "proposers", "detector", model, facts)
-    return found
+
+    def validate() -> Measured:
+        model.eval()
+        recalls = recalled(model, maps, validated, truth, place.cache, teller.progress)
+        return Measured({"recalls": recalls})
+
+    objective = partial(detection, model, device, recipe.schedule.precision)
+    part = Part(model, dataset, objective, validate, once=True)
+    trainer = Trainer(part, recipe.optimizer, recipe.schedule, device)
+    recalls: dict[int, float] = fit(trainer, folder, teller, resume=resume)["recalls"]
+    return recalls
+
+
+def detection(
+    model: detector.Model,
+    device: str,
+    precision: str,
+    batch: BoxBatch,
+    epoch: int,  # noqa: ARG001 - every epoch has the same loss
+) -> Tensor:
+    """The detector's loss of a batch, a scalar."""
+    with half_precision(device, precision):
+        return model.loss(batch.maps, batch.boxes)
+
+
+def truth_digest(truth: Truth) -> str:
+    """What tells true boxes from others."""
+    return digest(*(f"{name} {list(sentences)!r}" for name, sentences in sorted(truth.items())))
 
 
 def evaluate(
@@ -115,9 +167,9 @@ def recalled(
     progress: Progress,
 ) -> dict[int, float]:
     """Percent of phrases whose box is among a photo's first N proposals, for each N."""
-    seen = maps.of(examples, cache, progress)
-    spoken = [phrase_boxes(truth.get(one.image.name, ())) for one in examples]
-    return recalls(proposed(model, maps, seen, progress), spoken)
+    folded = maps.of(examples, cache, progress)
+    boxes = [phrase_boxes(truth.get(one.image.name, ())) for one in examples]
+    return recalls(proposed(model, maps, folded, progress), boxes)
 
 
 def things(sentences: Iterable[GroundedSentence]) -> Tensor:
@@ -194,41 +246,6 @@ def proposed(
         for at in progress(starts, len(starts), "proposals")
         for boxes in proposer.propose((), maps.unfolded(kept[at : at + BATCH])).cpu()
     ]
-
-
-class Trainer:
-    """A detector in training: its weights, their optimizer and average."""
-
-    def __init__(
-        self, model: detector.Model, maps: Maps, recipe: Recipe, lessons: Lessons, device: str
-    ) -> None:
-        self.model, self.maps, self.recipe = model, maps, recipe
-        self.lessons, self.device = lessons, device
-        steps = -(-len(lessons) // recipe.schedule.batch)
-        self.descent = Descent(model, recipe.optimizer, recipe.schedule, steps)
-
-    def epoch(self, progress: Progress = silent) -> float:
-        """Learn every photo once, in a new order; the mean loss of a step."""
-        self.model.train()
-        return mean_loss(len(self.lessons), self.recipe.schedule.batch, self.step, progress)
-
-    def step(self, batch: Sequence[int]) -> float:
-        """Learn some photos, each as it is or mirrored; the loss."""
-        mirror = torch.rand(len(batch)) < 0.5
-        maps = self.maps.unfolded([self.lessons.maps[one] for one in batch])
-        seen = [
-            torch.where(mirror.to(one.device)[:, None, None, None], one.flip(3), one)
-            for one in maps
-        ]
-        truth = [
-            (mirrored(self.lessons.boxes[one]) if turned else self.lessons.boxes[one]).to(
-                self.device
-            )
-            for one, turned in zip(batch, mirror.tolist(), strict=True)
-        ]
-        with half_precision(self.device, self.recipe.schedule.precision):
-            loss = self.model.loss(seen, truth)
-        return self.descent.step(loss)
 
 
 def mirrored(boxes: Tensor) -> Tensor:

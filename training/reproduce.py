@@ -12,6 +12,7 @@ from statistics import mean
 
 from training import report, run
 from training.data.corpus import Corpus
+from training.fitting import Teller
 from training.folder import Place, RunFolder
 from training.loop import EpochRecord
 from training.preset import Preset
@@ -143,7 +144,7 @@ def reproduce(
     for one in progress(to_do, len(to_do), "trainings"):
         starts(one)
         try:
-            teller = run.Teller(progress, tells)
+            teller = Teller(progress, tells)
             run.train(one.preset, corpus, one.place, resume=one.begun, teller=teller)
         except ArithmeticError as wrong:
             broken[one.name] = str(wrong)

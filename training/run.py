@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,26 +16,15 @@ from training.building import built
 from training.data.batches import ALL
 from training.data.corpus import Corpus
 from training.evaluation.terms import TermSearch, term_search
+from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
 from training.frozen import Frozen
-from training.loop import EpochRecord, Trainer
+from training.loop import Part, Trainer
+from training.matching import MatchObjective, PairDataset, validated
 from training.objectives import total
 from training.optimization import optimizer_of
 from training.preset import Preset, started
-from training.progress import Progress, silent
-from training.teaching import lessons
-
-
-@dataclass(frozen=True, slots=True)
-class Teller:
-    """Who is told how far a training is: bars, finished epochs, and the teachers it waits for."""
-
-    progress: Progress = silent
-    report: Callable[[EpochRecord], None] = lambda _: None
-    begins: Callable[[str], None] = lambda _: None
-
-
-TELL_NOBODY = Teller()
+from training.teaching import teacher_scores
 
 
 def train(
@@ -73,21 +61,23 @@ def train(
         files = [trained(one, corpus, own, teller) for one, own in teachers(preset, place)]
         folder.learns_from([header.fingerprint(file) for file in files])
         teller.begins(folder.path.name)
-        taught = lessons(files, examples, place, preset.schedule.precision, teller.progress)
+        taught = teacher_scores(files, examples, place, preset.schedule.precision, teller.progress)
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
     pairs, validation = frozen.pairs(examples, "train"), frozen.pairs(corpus.split("val"), "val")
     if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
-    trainer = Trainer(model, pairs, partial(total, preset.objectives), preset.optimizer,
-                      preset.schedule, place.seed, place.device, taught,
-                      preset.sampling or ALL, preset.share)  # fmt: skip
-    if resume:
-        trainer.resume(folder.last())
-        folder.write(trainer.history)  # last.pt may know an epoch more than run.json
-    while not trainer.finished:
-        record = trainer.epoch(validation, teller.progress)
-        folder.tell(trainer, preset.name)
-        teller.report(record)
+    schedule, device = preset.schedule, place.device
+    part = Part(
+        model,
+        PairDataset(pairs, schedule, place.seed, preset.sampling or ALL),
+        MatchObjective(
+            model, pairs, partial(total, preset.objectives), device, schedule.precision, taught
+        ),
+        lambda: validated(model, pairs, validation, device, preset.share),
+    )
+    torch.manual_seed(place.seed)  # dropout's
+    trainer = Trainer(part, preset.optimizer, schedule, device, preset.share)
+    fit(trainer, folder, teller, resume=resume)
     return folder.best
 
 

@@ -19,7 +19,7 @@ from training.data.batches import Batch
 from training.data.corpus import Example
 from training.folder import Place
 from training.frozen import Frozen
-from training.loop import Pairs, Taught, encoded, numbers
+from training.matching import Pairs, Taught, encoded, numbers
 from training.progress import Progress, silent
 
 Encode = Callable[[PaddedBags], PaddedBags]
@@ -40,7 +40,7 @@ class Teacher:
         return SCORES[self.score](images, sentences)
 
 
-def lessons(
+def teacher_scores(
     files: Sequence[Path],
     examples: Sequence[Example],
     place: Place,

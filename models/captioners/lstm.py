@@ -72,20 +72,20 @@ class Language(nn.Module):
         return hidden.tanh(), cell, keys, values
 
     def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
-        """Words (N, T) to what should be said next, (N, T, E), and the state after them."""
+        """Words (N, T) to outputs (N, T, E), for `logits` of the words after them, and a state."""
         hidden, cell, keys, values = state
-        heard, (hidden, cell) = self.lstm(
+        outputs, (hidden, cell) = self.lstm(
             self.dropout(self.words(words) * self.scale),
             (hidden[None].contiguous(), cell[None].contiguous()),
         )  # (N, T, H)
-        heard = self.dropout(heard)
-        attended = F.scaled_dot_product_attention(self.query(heard), keys, values)  # (N, T, E)
-        meant = self.dropout(self.out(heard) + attended)
-        return meant, (hidden[0], cell[0], keys, values)
+        outputs = self.dropout(outputs)
+        attended = F.scaled_dot_product_attention(self.query(outputs), keys, values)  # (N, T, E)
+        joined = self.dropout(self.out(outputs) + attended)
+        return joined, (hidden[0], cell[0], keys, values)
 
-    def scores(self, meant: Tensor) -> Tensor:
-        """Outputs of forward (..., E) to the words' scores before the softmax (..., V)."""
-        return F.linear(meant, self.words.weight, self.bias)
+    def logits(self, outputs: Tensor) -> Tensor:
+        """Outputs of forward (..., E) to the words' logits (..., V)."""
+        return F.linear(outputs, self.words.weight, self.bias)
 
 
 class Model(nn.Module):
@@ -121,8 +121,8 @@ class Model(nn.Module):
         """What a search over sentences needs, for the image_inputs of K photos."""
 
         def step(words: Tensor, state: State) -> tuple[Tensor, State]:
-            meant, state = self.language(words[:, None], state)
-            return self.language.scores(meant[:, 0]).log_softmax(dim=1), state
+            outputs, state = self.language(words[:, None], state)
+            return self.language.logits(outputs[:, 0]).log_softmax(dim=1), state
 
         photos = torch.stack(list(inputs)).to(self.language.bias.device)  # (K, R, C)
         return step, self.language.look(photos)

@@ -120,8 +120,8 @@ class Model(nn.Module):
         """Unit vectors (K, R, D) of inputs (K, R, C + 4)."""
         features, boxes = inputs[..., :-4].float(), inputs[..., -4:].float()
         parts = zip(self.standardize, features.chunk(len(self.standardize), -1), strict=True)
-        seen = [standardize(part) for standardize, part in parts]
-        joined = torch.cat([*seen, geometry(boxes)], dim=-1)  # (K, R, C')
+        standard = [standardize(part) for standardize, part in parts]
+        joined = torch.cat([*standard, geometry(boxes)], dim=-1)  # (K, R, C')
         vectors: Tensor = self.regions(joined.flatten(0, 1))
         return vectors.view(*inputs.shape[:2], -1)
 

@@ -1,10 +1,15 @@
+from functools import partial
+
 import torch
 
 from models import checkpoint
 from models.captioners import lstm
 from training import captioning
-from training.captioning import Lessons, Recipe, Trainer, evaluate, shifted
+from training.captioning import CaptionDataset, Recipe, evaluate, logits, shifted
 from training.data import folders, synthetic
+from training.fitting import Teller
+from training.folder import Place
+from training.loop import Measured, Part, Trainer
 from training.optimization import Optimizer, Schedule
 
 SMALL = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "dropout": 0.0, "shortest": 1}
@@ -17,38 +22,42 @@ def recipe(epochs):
     )
 
 
-def test_each_word_is_given_before_the_next_is_wanted():
-    given, wanted = shifted([torch.tensor([5, 6, 7]), torch.tensor([8])])
+def test_each_word_is_given_before_it_is_a_target():
+    given, targets = shifted([torch.tensor([5, 6, 7]), torch.tensor([8])])
     assert given.tolist() == [[0, 5, 6, 7], [0, 8, 0, 0]]
-    assert wanted.tolist() == [[5, 6, 7, 0], [8, 0, -1, -1]]
+    assert targets.tolist() == [[5, 6, 7, 0], [8, 0, -1, -1]]
 
 
 def test_words_outside_the_vocabulary_and_long_sentences_are_cut(tmp_path):
     example = captioning.Example("1", tmp_path, ("A dog sees a unicorn today .",))
-    ((said,),) = captioning.word_indices([example], ("a", "dog"), longest=5)
-    assert said.tolist() == [2, 3, lstm.UNKNOWN, 2, lstm.UNKNOWN]
+    ((caption,),) = captioning.word_indices([example], ("a", "dog"), longest=5)
+    assert caption.tolist() == [2, 3, lstm.UNKNOWN, 2, lstm.UNKNOWN]
 
 
 def test_the_loss_of_real_words_alone_is_learnt():
     torch.manual_seed(0)
     model = lstm.Model(lstm.Config(words=("a", "dog"), **SMALL))
     sentences = [[torch.tensor([2, 3]), torch.tensor([2])], [torch.tensor([3])]]
-    lessons = Lessons(list(torch.rand(2, 4, 1280)), sentences)
-    scores, words = Trainer(model, recipe(1), lessons, "cpu").said([0, 1])
-    assert words.tolist() == [2, 3, 0, 2, 0, 3, 0]
+    dataset = CaptionDataset(list(torch.rand(2, 4, 1280)), sentences, size=2)
+    scores, targets = logits(model, dataset.batch([0, 1]), "cpu")
+    assert targets.tolist() == [2, 3, 0, 2, 0, 3, 0]
     assert scores.shape == (7, 4)
 
 
 def test_a_trained_captioner_tells_photos_apart():
     torch.manual_seed(1)
     model = lstm.Model(lstm.Config(words=("a", "red", "blue", "dog", "cat"), **SMALL))
-    said = [[2, 3, 5], [2, 4, 5], [2, 3, 6], [2, 4, 6]]
-    lessons = Lessons(list(torch.rand(4, 4, 1280)), [[torch.tensor(one)] for one in said])
-    trainer = Trainer(model, recipe(60), lessons, "cpu")
-    losses = [trainer.epoch() for _ in range(60)]
+    captions = [[2, 3, 5], [2, 4, 5], [2, 3, 6], [2, 4, 6]]
+    sentences = [[torch.tensor(one)] for one in captions]
+    dataset = CaptionDataset(list(torch.rand(4, 4, 1280)), sentences, size=4)
+    how = recipe(60)
+    objective = partial(captioning.cross_entropy, model, how, "cpu")
+    part = Part(model, dataset, objective, lambda: Measured({}), once=True)
+    trainer = Trainer(part, how.optimizer, how.schedule)
+    losses = [trainer.epoch().loss for _ in range(60)]
     trainer.descent.average.settle()
     model.eval()
-    texts = [found[0].text for found in model.captions(lessons.photos, 2, 1)]
+    texts = [best[0].text for best in model.captions(dataset.photos, 2, 1)]
     assert losses[-1] < losses[0] / 10
     assert texts == ["A red dog", "A blue dog", "A red cat", "A blue cat"]
 
@@ -58,8 +67,9 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     corpus = folders.read(tmp_path / "scenes")
     told = []
     file = tmp_path / "captioner.safetensors"
-    score = captioning.train(corpus, file, tmp_path / "cache", recipe(8), report=told.append)
-    assert len(told) == 8
+    place, teller = Place(file, tmp_path / "cache"), Teller(report=told.append)
+    score = captioning.train(corpus, place, recipe(8), teller=teller)
+    assert [record.epoch for record in told] == [*range(1, 9)]
     loaded = checkpoint.load(file)
     assert loaded.facts["validation"]["scores"] == list(score.scores)
     again = evaluate(loaded.model, corpus.split("val"))

@@ -3,7 +3,7 @@ import pytest
 from models import checkpoint
 from models.matcher import Matcher
 from models.shipped import PRETRAINED
-from training import preset
+from training import inheritance, preset
 from training.objectives import Term
 from training.preset import parsed
 
@@ -75,8 +75,10 @@ def test_a_model_needs_two_towers_that_there_are():
 def test_an_unknown_table_or_objective_is_refused():
     with pytest.raises(ValueError, match=r"does not know \['modle'\]"):
         parsed("mine", TABLES | {"modle": {}})
-    with pytest.raises(ValueError, match="one of contrastive, distillation, fragments"):
+    with pytest.raises(LookupError, match="no objective 'hinge'; there are: contrastive, distill"):
         parsed("mine", TABLES | {"objective": {"name": "hinge"}})
+    with pytest.raises(ValueError, match="needs a name, one of contrastive, distillation, frag"):
+        parsed("mine", TABLES | {"objective": {"margin": 1}})
 
 
 def test_teachers_are_a_preset_of_their_own():
@@ -134,17 +136,18 @@ def test_a_file_of_ones_own_is_read_and_its_mistakes_carry_its_name(tmp_path):
 
 
 def test_an_unknown_preset_names_the_ones_that_ship():
-    with pytest.raises(LookupError, match=f"there are: {', '.join(preset.names())}"):
+    with pytest.raises(LookupError, match=f"there are: {', '.join(inheritance.names())}"):
         preset.read("nothing")
 
 
 def test_every_preset_that_ships_is_sound():
-    for name in preset.names():
+    for name in inheritance.names():
         assert preset.read(name).name == name
 
 
 def test_the_towers_of_every_preset_fit_together():
-    models = {repr(model): model for model in (preset.read(name).model for name in preset.names())}
+    presets = [preset.read(name) for name in inheritance.names()]
+    models = {repr(one.model): one.model for one in presets}
     for model in models.values():
         matcher = Matcher(model)
         assert matcher.dimension > 0

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from training import reproduce, run
-from training.preset import names
+from training.inheritance import names
 from training.reproduce import Publisher, estimate, paces, plan
 from training.systems import SYSTEMS
 

@@ -10,11 +10,11 @@ from models.types import PaddedBags
 from training import run
 from training.data.batches import batches
 from training.evaluation.embedding import pixels
+from training.fitting import Teller
 from training.folder import RunFolder
 from training.preset import Teachers, parsed, read
 from training.reproduce import Publisher, plan, reproduce
-from training.run import Teller
-from training.teaching import lessons
+from training.teaching import teacher_scores
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_teachers_score_batches_as_a_service_would(preset, corpus, place):
     counts = [len(example.sentences) for example in examples]
     batch = next(batches(counts, 20, seed=3, epoch=0, sentences=2))
     expected = [expected_scores(file, examples, batch) for file in files]
-    mean = lessons(files, examples, place, "float32")(batch)
+    mean = teacher_scores(files, examples, place, "float32")(batch)
     assert torch.allclose(mean, (expected[0] + expected[1]) / 2, atol=0.05)  # kept in half
     assert not torch.allclose(*expected, atol=0.5)
 
@@ -78,12 +78,12 @@ def test_teachers_score_batches_as_a_service_would(preset, corpus, place):
 def test_a_changed_photo_is_looked_at_again(preset, few, place):
     examples, seen = few.split("train"), place.cache / "taught"
     files = [run.train(preset.with_epochs(1), few, place)]
-    lessons(files, examples, place, "float32")
+    teacher_scores(files, examples, place, "float32")
     before = set(seen.iterdir())
-    lessons(files, examples, place, "float32")
+    teacher_scores(files, examples, place, "float32")
     assert set(seen.iterdir()) == before
     changed = [replace(examples[0], image=examples[1].image), *examples[1:]]
-    lessons(files, changed, place, "float32")
+    teacher_scores(files, changed, place, "float32")
     assert set(seen.iterdir()) > before
 
 

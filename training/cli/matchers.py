@@ -17,6 +17,7 @@ from training.cli.options import (
     Device,
     Images,
     Parser,
+    Resume,
     Runs,
     plain_errors,
 )
@@ -54,9 +55,7 @@ def train(
         Path | None,
         typer.Option(help="A catalogue's queries: .csv or .jsonl of query, id, weight."),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a broken-off run, by the same options.")
-    ] = False,
+    resume: Resume = False,
 ) -> None:
     """Train a matcher, anew or from another's weights; first the teachers that its preset wants.
 
@@ -68,6 +67,7 @@ def train(
     with plain_errors(console, parser):
         from training import preset as presets
         from training import progress, run
+        from training.fitting import Teller
         from training.folder import Place
 
         chosen = presets.read(preset, start=start).with_epochs(epochs)
@@ -76,7 +76,7 @@ def train(
             corpus_for(chosen, data, images, Catalogue(tuple(field or ()), clicks), console),
             Place(out, cache, device, seed, start),
             resume=resume,
-            teller=run.Teller(
+            teller=Teller(
                 progress.on(console), lambda record: console.print(line(record)), console.print
             ),
         )

@@ -24,6 +24,9 @@ Parser = Annotated[
         help="The spaCy pipeline of trees: a folder, or an installed package. [default: ours]",
     ),
 ]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with a broken-off run, by the same options.")
+]
 TrueBoxes = Annotated[
     Path | None, typer.Option(help="True boxes; entities.json.gz beside the data is found.")
 ]

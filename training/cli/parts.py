@@ -17,6 +17,7 @@ from training.cli.options import (
     Data,
     Device,
     Images,
+    Resume,
     TrueBoxes,
     plain_errors,
     true_boxes,
@@ -24,6 +25,7 @@ from training.cli.options import (
 
 if TYPE_CHECKING:
     from training.evaluation.measure import Boxes
+    from training.fitting import Teller
 
 
 def train_captioner(
@@ -33,6 +35,7 @@ def train_captioner(
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
+    resume: Resume = False,
 ) -> None:
     """Train a captioner, and measure it on split val.
 
@@ -40,19 +43,17 @@ def train_captioner(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import captioning, progress
+        from training import captioning
         from training.data import folders
+        from training.folder import Place
         from training.markdown import slashed
 
         score = captioning.train(
             folders.read(data, images),
-            out,
-            cache,
+            Place(out, cache, device, seed),
             captioning.Recipe(),
-            seed=seed,
-            device=device,
-            progress=progress.on(console),
-            report=console.print,
+            resume=resume,
+            teller=teller(console),
         )
         typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.scores)}")
 
@@ -97,6 +98,7 @@ def train_proposals(
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
+    resume: Resume = False,
 ) -> None:
     """Train proposals on true boxes, and measure their recall on split val.
 
@@ -104,19 +106,17 @@ def train_proposals(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import progress, proposals
+        from training import proposals
         from training.data import folders
+        from training.folder import Place
 
         recalls = proposals.train(
             folders.read(data, images),
             required_boxes(data, boxes),
-            out,
-            cache,
+            Place(out, cache, device, seed),
             proposals.Recipe(),
-            seed=seed,
-            device=device,
-            progress=progress.on(console),
-            report=console.print,
+            resume=resume,
+            teller=teller(console),
         )
         shown = ", ".join(f"{recall:.1f} in {count}" for count, recall in recalls.items())
         typer.echo(f"{out}: recall of phrases on val {shown}")
@@ -133,6 +133,7 @@ def train_grounder(
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
+    resume: Resume = False,
 ) -> None:
     """Train which box a phrase means, and measure it on split val.
 
@@ -140,21 +141,30 @@ def train_grounder(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import grounding, progress
+        from training import grounding
         from training.data import folders
+        from training.folder import Place
 
         localisation = grounding.train(
             folders.read(data, images),
             required_boxes(data, boxes),
-            out,
-            cache,
+            Place(out, cache, device, seed),
             grounding.WEAK if weak else grounding.SUPERVISED,
-            seed=seed,
-            device=device,
-            progress=progress.on(console),
-            report=console.print,
+            resume=resume,
+            teller=teller(console),
         )
         typer.echo(f"{out}: {json.dumps(asdict(localisation))}")
+
+
+def teller(console: Console) -> Teller:
+    """Tells a console of each epoch."""
+    from training import progress
+    from training.fitting import Teller
+
+    return Teller(
+        progress.on(console),
+        lambda record: console.print(f"epoch {record.epoch:3}  loss {record.loss:.3f}"),
+    )
 
 
 def required_boxes(data: Path, boxes: Path | None) -> Boxes:

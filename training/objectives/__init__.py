@@ -1,29 +1,40 @@
-"""Objectives: functions from a batch's Match to a scalar, and weighted sums."""
+"""Objectives: a module in this folder is one, found by its name; their weighted sum is the loss.
+
+An objective is a function called like its module. It takes a Match and options, by keyword with
+defaults, and gives a scalar.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
 
-from training.objectives.contrastive import contrastive
-from training.objectives.distillation import distillation
-from training.objectives.fragments import fragments
-from training.objectives.match import Match
-from training.objectives.ranking import ranking
-from training.objectives.squared import squared
-from training.objectives.structure import structure
+from training.match import Match
 
-OBJECTIVES: dict[str, Callable[..., Tensor]] = {
-    "contrastive": contrastive,
-    "distillation": distillation,
-    "fragments": fragments,
-    "ranking": ranking,
-    "squared": squared,
-    "structure": structure,
-}
+Objective = Callable[..., Tensor]  # of a Match and options
+
+
+def names() -> list[str]:
+    """The objectives there are, in alphabetical order."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def find(name: str) -> Objective:
+    """An objective by its name; LookupError names the ones there are."""
+    if name not in names():
+        raise LookupError(f"no objective {name!r}; there are: {', '.join(names())}")
+    objective: Objective = getattr(importlib.import_module(f"{__name__}.{name}"), name)
+    return objective
+
+
+def options(name: str) -> set[str]:
+    """What can be set of an objective."""
+    return set(find(name).__annotations__) - {"match", "return"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,7 @@ class Term:
 def total(terms: Sequence[Term], match: Match, epoch: int) -> Tensor:
     """The weighted sum of the objectives that rule in an epoch."""
     return sum(
-        (term.weight * OBJECTIVES[term.name](match, **term.options)
+        (term.weight * find(term.name)(match, **term.options)
          for term in terms if term.rules(epoch)),
         start=match.scores.new_zeros(()),
     )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from training.match import Match
 from training.objectives.contrastive import cross_entropy
-from training.objectives.match import Match
 
 
 def distillation(match: Match, temperature: float = 2.0) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.objectives.match import Match
+from training.match import Match
 
 
 def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
@@ -27,8 +27,8 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     if mil:
         own = similarity.detach().gather(1, at)  # (N, R)
         own = own.masked_fill(~real.expand_as(similarity).gather(1, at), float("-inf"))
-        found = torch.where(own > 0, 1.0, -1.0).to(y)
-        y = y.scatter(1, at, found.scatter(1, own.argmax(1, keepdim=True), 1.0))
+        signs = torch.where(own > 0, 1.0, -1.0).to(y)
+        y = y.scatter(1, at, signs.scatter(1, own.argmax(1, keepdim=True), 1.0))
     cost = (1 - y * similarity).clamp_min(0) * real
     if not balanced:
         return cost.sum()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from training.objectives.match import Match
+from training.match import Match
 
 
 def ranking(

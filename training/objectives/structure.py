@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.objectives.match import Match
+from training.match import Match
 
 
 def structure(

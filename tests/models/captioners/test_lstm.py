@@ -66,12 +66,12 @@ def test_beam_and_count_out_of_range_are_refused(captioner, photos, beam, count)
 def test_the_probability_of_a_caption_is_that_of_its_words_one_by_one(captioner, photos):
     ((caption,),) = captioner.describe(photos[:1], beam=4, count=1)
     numbers = [WORDS.index(word) + FIRST_WORD for word in caption.text.lower().split()]
-    given, wanted = torch.tensor([[0, *numbers]]), torch.tensor([[*numbers, 0]])
+    given, targets = torch.tensor([[0, *numbers]]), torch.tensor([[*numbers, 0]])
     language = captioner.language
     with torch.inference_mode():
         state = language.look(torch.stack(captioner.image_inputs(photos[:1])))
-        chances = language.scores(language(given, state)[0]).log_softmax(dim=2)  # (1, T, V)
-    each = chances.gather(2, wanted[:, :, None]).flatten()
+        chances = language.logits(language(given, state)[0]).log_softmax(dim=2)  # (1, T, V)
+    each = chances.gather(2, targets[:, :, None]).flatten()
     said = each if len(numbers) < CONFIG.longest else each[:-1]
     assert caption.log_probability == pytest.approx(said.sum().item(), abs=1e-4)
 

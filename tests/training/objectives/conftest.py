@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.types import PaddedBags
-from training.objectives.match import Match
+from training.match import Match
 
 
 @pytest.fixture

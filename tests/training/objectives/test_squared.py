@@ -4,7 +4,7 @@ from torch.autograd import gradcheck
 
 from models.scoring import SCORES
 from models.types import PaddedBags
-from training.objectives.match import Match
+from training.match import Match
 from training.objectives.squared import squared
 
 

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch.autograd import gradcheck
 
 from models.types import PaddedBags
-from training.objectives.match import Match
+from training.match import Match
 from training.objectives.structure import structure
 
 

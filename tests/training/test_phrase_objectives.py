@@ -2,14 +2,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from training.grounding import Batch, guessed, told
+from training.phrase_objectives import PhraseMatch, supervised, weak
 
 LEFT, RIGHT, ALL = [0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]
 
 
 def batch(phrases, words=(0, 1), truth=(LEFT, RIGHT), boxes=(LEFT, RIGHT)):
     """Two phrases of one photo with two regions, (1, 0) and (0, 1)."""
-    return Batch(
+    return PhraseMatch(
         regions=torch.eye(2)[None],
         phrases=torch.tensor(phrases, requires_grad=True),
         owners=torch.tensor([0, 0]),
@@ -20,24 +20,24 @@ def batch(phrases, words=(0, 1), truth=(LEFT, RIGHT), boxes=(LEFT, RIGHT)):
 
 
 def test_phrases_on_their_regions_and_far_from_others_cost_nothing():
-    assert told(batch([[1.0, 0.0], [0.0, 1.0]]), margin=0.1, top=10, mining=1.0) == 0
+    assert supervised(batch([[1.0, 0.0], [0.0, 1.0]]), margin=0.1, top=10, mining=1.0) == 0
 
 
 def test_phrases_on_each_others_regions_cost_the_margin_and_the_way_back():
     swapped = batch([[0.0, 1.0], [1.0, 0.0]])
     one_way = 0.1 + 2**0.5  # d is √2 to the true region and 0 to the false one
-    assert told(swapped, 0.1, 10, mining=0.0).item() == pytest.approx(2 * one_way)
-    assert told(swapped, 0.1, 10, mining=1.0).item() == pytest.approx(3 * one_way)
+    assert supervised(swapped, 0.1, 10, mining=0.0).item() == pytest.approx(2 * one_way)
+    assert supervised(swapped, 0.1, 10, mining=1.0).item() == pytest.approx(3 * one_way)
 
 
 def test_phrases_of_the_same_words_are_no_negatives_of_each_other():
     swapped = batch([[0.0, 1.0], [1.0, 0.0]], words=(7, 7))
-    assert told(swapped, 0.1, 10, mining=0.0) == 0
+    assert supervised(swapped, 0.1, 10, mining=0.0) == 0
 
 
 def test_a_phrase_that_no_proposal_finds_teaches_nothing():
     lost = batch([[1.0, 0.0], [1.0, 0.0]], truth=(LEFT, [0.9, 0.9, 1.0, 1.0]))
-    assert told(lost, 0.1, 10, mining=1.0) == 0
+    assert supervised(lost, 0.1, 10, mining=1.0) == 0
 
 
 def test_without_boxes_a_phrase_turns_to_what_only_its_own_photo_shows():
@@ -46,7 +46,9 @@ def test_without_boxes_a_phrase_turns_to_what_only_its_own_photo_shows():
     )
     phrases = torch.tensor([[0.7, 0.7], [1.0, 0.0]], requires_grad=True)
     unknown = torch.zeros(2, 4)
-    seen = Batch(regions, phrases, torch.tensor([0, 1]), torch.tensor([0, 1]), unknown, regions)
-    guessed(seen, torch.zeros(2), temperature=0.2, sharpness=5.0).backward()
+    seen = PhraseMatch(
+        regions, phrases, torch.tensor([0, 1]), torch.tensor([0, 1]), unknown, regions
+    )
+    weak(seen, torch.zeros(2), temperature=0.2, sharpness=5.0).backward()
     down = -phrases.grad[0]
     assert down[1] > 0 > down[0]  # towards the region that the other photo lacks

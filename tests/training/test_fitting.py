@@ -1,0 +1,68 @@
+"""Every part is trained by one loop: a run that broke off goes on, and equals an unbroken one."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from training import captioning, grounding, proposals
+from training.data import entities
+from training.fitting import Teller
+from training.folder import Place
+from training.optimization import Schedule
+
+SHORT = Schedule(2, batch=4, average=0.9)
+TINY = {"size": 64, "embedding": 8, "hidden": 8, "attention": 8}
+CAPTIONER = captioning.Recipe(TINY, schedule=SHORT, least_count=1)
+PARTS = {
+    "captioner": lambda corpus, truth, *given, **more: captioning.train(
+        corpus, *given, CAPTIONER, **more
+    ),
+    "proposals": lambda *given, **more: proposals.train(
+        *given, proposals.Recipe({"size": 64}, schedule=SHORT), **more
+    ),
+    "grounder": lambda *given, **more: grounding.train(
+        *given, replace(grounding.SUPERVISED, schedule=SHORT, mined=1), **more
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def truth(scenes):
+    return entities.read(entities.find(scenes))
+
+
+def stop(record):
+    """As a user who ends the first epoch of a run."""
+    raise KeyboardInterrupt(record.epoch)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_broken_off_run_of_any_part_goes_on_and_equals_an_unbroken_one(
+    part, few, truth, cache, tmp_path
+):
+    train = PARTS[part]
+    whole, broken = (Place(tmp_path / f"{name}.safetensors", cache) for name in ("whole", "broken"))
+    measured = train(few, truth, whole)
+    with pytest.raises(KeyboardInterrupt):
+        train(few, truth, broken, teller=Teller(report=stop))
+    assert not broken.out.exists()
+    with pytest.raises(ValueError, match="holds a run: resume it"):
+        train(few, truth, broken)
+    torch.rand(7)  # whatever happens in between
+    assert train(few, truth, broken, resume=True) == measured
+    expected = load_file(whole.out)
+    assert all(torch.equal(one, expected[name]) for name, one in load_file(broken.out).items())
+    assert train(few, truth, broken, resume=True) == measured  # nothing is left to do
+
+
+def test_a_run_of_other_options_is_not_resumed(few, cache, tmp_path):
+    place = Place(tmp_path / "captioner.safetensors", cache)
+    with pytest.raises(KeyboardInterrupt):
+        captioning.train(few, place, CAPTIONER, teller=Teller(report=stop))
+    other = replace(CAPTIONER, label_smoothing=0.2)
+    with pytest.raises(ValueError, match=r"\.run was made with another recipe: start anew"):
+        captioning.train(few, place, other, resume=True)
+    with pytest.raises(LookupError, match="holds no run to resume"):
+        captioning.train(few, Place(tmp_path / "x.safetensors", cache), CAPTIONER, resume=True)

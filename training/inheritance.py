@@ -1,0 +1,75 @@
+"""Inheritance of presets: the tables of a .toml file, over those of the preset that it extends."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+PRESETS = Path(__file__).parent / "presets"
+
+
+def names() -> list[str]:
+    """The presets that ship."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def located(preset: str, beside: Path = Path()) -> Path:
+    """The file of a preset that ships, or of a path that ends in .toml and starts at a folder.
+
+    LookupError where there is none.
+    """
+    path = beside / preset if preset.endswith(".toml") else PRESETS / f"{preset}.toml"
+    if not path.is_file():
+        raise LookupError(
+            f"no preset {preset!r}; there are: {', '.join(names())}, or give a path to a .toml"
+        )
+    return path
+
+
+def resolved(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The tables of a preset's file and, under them, of all that it extends; no `extends` is left.
+
+    `heirs` are the files that extend it. ValueError for a file that extends itself in the end.
+    """
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    taught = tables.get("teachers", {}).get("preset", "")
+    if str(taught).endswith(".toml"):  # it starts at this file's folder, not at an heir's
+        tables["teachers"]["preset"] = str((file.parent / taught).absolute())
+    extended = tables.pop("extends", None)
+    if extended is None:
+        return tables
+    if not isinstance(extended, str):
+        raise ValueError(f"extends is {extended!r}: give one preset, by its name or its path")
+    line = (*heirs, file.resolve())
+    parent = located(extended, file.parent)
+    if parent.resolve() in line:
+        raise ValueError(f"{extended!r} extends itself in the end: extend another preset")
+    return merged(resolved(parent, line), tables)
+
+
+def merged(inherited: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Own values over inherited ones, table by table.
+
+    Lists are replaced whole, and so is a table whose `name` differs: another tower's options are
+    not this one's.
+
+    >>> merged({"image": {"name": "regions", "sizes": [224]}}, {"image": {"sizes": [64]}})
+    {'image': {'name': 'regions', 'sizes': [64]}}
+    >>> merged({"text": {"name": "brnn", "hidden": 64}}, {"text": {"name": "pairs"}})
+    {'text': {'name': 'pairs'}}
+    """
+    tables = dict(inherited)
+    for key, value in own.items():
+        before = tables.get(key)
+        if isinstance(before, dict) and isinstance(value, dict) and alike(before, value):
+            tables[key] = merged(before, value)
+        else:
+            tables[key] = value
+    return tables
+
+
+def alike(inherited: Mapping[str, object], own: Mapping[str, object]) -> bool:
+    """Whether two tables are options of the same thing."""
+    return "name" not in own or own["name"] == inherited.get("name")

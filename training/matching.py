@@ -1,0 +1,155 @@
+"""Matchers in training: pairs as a dataset, objectives of a match, validation by retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor
+
+from models.matcher import Matcher
+from models.scoring import SCORES
+from models.types import PaddedBags
+from training.cache import taken
+from training.data.batches import ALL, Batch, Sampling, batches, steps
+from training.data.truth import Truth
+from training.evaluation.retrieval import Retrieval, ranked, retrieval
+from training.evaluation.scores import score_matrix
+from training.loop import Measured, half_precision
+from training.match import Match
+from training.optimization import Schedule
+
+Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
+Taught = Callable[[Batch], Tensor]  # what teachers make of a batch, (K, L)
+ENCODED = 128  # bags that the trained part sees at once in validation
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
+
+    `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
+    is the kind of image k, where a sampling mixes batches by kinds.
+    """
+
+    images: Sequence[Tensor]
+    sentences: Sequence[Tensor]
+    counts: tuple[int, ...]
+    truth: Truth | None = None
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def owners(self) -> list[int]:
+        """The image of each sentence."""
+        return [image for image, count in enumerate(self.counts) for _ in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class PairDataset:
+    """A split's pairs in batches whose order depends on the seed and the epoch alone."""
+
+    pairs: Pairs
+    schedule: Schedule
+    seed: int = 0
+    sampling: Sampling = ALL
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        return steps(self.pairs.counts, self.schedule.batch, self.schedule.sentences, self.sampling)
+
+    def batches(self, epoch: int) -> Iterable[Batch]:
+        """Every pair of an epoch once."""
+        size, sentences = self.schedule.batch, self.schedule.sentences
+        counts, kinds = self.pairs.counts, self.pairs.kinds
+        return batches(counts, size, self.seed, epoch - 1, sentences, self.sampling, kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchObjective:
+    """The objective of a batch of pairs: both sides encoded, all scores, and what teachers say."""
+
+    model: Matcher
+    pairs: Pairs
+    objective: Objective
+    device: str = "cpu"
+    precision: str = "float32"
+    taught: Taught | None = None
+
+    def __call__(self, batch: Batch, epoch: int) -> Tensor:
+        """The loss of a batch, a scalar."""
+        with half_precision(self.device, self.precision):
+            images = numbers(taken(self.pairs.images, batch.images), self.device)
+            sentences = numbers(taken(self.pairs.sentences, batch.sentences), self.device)
+            regions = self.model.encode_images(images)
+            words = self.model.encode_sentences(sentences)
+        # Scores are summed in full precision: a hinge or a softmax sees their differences.
+        regions, words = full(regions), full(words)
+        scores = SCORES[self.model.score](regions, words)  # (K, L)
+        owners = torch.tensor(batch.owners, device=scores.device)
+        taught = self.taught(batch) if self.taught else None
+        truth = self.pairs.truth
+        weights = truth.weights(batch.images, batch.sentences).to(scores) if truth else None
+        match = Match(regions, words, owners, scores, taught, weights)
+        return self.objective(match, epoch)
+
+
+def validated(
+    model: Matcher, learned: Pairs, validation: Pairs, device: str, share: float
+) -> Measured:
+    """Retrieval over val, the model's reference photos measured anew on what it learned from.
+
+    A model that is drawn back by a share of its first weights keeps its general references.
+    """
+    if not share:
+        refer(model, learned.images, device)
+    measured = validate(model, validation, device)
+    return Measured(asdict(measured), measured.recall_sum)
+
+
+def refer(model: Matcher, images: Sequence[Tensor], device: str = "cpu") -> None:
+    """Give a matcher its reference photos, spread evenly over train; it is left in evaluation."""
+    count = min(model.config.references, len(images))
+    if count:
+        model.eval()
+        chosen = taken(images, torch.linspace(0, len(images) - 1, count).round().long().tolist())
+        photos = encoded(model.encode_images, chosen, device)
+        model.refer(torch.stack([bag[0] for bag in photos]))
+
+
+def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
+    """Retrieval over a split's frozen inputs; the model is left in evaluation mode.
+
+    Where several images answer a sentence, sentences that come again are left out.
+    """
+    model.eval()
+    asked = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
+    images = encoded(model.encode_images, pairs.images, device)
+    sentences = encoded(model.encode_sentences, taken(pairs.sentences, asked), device)
+    scores = score_matrix(images, sentences, model.score, device)
+    if pairs.truth:
+        return ranked(scores, pairs.truth.weights(range(len(images)), asked).numpy() > 0)
+    return retrieval(scores, pairs.owners)
+
+
+@torch.inference_mode()
+def encoded(
+    encode: Callable[[PaddedBags], PaddedBags], inputs: Sequence[Tensor], device: str
+) -> list[Tensor]:
+    """The trained part's bag (F, D) of every input."""
+    bags = []
+    for first in range(0, len(inputs), ENCODED):
+        batch = encode(numbers(inputs[first : first + ENCODED], device))
+        bags += [vectors[mask] for vectors, mask in zip(batch.vectors, batch.mask, strict=True)]
+    return bags
+
+
+def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:
+    """Inputs as one batch on a device, indices left whole."""
+    return PaddedBags.of([one.to(device) for one in inputs])
+
+
+def full(bags: PaddedBags) -> PaddedBags:
+    """Bags in full precision."""
+    return PaddedBags(bags.vectors.float(), bags.mask)
