@@ -44,8 +44,8 @@ def reads(
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
     """A dependency that reads a JSON body, or a form with the same fields and `most` images.
 
-    Where these may be several, the JSON may have them in base64. The request has a place in a lane from now on: in that of photos, or where it brings JSON in
-    the one that is named `light`.
+    Where these may be several, the JSON may have them in base64. The request has a place in a lane
+    from now on: in that of photos, or where it brings JSON in the one that is named `light`.
     """
 
     async def read(
