@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ ENDINGS = {".csv", ".tsv", ".parquet", ".jsonl"}
 SAMPLED = 1_000  # rows by which columns of numbers are known
 BLOCK = 256  # rows of Parquet that are read at a time
 DELIMITERS = ",;\t|"
+HALVES = re.compile("[\udc80-\udcff]")  # what stands for bytes that are no UTF-8
 Cells = Mapping[str, Any]
 Row = tuple[int, Cells | str]  # its number, and its cells or what is wrong with it
 
@@ -161,7 +163,10 @@ def _cells(header: list[str], reader: Iterator[list[str]]) -> Iterator[Row]:
             return
         if not cells:
             continue
-        if len(cells) != len(header):
+        if other := HALVES.search("".join(cells)):
+            byte = ord(other[0]) & 0xFF
+            yield number, f"byte 0x{byte:02x} in it is not UTF-8; save the table as UTF-8"
+        elif len(cells) != len(header):
             yield number, f"it has {len(cells)} cells, and the header has {len(header)}"
         else:
             yield number, dict(zip(header, cells, strict=True))
@@ -194,10 +199,14 @@ def _parquet(file: Path, binary: IO[bytes]) -> Opened:
         raise ValueError(f"{file} cannot be read as Parquet: {broken}") from broken
 
     def rows() -> Iterator[Row]:
+        number = 0
         batches = table.iter_batches(batch_size=BLOCK)
         every = chain.from_iterable(batch.to_pylist() for batch in batches)
-        for number, row in enumerate(every, start=1):
-            yield number, {name: _plain(value) for name, value in row.items()}
+        try:
+            for number, row in enumerate(every, start=1):
+                yield number, {name: _plain(value) for name, value in row.items()}
+        except (ArrowException, OSError) as broken:
+            raise ValueError(f"{file} breaks off after row {number}: {broken}") from broken
 
     return list(table.schema_arrow.names), rows()
 

@@ -45,8 +45,9 @@ def reads(
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
     """A dependency that reads a JSON body, or a form with the same fields and `most` images.
 
-    The request has a place in a lane from now on: in that of photos, or where it brings JSON and
-    embeds no photo in the one that is named `light`.
+    Where these may be several, the JSON may have them in base64. The request has a place in a lane
+    from now on: in that of photos, or where it brings JSON and embeds no photo in the one that is
+    named `light`.
     """
 
     async def read(
@@ -60,7 +61,8 @@ def reads(
         if kind == JSON:
             lane = lanes.named()[light]
             with lane.place():
-                data = b"".join([chunk async for chunk in bounded(request, settings.text_bytes)])
+                limit = _json_bytes(settings, photos=most > 1)
+                data = b"".join([chunk async for chunk in bounded(request, limit)])
                 fields = model.model_validate_json(data)
                 if not (isinstance(fields, PhotoBody) and fields.embeds_photo):
                     yield Upload(fields, (), decode, lane)
@@ -92,11 +94,16 @@ def reads_json(
         limits: Settings = request.app.state.settings
         if media_type(request) not in accepted:
             raise WrongMediaType(f"send {' or '.join(accepted)}")
-        most = limits.text_bytes + photos * limits.upload_bytes * 4 // 3
-        data = b"".join([chunk async for chunk in bounded(request, most)])
+        limit = _json_bytes(limits, photos=photos)
+        data = b"".join([chunk async for chunk in bounded(request, limit)])
         return model.model_validate_json(data)
 
     return read
+
+
+def _json_bytes(limits: Settings, *, photos: bool) -> int:
+    """How long a body of JSON may be: `photos` in base64 take four bytes for three."""
+    return limits.text_bytes + photos * limits.upload_bytes * 4 // 3
 
 
 async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from index import ranking, rescorer
 from index.candidates import PER_HIT
@@ -196,6 +197,17 @@ class Index:
         told = self._told(scored, request, share)
         return scored.only(np.array(told, np.float32) >= request.least - SLACK)
 
+    def _surely_probable(
+        self, scored: Sequence[Scored], request: Request, share: np.float32
+    ) -> NDArray[np.bool_]:
+        """Which rows of all (N,) certainly are as probable as is asked for."""
+        if request.least is None:
+            return np.ones(sum(len(one.total) for one in scored), np.bool_)
+        told = [self._told(one, request, -share) for one in scored]
+        probabilities = np.concatenate([*(np.array(one) for one in told), np.empty(0)])
+        surely: NDArray[np.bool_] = probabilities >= request.least + SLACK
+        return surely
+
     def _told(self, scored: Scored, request: Request, share: np.float32) -> list[float]:
         """The probabilities of rows, if their scores are off by a share of their errors."""
         assert self._calibration is not None
@@ -234,7 +246,9 @@ class Index:
             if request.side == "images":
                 revisions = (one.rows.revisions[one.numbers] for one in scored)
                 items = np.concatenate([*revisions, place[:0]])
-                kept &= ~np.isin(items, items[~kept])
+                before = ~kept & self._surely_probable(scored, request, share)
+                # Of those that may not be probable enough, exact probabilities tell.
+                kept = ~np.isin(items, items[before])
             total, error, owner, place = total[kept], error[kept], owner[kept], place[kept]
         highest = total + error
         needed = request.limit + 1

@@ -61,6 +61,8 @@ def check_together(
 
 def read_photo(engine: Engine, asked: PhotoBody, photo: Photo | None) -> Query | None:
     """The photo that a request names or brought, or the part of it that its box says."""
+    if asked.photo and asked.id is None:
+        raise ValueError("photo: it chooses one of an item's photos; send the item's id with it")
     if asked.id is None and photo is None:
         if asked.box is not None:
             raise ValueError("box: it chooses a part of a photo; send an id or an image with it")

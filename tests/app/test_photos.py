@@ -169,3 +169,21 @@ def noise(seed: int) -> bytes:
     pixels = Random(seed).randbytes(3 * 200 * 200)
     Image.frombytes("RGB", (200, 200), pixels).save(file, "PNG")
     return file.getvalue()
+
+
+def test_photos_in_json_may_be_as_large_as_a_form_s(
+    client: TestClient, png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = client.app.state  # type: ignore[attr-defined]
+    monkeypatch.setattr(state, "settings", state.settings.model_copy(update={"text_bytes": 100}))
+    text = b64encode(png("red")).decode()
+    assert client.put("/items/a", json={"images": [text, text]}).status_code == 201
+
+
+@pytest.mark.parametrize("route", ["/search/image", "/search/products"])
+def test_photo_number_wants_the_item_s_id(shop: TestClient, route: str) -> None:
+    answer = shop.post(route, json={"text": "blue", "photo": 1})
+    assert (answer.status_code, answer.json()["detail"]) == (
+        422,
+        "photo: it chooses one of an item's photos; send the item's id with it",
+    )

@@ -198,3 +198,24 @@ def test_rows_stream(tmp_path: Path) -> None:
         first = next(sources)
         assert isinstance(first, Source)
         assert (first.id, len(table.numbers)) == ("0", 1)
+
+
+def test_bytes_that_are_not_utf8_refuse_their_row_alone(tmp_path: Path, engine: Engine) -> None:
+    file = tmp_path / "old.csv"
+    file.write_bytes("id,title\na,Crème\nb,red\n".encode("latin-1"))
+    told = run(engine, file)
+    assert (told[2].status, told[3].status) == ("refused", "stored")
+    assert told[2].reason == "byte 0xe8 in it is not UTF-8; save the table as UTF-8"
+
+
+def test_parquet_that_breaks_off_says_where(tmp_path: Path) -> None:
+    file = tmp_path / "items.parquet"
+    titles = [f"red {number}" * 20 for number in range(3_000)]
+    table = pyarrow.table({"id": [str(number) for number in range(3_000)], "title": titles})
+    pyarrow.parquet.write_table(table, file, compression="zstd", row_group_size=1_500)
+    start = pyarrow.parquet.ParquetFile(file).metadata.row_group(1).column(1).data_page_offset
+    data = bytearray(file.read_bytes())
+    data[start : start + 50] = b"\xff" * 50
+    file.write_bytes(data)
+    with opened(file, {}) as broken, pytest.raises(ValueError, match=r"items\.parquet breaks off"):
+        list(broken.sources())

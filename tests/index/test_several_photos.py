@@ -16,9 +16,11 @@ from index.checks.items import check_items
 from index.items import Picture
 from index.pictures import name_of
 from index.requests import Request
+from index.search import Index
 from index.tables import pictures
+from models.calibration import Calibration
 from models.queries import Query
-from models.types import FragmentBag, Span
+from models.types import Box, FragmentBag, Span
 
 
 @pytest.fixture
@@ -133,3 +135,25 @@ def test_check_tells_which_photo_is_wrong(album, collection):
     assert any(
         "should begin with -2" in one.problem for one in check_items(album, collection, nothing)
     )
+
+
+def test_no_page_loses_an_item_whose_better_photo_is_not_probable_enough(
+    catalog, collection, entry, segments_folder
+):
+    shown = {"a": [(9.0, 0.4), (3.0, 3.0)], "b": [(4.0, 4.0)]}  # what each photo gives two phrases
+    for item, photos in shown.items():
+        vectors = [torch.tensor([[*photo, *[0.0] * 6]]) for photo in photos]
+        bags = tuple(FragmentBag(one, (Box(0, 0, 1, 1),), ("region",)) for one in vectors)
+        catalog.put(collection, replace(entry(item, sentences=0, photos=len(bags)), images=bags))
+    phrases = tuple(
+        FragmentBag(one[None], (Span(2 * at, 2 * at + 1),), (label,))
+        for at, (one, label) in enumerate(zip(torch.eye(8)[:2], "ab", strict=True))
+    )
+    coefficients = torch.tensor([[1.0, 0.0, 0.0, 0.0]] * 3)
+    calibration = Calibration(torch.zeros(1, 8), torch.zeros(1, 8), coefficients, 0.5)
+    index = Index(catalog, collection, segments_folder, calibration=calibration)
+    first = Request("images", Query(phrases, (1.0, 1.0), "a b"), limit=1, least=0.6)
+    (hit,) = index.best(first).hits
+    rest = index.best(first.behind(hit, 1)).hits
+    index.close()
+    assert [(one.item, one.photo) for one in (hit, *rest)] == [("b", 0), ("a", 1)]
