@@ -1,4 +1,4 @@
-"""How many things that sentences name lie in windows, EdgeBoxes and selective search.
+"""Recall of what sentences name, in fixed windows, EdgeBoxes and selective search.
 
 For learned boxes, `tessera evaluate` their checkpoint. EdgeBoxes (Zitnick & Dollar 2014) and
 selective search (Uijlings et al. 2013) are OpenCV's. The edges of EdgeBoxes are Canny's, since

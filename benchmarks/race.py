@@ -30,6 +30,7 @@ MISSING = "its package is not installed"
 ENGINES: dict[str, tuple[str, str, bool]] = {
     "tessera": ("tessera", "Tessera", False),
     "tessera-exact": ("tessera", "TesseraExact", False),
+    "tessera-codes": ("tessera", "TesseraCodes", False),
     "numpy": ("products", "Numpy", False),
     "torch": ("products", "Torch", False),
     "faiss-summaries": ("flat", "FlatSummaries", False),
