@@ -35,6 +35,10 @@ class Language(nn.Module, ABC):
     def logits(self, outputs: Tensor, state: State) -> Tensor:
         """Outputs of forward (N, T, E) to the words' logits (N, T, V)."""
 
+    def logits_where(self, where: Tensor, outputs: Tensor, state: State) -> Tensor:
+        """The logits (W, V) of the W places of a mask (N, T) alone."""
+        return self.logits(outputs, state)[where]
+
     def attention(self, outputs: Tensor, state: State) -> Tensor | None:  # noqa: ARG002
         """How much each output looks at each box of the sight (N, T, R); None if it does not."""
         return None

@@ -86,13 +86,14 @@ def parsed(tables: Mapping[str, Any]) -> Recipe:
 class CaptionBatch:
     """K photos' frozen inputs (K, R, C), and N sentences: whose each is, given words, targets.
 
-    owners are (N,), given and targets (N, T), padded.
+    owners are (N,), given and targets (N, T), padded; `positions` are the photos' in the dataset.
     """
 
     photos: Tensor
     owners: Tensor
     given: Tensor
     targets: Tensor
+    positions: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ class CaptionDataset:
             owners=torch.arange(len(positions)).repeat_interleave(counts),
             given=given,
             targets=targets,
+            positions=positions,
         )
 
 
@@ -211,7 +213,7 @@ def logits(model: Captioner, batch: CaptionBatch, device: str) -> tuple[Tensor, 
     state = tuple(part[owners] for part in language.look(photos))
     output, state = language(given, state)  # (N, T, E)
     real = targets != PADDING
-    return language.logits(output, state)[real], targets[real]
+    return language.logits_where(real, output, state), targets[real]
 
 
 def shifted(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:

@@ -118,6 +118,12 @@ class Model(ImageTower):
         """The features of all views."""
         return self.photo.in_features
 
+    def standardized(self, inputs: PaddedBags) -> Tensor:
+        """The standardised features (K, V + R - 1, C) of all views, then of the boxes."""
+        V = len(self.config.views)
+        frames = self.whole(inputs).view(len(inputs), V, -1)
+        return torch.cat([frames, self.regions.standardize(inputs.vectors[:, V:])], 1)
+
     def whole(self, inputs: PaddedBags) -> Tensor:
         """The standardised features of all views together, (K, V · C)."""
         frames = inputs.vectors[:, : len(self.config.views)].unbind(1)

@@ -1,0 +1,251 @@
+"""Captioner that ships: an LSTM that attends to regions, with evidence for words from a matcher.
+
+The multimodal RNN of Karpathy & Fei-Fei (2015), eq. 13-15, as a long short-term memory with
+attention over the boxes (Xu et al. 2015; Anderson et al. 2018), and with what a matcher's joint
+space says: the photo's vector starts the sentence, and each word's similarity to the photo adds to
+its logit, when the sentence is at a word that can be seen. Where a photo goes in, a sentence can
+go in too (Nukrai et al. 2022), so that the language is learned from text alone as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.captioning import FIRST_WORD, Captioner, Language
+from models.decoding import State
+from models.image_towers.regions_in_context import Model as Tower
+from models.matcher import Matcher, Part
+from models.types import PaddedBags
+
+DEVIATIONS = (-4.0, 8.0)  # what evidence is cut to
+LEAST = 1e-3  # a standard deviation
+PREPARED = 64  # photos prepared at once
+USUAL = 20_000  # sentences that say what is usual
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The vocabulary, the matcher's image tower, and sizes; `joint` numbers make its space.
+
+    `noise` is the length of what is added to a sentence's vector of length one in training, so that
+    a photo's may lie elsewhere.
+    """
+
+    words: tuple[str, ...]
+    image: Part
+    joint: int = 256
+    embedding: int = 256
+    hidden: int = 512
+    attention: int = 256
+    dropout: float = 0.5
+    sight_dropout: float = 0.3
+    noise: float = 0.5
+    longest: int = 20  # words of a caption
+    shortest: int = 5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        if isinstance(self.image, Mapping):
+            object.__setattr__(self, "image", Part.of("image_towers", **self.image))
+
+
+class Evidence(nn.Module):
+    """How much more than usual a photo, or a sentence, is like each word of the vocabulary.
+
+    e_w = (max_i v_i·n_w − μ_w) / σ_w for the fragments v_i of a photo; a sentence's is by the sum
+    of its words' vectors. n_w is the word's own vector in the joint space; means and deviations
+    are those of train, apart for photos and sentences. END and the unknown word have none.
+    """
+
+    names: Tensor
+    photos: Tensor
+    texts: Tensor
+
+    def __init__(self, words: int, joint: int) -> None:
+        super().__init__()
+        self.register_buffer("names", torch.zeros(words, joint))
+        self.register_buffer("photos", torch.stack([torch.zeros(words), torch.ones(words)]))
+        self.register_buffer("texts", torch.stack([torch.zeros(words), torch.ones(words)]))
+
+    def forward(self, similarities: Tensor, usual: Tensor) -> Tensor:
+        """Similarities (K, W) to evidence (K, V), V being W and the two that are no words."""
+        deviations = ((similarities - usual[0]) / usual[1]).clamp(*DEVIATIONS)
+        return F.pad(deviations, (FIRST_WORD, 0))
+
+    def of_photos(self, fragments: Tensor) -> Tensor:
+        """Similarities (K, W) of fragments (K, R, D)."""
+        return (fragments @ self.names.T).amax(1)
+
+    def of_texts(self, vectors: Tensor) -> Tensor:
+        """Similarities (K, W) of sentences' vectors (K, D)."""
+        return vectors @ self.names.T
+
+
+class Attentive(Language):
+    """p(next word | words so far, photo), for F features x_r of a photo and its joint vector f.
+
+    h_0, c_0 = W_0 [f; U x]; h_t, c_t = LSTM(W_w w_t, h_{t-1}, c_{t-1});
+    a_t = softmax_r(q(h_t)·k(x_r) / √A), with one more place where nothing is looked at;
+    y_t = W_wᵀ(W_oh h_t + Σ_r a_tr u(x_r)) + b_o + g(h_t) e: e is the evidence for each word, and
+    g ≥ 0 how much the place in the sentence asks for it.
+    """
+
+    photo_mean: Tensor
+    text_mean: Tensor
+
+    def __init__(self, config: Config, tower: Tower) -> None:
+        super().__init__()
+        self.config, self.views = config, len(tower.config.views)
+        self.tower = tower.requires_grad_(False)
+        channels, joint, E = tower.photo.in_features // self.views, config.joint, config.embedding
+        self.sizes = (config.attention, E)
+        self.words = nn.Embedding(len(config.words) + FIRST_WORD, E)
+        nn.init.normal_(self.words.weight, std=E**-0.5)
+        self.scale = E**0.5  # the same weights, as inputs, have unit variance
+        self.evidence = Evidence(len(config.words), joint)
+        self.register_buffer("photo_mean", torch.zeros(joint))
+        self.register_buffer("text_mean", torch.zeros(joint))
+        self.frame = nn.Linear(self.views * channels, joint)
+        self.start = nn.Linear(2 * joint, 2 * config.hidden)
+        self.lstm = nn.LSTM(E, config.hidden, batch_first=True)
+        self.regions = nn.Linear(channels, sum(self.sizes))
+        self.nothing = nn.Parameter(torch.zeros(sum(self.sizes)))
+        self.query = nn.Linear(config.hidden, config.attention)
+        self.out = nn.Linear(config.hidden, E)
+        self.gate = nn.Linear(config.hidden, 1)
+        self.bias = nn.Parameter(torch.zeros(len(self.words.weight)))
+        self.dropout = nn.Dropout(config.dropout)
+        self.sight_dropout = nn.Dropout(config.sight_dropout)
+
+    def train(self, mode: bool = True) -> Attentive:
+        """The tower is frozen and stays in evaluation mode."""
+        super().train(mode)
+        self.tower.eval()
+        return self
+
+    def fragments(self, inputs: PaddedBags) -> Tensor:
+        """The tower's fragments (K, R, D) of features (K, F, C), in the joint space."""
+        with torch.no_grad():
+            bags: PaddedBags = self.tower(inputs)
+        return bags.vectors[..., : self.config.joint].float()
+
+    def look(self, inputs: PaddedBags) -> State:
+        """The sight's features (K, F, C) to h, c, keys, values, evidence."""
+        fragments = self.fragments(inputs)
+        with torch.no_grad():
+            rows = self.tower.standardized(inputs)  # (K, F, C)
+        joint = F.normalize(fragments[:, 0], dim=-1) - self.photo_mean
+        evidence = self.evidence(self.evidence.of_photos(fragments), self.evidence.photos)
+        frame = self.frame(self.sight_dropout(rows[:, : self.views].flatten(1)))
+        mapped = self.regions(self.sight_dropout(rows))  # (K, F, A + E)
+        return self.begun(joint, frame, mapped, evidence)
+
+    def look_at_texts(self, vectors: Tensor) -> State:
+        """Sentences' vectors (K, D) of length one in place of photos."""
+        joint = vectors - self.text_mean
+        if self.training:
+            joint = joint + self.config.noise * F.normalize(torch.randn_like(joint), dim=-1)
+        evidence = self.evidence(self.evidence.of_texts(vectors), self.evidence.texts)
+        nothing = vectors.new_zeros(len(vectors), 0, sum(self.sizes))
+        return self.begun(joint, torch.zeros_like(joint), nothing, evidence)
+
+    def begun(self, joint: Tensor, frame: Tensor, mapped: Tensor, evidence: Tensor) -> State:
+        """The state before the first word; mapped (K, F, A + E) are keys and values."""
+        began = self.start(
+            torch.cat([F.normalize(joint, dim=-1) * joint.shape[1] ** 0.5, frame], 1)
+        )
+        hidden, cell = began.chunk(2, dim=1)
+        nothing = self.nothing.expand(len(joint), 1, -1).to(mapped.dtype)
+        keys, values = torch.split(torch.cat([mapped, nothing], 1), self.sizes, dim=2)
+        return hidden.tanh(), cell, keys, values, evidence
+
+    def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
+        """Words (N, T) to hidden states (N, T, H), for `logits` of the words after them."""
+        hidden, cell, *rest = state
+        outputs, (hidden, cell) = self.lstm(
+            self.dropout(self.words(words) * self.scale),
+            (hidden[None].contiguous(), cell[None].contiguous()),
+        )
+        return outputs, (hidden[0], cell[0], *rest)
+
+    def weights(self, outputs: Tensor, state: State) -> Tensor:
+        """The attention a (N, T, F + 1), the last place being nothing."""
+        logits = self.query(outputs) @ state[2].transpose(1, 2) / self.sizes[0] ** 0.5
+        weights: Tensor = logits.softmax(-1)
+        return weights
+
+    def logits(self, outputs: Tensor, state: State) -> Tensor:
+        """Hidden states (N, T, H) to the words' logits (N, T, V)."""
+        every = torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)
+        return self.logits_where(every, outputs, state).view(*outputs.shape[:2], -1)
+
+    def logits_where(self, where: Tensor, outputs: Tensor, state: State) -> Tensor:
+        """The logits (W, V) of the W places of a mask (N, T) alone."""
+        outputs = self.dropout(outputs)
+        attended = self.weights(outputs, state) @ state[3]
+        joined = self.dropout(self.out(outputs) + attended)[where]
+        gate = F.softplus(self.gate(outputs[where]))  # (W, 1)
+        evidence = state[4][where.nonzero()[:, 0]]
+        return F.linear(joined, self.words.weight, self.bias) + gate * evidence
+
+    def attention(self, outputs: Tensor, state: State) -> Tensor:
+        """How much each word looks at each box (N, T, R): all views of the frame count as one."""
+        weights = self.weights(outputs, state)
+        boxes = weights[..., self.views : -1]
+        return torch.cat([1 - boxes.sum(-1, keepdim=True), boxes], -1)
+
+    @torch.no_grad()
+    def prepare(self, matcher: Matcher, photos: Sequence[Tensor], texts: Tensor) -> None:
+        """Take a matcher's tower and vectors of words, and what is usual among train's photos.
+
+        `photos` are the sight's inputs (F, C), `texts` sentences' vectors (N, D) of length one.
+        """
+        self.tower.load_state_dict(without_sight(matcher.image.state_dict()))
+        names = text_vectors(matcher, self.config.words, self.config.joint)
+        self.evidence.names.copy_(names)
+        self.words.weight[FIRST_WORD:] = F.normalize(names - names.mean(0), dim=-1)
+        device = self.bias.device
+        wholes, similar = [], []
+        for at in range(0, len(photos), PREPARED):
+            fragments = self.fragments(PaddedBags.of(photos[at : at + PREPARED]).to(device))
+            wholes.append(F.normalize(fragments[:, 0], dim=-1))
+            similar.append(self.evidence.of_photos(fragments))
+        self.photo_mean.copy_(torch.cat(wholes).mean(0))
+        self.text_mean.copy_(texts.mean(0))
+        self.evidence.photos.copy_(usual(torch.cat(similar)))
+        some = texts[torch.linspace(0, len(texts) - 1, min(len(texts), USUAL)).long()]
+        self.evidence.texts.copy_(usual(self.evidence.of_texts(some.to(device))))
+
+
+class Model(Captioner):
+    """The image tower's sight, and the language over what it sees."""
+
+    language: Attentive
+
+    def __init__(self, config: Config) -> None:
+        tower = Tower(config.image.options)
+        sight, language = tower.sight, Attentive(config, tower)
+        tower.sight = None  # type: ignore[assignment]  # it is the captioner's
+        super().__init__(config, sight, language)
+
+
+def without_sight(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A tower's weights but for what it sees with."""
+    return {key: value for key, value in state.items() if not key.startswith("sight.")}
+
+
+def usual(similarities: Tensor) -> Tensor:
+    """The mean and the standard deviation of each column of (N, W), as (2, W)."""
+    return torch.stack([similarities.mean(0), similarities.std(0).clamp_min(LEAST)])
+
+
+def text_vectors(matcher: Matcher, texts: Sequence[str], joint: int) -> Tensor:
+    """Vectors (N, D) of length one in a matcher's joint space: the sums of texts' words."""
+    bags = matcher.embed_sentences(texts)
+    sums = torch.stack([bag.vectors[:, :joint].sum(0) for bag in bags])
+    return F.normalize(sums, dim=-1)
