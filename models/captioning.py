@@ -23,6 +23,9 @@ BATCH = 16  # photos whose captions are searched for at once
 class Language(nn.Module, ABC):
     """p(next word | words so far, photo), the trained part of a captioner."""
 
+    def begin(self, counts: Tensor) -> None:
+        """Take how often each word (V,) comes in train, before the first step."""
+
     @abstractmethod
     def look(self, inputs: PaddedBags) -> State:
         """The state that sentences start from, for the sight's features (K, F, C) of photos."""

@@ -87,6 +87,21 @@ class ViewSight(Sight):
         regions = pool(maps[-1].float(), boxes[:, 1:])  # (K, R - 1, C)
         return list(torch.cat([torch.stack(frames, 1), regions], 1)), list(boxes)
 
+    def regions(self, inputs: Tensor) -> Tensor:
+        """The rows (R, C) of a photo's inputs that are of its boxes, the whole frame first."""
+        return inputs[len(self.views) - 1 :]
+
+    def inside(self, images: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[Tensor]:
+        """What is in given boxes (B, 4) of each uint8 photo (3, H, W), as regions are: (B, C)."""
+        name, size = self.views[-1]
+        network = cast(Backbone, self.backbones[name])
+        device = next(network.parameters()).device
+        maps = network.pyramid(squash(images, size).to(device))[-1].float()
+        return [
+            pool(own[None], given[None].to(device))[0]
+            for own, given in zip(maps, boxes, strict=True)
+        ]
+
     def key(self) -> str:
         """The views and the boxes."""
         return json.dumps(["views", self.names, self.proposer.key()])

@@ -20,8 +20,9 @@ from models.registry import Caption, Generation
 from models.types import PaddedBags
 from training import inheritance
 from training.cache import Inputs, cached, file_digest
-from training.data.captions import caption_words, vocabulary
+from training.data.captions import caption_words, counts, vocabulary
 from training.data.corpus import Corpus, Example
+from training.data.snippets import Options, regions
 from training.evaluation.captioning import Bleu, bleu
 from training.evaluation.embedding import pixels
 from training.fitting import TELL_NOBODY, Teller, fit
@@ -41,7 +42,8 @@ PRESETS = "captioners"  # the folder of captioners' presets
 class Recipe:
     """How a captioner is trained: its model's name and options, without the words, and the rest.
 
-    least_count: how often a word of the vocabulary comes in train, at least.
+    least_count: how often a word of the vocabulary comes in train, at least. With `snippets` it
+    learns to describe regions, by the parts of sentences that a matcher aligns with them.
     """
 
     model: str
@@ -50,6 +52,7 @@ class Recipe:
     schedule: Schedule
     label_smoothing: float = 0.0
     least_count: int = 5
+    snippets: Options | None = None
 
 
 def read(preset: str) -> Recipe:
@@ -66,7 +69,8 @@ def read(preset: str) -> Recipe:
 
 def parsed(tables: Mapping[str, Any]) -> Recipe:
     """The recipe of a preset's tables."""
-    refuse_unknown(tables, {"model", "objective", "optimizer", "schedule"}, "the preset")
+    kept = {"model", "objective", "optimizer", "schedule", "snippets"}
+    refuse_unknown(tables, kept, "the preset")
     options = dict(tables.get("model", {}))
     name = options.pop("name", "")
     known = {one.name for one in fields(registry.find("captioners", name).Config)} - {"words"}
@@ -79,6 +83,7 @@ def parsed(tables: Mapping[str, Any]) -> Recipe:
         made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         made(Schedule, tables.get("schedule", {}), "[schedule]"),
         **objective,
+        snippets=made(Options, tables["snippets"], "[snippets]") if "snippets" in tables else None,
     )
 
 
@@ -144,20 +149,20 @@ def train(
     )
     folder.claim(resume)
     torch.manual_seed(place.seed)
-    examples, validated = corpus.split("train"), corpus.split("val")
     words = vocabulary(corpus, recipe.least_count)
     model = built(recipe, words).to(place.device)
-    dataset = CaptionDataset(
-        frozen_inputs(model, examples, place, recipe.schedule.precision, teller.progress),
-        word_indices(examples, words, model.config.longest),
-        recipe.schedule.batch,
+    (inputs, examples), (held, validated) = (
+        described(model, recipe, corpus.split(split), place, teller.progress)
+        for split in ("train", "val")
     )
+    sentences = word_indices(examples, words, model.config.longest)
+    model.language.begin(counts(sentences, len(words) + FIRST_WORD))
+    dataset = CaptionDataset(inputs, sentences, recipe.schedule.batch)
 
     def validate() -> Measured:
         model.eval()
-        inputs = frozen_inputs(model, validated, place, recipe.schedule.precision, teller.progress)
         score = measured(
-            lambda part: model.describe(inputs[part], Generation(BEAM)), validated, teller.progress
+            lambda part: model.describe(held[part], Generation(BEAM)), validated, teller.progress
         )
         return Measured({"beam": BEAM} | asdict(score))
 
@@ -166,6 +171,19 @@ def train(
     trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
     validation = fit(trainer, folder, teller, resume=resume)
     return Bleu(tuple(validation["scores"]), validation["length_ratio"])
+
+
+def described(
+    model: Captioner, recipe: Recipe, examples: Sequence[Example], place: Place, progress: Progress
+) -> tuple[Sequence[Tensor], Sequence[Example]]:
+    """The frozen inputs (F, C) of what is to be described, and its sentences.
+
+    These are a split's photos, or with `snippets` the regions that have some.
+    """
+    inputs = frozen_inputs(model, examples, place, recipe.schedule.precision, progress)
+    if recipe.snippets is None:
+        return inputs, examples
+    return regions(model.sight, examples, inputs, recipe.snippets, place.cache, progress)
 
 
 def built(recipe: Recipe, words: tuple[str, ...]) -> Captioner:

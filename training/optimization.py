@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,14 +11,21 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD, Adagrad, AdamW
+from torch.optim import SGD, Adagrad, AdamW, RMSprop
 from torch.optim import Optimizer as TorchOptimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
     "adamw": AdamW,
     "adagrad": Adagrad,
+    "rmsprop": RMSprop,
     "sgd": partial(SGD, lr=1e-3, momentum=0.9, nesterov=True),
+}
+
+# How gradients are clipped: all of them to a norm, or each number to a range.
+CLIPPINGS: dict[str, Callable[[Iterable[Tensor], float], object]] = {
+    "norm": nn.utils.clip_grad_norm_,
+    "elementwise": nn.utils.clip_grad_value_,
 }
 
 
@@ -26,7 +33,7 @@ OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
 class Optimizer:
     """How weights move. rates: what multiplies the learning rate of parameters by name's prefix.
 
-    name is adamw, adagrad, or sgd with Nesterov's momentum; reset is after how many epochs
+    name is adamw, adagrad, rmsprop, or sgd with Nesterov's momentum; reset is after how many epochs
     adagrad's sums of squares start anew (Socher et al. 2014, section 5), 0 for never.
     """
 
@@ -47,7 +54,8 @@ class Optimizer:
 class Schedule:
     """The loop's options.
 
-    batch: images in a step, and sentences that each brings. warmup: a share of all steps.
+    batch: images in a step, and sentences that each brings. warmup: a share of all steps. clip: the
+    most that gradients are, by `clipping`: the norm of all, or elementwise.
     average: a decay, 0 averages nothing. epochs = 0 is for a model that `prepare` makes whole.
     """
 
@@ -56,12 +64,15 @@ class Schedule:
     sentences: int = 1
     warmup: float = 0.05
     clip: float = 1.0
+    clipping: str = "norm"
     average: float = 0.0
     precision: str = "float32"
 
     def __post_init__(self) -> None:
         if self.precision not in ("float32", "bfloat16"):
             raise ValueError(f"precision is {self.precision!r}; use 'float32' or 'bfloat16'")
+        if self.clipping not in CLIPPINGS:
+            raise ValueError(f"no clipping {self.clipping!r}; there are: {', '.join(CLIPPINGS)}")
         if self.epochs < 0 or self.batch < 2 or self.sentences < 1:
             raise ValueError(
                 f"{self.epochs} epochs of batches of {self.batch} photos with {self.sentences} "
@@ -175,7 +186,7 @@ class Descent:
         start: float = 0.0,
     ) -> None:
         """`steps` are those of an epoch, `start` is the share of first weights in averages."""
-        self.model, self.clip = model, schedule.clip
+        self.model, self.schedule = model, schedule
         self.optimizer = optimizer_of(model, options)
         self.rates = scheduler(self.optimizer, schedule.epochs * steps, schedule.warmup)
         self.average = Average(model, schedule.average, start)
@@ -184,7 +195,7 @@ class Descent:
         """Go one step down a loss; what it was."""
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        CLIPPINGS[self.schedule.clipping](self.model.parameters(), self.schedule.clip)
         self.optimizer.step()
         self.rates.step()
         self.average.update()

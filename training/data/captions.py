@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
+import torch
+from torch import Tensor
+
+from models.decoding import END
 from training.data.corpus import Corpus
 
 SPACED_HYPHEN = re.compile(r"(?<=\w) - (?=\w)")  # "t - shirt", as Flickr8k writes it
@@ -34,3 +39,11 @@ def vocabulary(corpus: Corpus, least_count: int) -> tuple[str, ...]:
     if not kept:
         raise ValueError(f"no word comes {least_count} times in train; lower the least count")
     return tuple(word for _, word in kept)
+
+
+def counts(sentences: Sequence[Sequence[Tensor]], size: int) -> Tensor:
+    """How often each of V words (V,) is a target, END among them."""
+    lines = [line for own in sentences for line in own]
+    found = torch.bincount(torch.cat(lines), minlength=size)
+    found[END] += len(lines)
+    return found

@@ -1,0 +1,181 @@
+"""Snippets: parts of sentences and the regions that a matcher aligns them with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from models import checkpoint
+from models.alignment import decode_chain, joined, word_groups
+from models.checkpoint import Checkpoint
+from models.lexicon import DETERMINERS, is_function_word, plain
+from models.shipped import PRETRAINED
+from models.sight import ViewSight
+from models.towers import Sight
+from models.types import WHOLE_SENTENCE, FragmentBag, Span
+from training.cache import cached, digest, file_digest
+from training.data.corpus import Example
+from training.evaluation.embedding import from_inputs
+from training.progress import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How snippets are inferred: the matcher that ships by its name, and β of eq. 12.
+
+    most: words of a snippet; longer ones are left out.
+    """
+
+    matcher: str = "matcher"
+    beta: float = 0.05
+    most: int = 10
+
+    def __post_init__(self) -> None:
+        if not self.beta >= 0 or self.most < 1:
+            raise ValueError(
+                f"[snippets] beta is {self.beta} and most {self.most}; use at least 0 and 1"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A part of a sentence and the region of its photo that it describes; 0 is the frame."""
+
+    region: int
+    span: Span
+
+
+def regions(
+    sight: Sight,
+    examples: Sequence[Example],
+    inputs: Sequence[Tensor],
+    options: Options,
+    cache: Path,
+    progress: Progress = silent,
+) -> tuple[list[Tensor], list[Example]]:
+    """The regions of photos that have snippets: the row (1, C) of each, and its snippets.
+
+    `inputs` (F, C) are what the sight sees of each photo. ValueError for a sight that is not the
+    matcher's, whose regions would be others.
+    """
+    loaded = checkpoint.load(PRETRAINED / f"{options.matcher}.safetensors")
+    if not isinstance(sight, ViewSight) or sight.key() != loaded.model.image_key():
+        raise ValueError(
+            f"[snippets] matcher {options.matcher!r} sees photos otherwise than the captioner: "
+            "give [model] its views and proposals"
+        )
+    rows: list[Tensor] = []
+    described: list[Example] = []
+    bags = compared(loaded, examples, inputs, cache, progress)
+    for example, features, sentences in zip(examples, inputs, bags, strict=True):
+        seen = sight.regions(features)  # (R, C)
+        for region, texts in by_region(example, sentences, options).items():
+            rows.append(seen[region : region + 1].clone())  # without the photo's other rows
+            described.append(replace(example, id=f"{example.id} {region}", sentences=texts))
+    return rows, described
+
+
+def by_region(
+    example: Example, sentences: Sequence[FragmentBag], options: Options
+) -> dict[int, tuple[str, ...]]:
+    """The texts of a photo's snippets, by the regions that have some."""
+    found: dict[int, tuple[str, ...]] = {}
+    for text, sentence in zip(example.sentences, sentences, strict=True):
+        for one in aligned(sentence, options.beta):
+            snippet = one.span.of(text)
+            if len(snippet.split()) <= options.most:
+                found[one.region] = (*found.get(one.region, ()), snippet)
+    return found
+
+
+def aligned(sentence: FragmentBag, beta: float) -> list[Snippet]:
+    """The segments of a sentence and their regions (Karpathy & Fei-Fei 2015, section 3.1.4).
+
+    The sentence has the similarities (T, R) of its fragments with regions for vectors. The chain
+    runs over content words, each with the function words before it: these alone have next to no
+    region.
+    """
+    groups = word_groups(sentence)
+    heads = torch.stack([sentence.vectors[list(group.heads)].sum(0) for group in groups])  # (G, R)
+    segments, theirs = joined(sentence, groups, decode_chain(heads, beta))
+    return [
+        Snippet(region, span)
+        for segment, region in zip(segments, theirs, strict=True)
+        if sentence.labels[segment.heads[0]] != WHOLE_SENTENCE
+        and (span := trimmed(sentence, segment.fragments))
+    ]
+
+
+def trimmed(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
+    """The place of a segment without the function words that tie it to others, if any is left.
+
+    A determiner may begin it: "in the grass" is "the grass".
+    """
+    kept = list(fragments)
+    while kept and ties(sentence.labels[kept[0]]):
+        kept.pop(0)
+    while kept and is_function_word(sentence.labels[kept[-1]]):
+        kept.pop()
+    if not kept:
+        return None
+    first, last = sentence.places[kept[0]], sentence.places[kept[-1]]
+    assert isinstance(first, Span)
+    assert isinstance(last, Span)
+    return Span(first.start, last.end)
+
+
+def ties(word: str) -> bool:
+    """Whether a word is a function word, but no determiner."""
+    return is_function_word(word) and plain(word) not in DETERMINERS
+
+
+def compared(
+    loaded: Checkpoint,
+    examples: Sequence[Example],
+    inputs: Sequence[Tensor],
+    cache: Path,
+    progress: Progress = silent,
+) -> list[list[FragmentBag]]:
+    """The sentences of each photo, their similarities (T, R) with its regions for vectors.
+
+    From the cache, or computed into it by the matcher.
+    """
+    matcher = loaded.model
+
+    def similarities(positions: Sequence[int]) -> list[Tensor]:
+        photos = from_inputs(matcher, [inputs[one] for one in positions])
+        texts = {text for one in positions for text in examples[one].sentences}
+        alike = sorted(texts, key=len)  # sentences of a length need no padding
+        bags = dict(zip(alike, matcher.embed_sentences(alike), strict=True))
+        return [
+            torch.cat([bags[text].vectors @ photo.T for text in examples[one].sentences])
+            for one, photo in zip(positions, photos, strict=True)
+        ]
+
+    kept = cached(
+        cache / "similarities",
+        loaded.fingerprint,
+        range(len(examples)),
+        [digest(file_digest(one.image), *one.sentences) for one in examples],
+        similarities,
+        progress,
+        "alignments",
+    )
+    reader = matcher.text.reader
+    return [
+        placed([reader.places(one) for one in reader.parse(example.sentences)], rows)
+        for example, rows in zip(examples, kept, strict=True)
+    ]
+
+
+def placed(places: Sequence[Sequence[tuple[str, Span]]], rows: Tensor) -> list[FragmentBag]:
+    """Rows (ΣT, R) of a photo's sentences as a bag each, by the places of their fragments."""
+    parts = rows.split([len(own) for own in places])
+    return [
+        FragmentBag(part, tuple(span for _, span in own), tuple(label for label, _ in own))
+        for part, own in zip(parts, places, strict=True)
+    ]
