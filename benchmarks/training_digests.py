@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from safetensors.torch import load_file
 
 from training import captioning, grounding, preset, proposals, run
+from training.caption_recipe import Recipe
 from training.data import entities, folders, synthetic
 from training.folder import Place
 from training.optimization import Optimizer, Schedule
@@ -54,7 +55,7 @@ def digests(folder: Path) -> dict[str, str]:
         name: Place(folder / f"{name}.safetensors", folder / "features")
         for name in ("captioner", "proposals", "grounder", "weak")
     }
-    language = captioning.Recipe(
+    language = Recipe(
         "lstm",
         CAPTIONER | {"dropout": 0.2},
         Optimizer(learning_rate=1e-2),

@@ -103,7 +103,7 @@ class Attentive(Language):
         self.config, self.views = config, len(tower.config.views)
         self.tower = tower.requires_grad_(False)
         channels, joint, E = tower.photo.in_features // self.views, config.joint, config.embedding
-        self.sizes = (config.attention, E)
+        self.sizes = [config.attention, E]
         self.words = nn.Embedding(len(config.words) + FIRST_WORD, E)
         nn.init.normal_(self.words.weight, std=E**-0.5)
         self.scale = E**0.5  # the same weights, as inputs, have unit variance

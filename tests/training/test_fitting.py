@@ -7,14 +7,15 @@ import torch
 from safetensors.torch import load_file
 
 from training import captioning, grounding, proposals
+from training.caption_recipe import Recipe
 from training.data import entities
 from training.fitting import Teller
 from training.folder import Place
-from training.optimization import Schedule
+from training.optimization import Optimizer, Schedule
 
 SHORT = Schedule(2, batch=4, average=0.9)
 TINY = {"size": 64, "embedding": 8, "hidden": 8, "attention": 8}
-CAPTIONER = captioning.Recipe(TINY, schedule=SHORT, least_count=1)
+CAPTIONER = Recipe("lstm", TINY, Optimizer(learning_rate=2e-3), SHORT, least_count=1)
 PARTS = {
     "captioner": lambda corpus, truth, *given, **more: captioning.train(
         corpus, *given, CAPTIONER, **more

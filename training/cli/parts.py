@@ -33,7 +33,16 @@ def train_captioner(
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
     preset: Annotated[
         str, typer.Option(help="One of training/presets/captioners, or a path to a .toml.")
-    ] = "lstm",
+    ] = "attentive",
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            help="Sentences without photos, one a line, .txt or .gz, to learn from first."
+        ),
+    ] = None,
+    start: Annotated[
+        Path | None, typer.Option(help="A captioner's checkpoint, for presets with a reward.")
+    ] = None,
     images: Images = None,
     cache: Cache = FEATURES,
     seed: int = 0,
@@ -46,15 +55,16 @@ def train_captioner(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import captioning
+        from training import caption_recipe, captioning
         from training.data import folders
         from training.folder import Place
         from training.markdown import slashed
 
         score = captioning.train(
             folders.read(data, images),
-            Place(out, cache, device, seed),
-            captioning.read(preset),
+            Place(out, cache, device, seed, start),
+            caption_recipe.read(preset),
+            text=text,
             resume=resume,
             teller=teller(console),
         )

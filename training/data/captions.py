@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
 
 from models.decoding import END
-from training.data.corpus import Corpus
 
 SPACED_HYPHEN = re.compile(r"(?<=\w) - (?=\w)")  # "t - shirt", as Flickr8k writes it
 SPACED_ENDING = re.compile(r" (?=(?:'s|n't|'re|'ll|'ve)\b)")  # "man 's"
@@ -23,18 +22,13 @@ def caption_words(text: str) -> list[str]:
     return WORD.findall(joined)
 
 
-def vocabulary(corpus: Corpus, least_count: int) -> tuple[str, ...]:
-    """Words that split train, and no other, holds at least least_count times.
+def vocabulary(sentences: Iterable[str], least_count: int) -> tuple[str, ...]:
+    """Words that sentences hold at least least_count times.
 
     The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first.
     ValueError if no word is left.
     """
-    counts = Counter(
-        word
-        for example in corpus.split("train")
-        for sentence in example.sentences
-        for word in caption_words(sentence)
-    )
+    counts = Counter(word for sentence in sentences for word in caption_words(sentence))
     kept = sorted((-count, word) for word, count in counts.items() if count >= least_count)
     if not kept:
         raise ValueError(f"no word comes {least_count} times in train; lower the least count")

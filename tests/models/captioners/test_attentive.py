@@ -81,7 +81,7 @@ def test_evidence_is_how_much_more_than_usual_a_photo_is_like_a_word():
 def test_evidence_for_a_word_makes_it_likelier(captioner, inputs):
     language = captioner.language
     state = language.look(PaddedBags.of(inputs[:1]))
-    *rest, evidence = state
+    evidence = state[-1]
     outputs, after = language(torch.tensor([[0]]), state)
     more = evidence.clone()
     more[0, 3] += 1.0
