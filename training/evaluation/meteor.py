@@ -26,7 +26,9 @@ NORMALISED = (
 Counts = NDArray[np.float64]  # (2, 11): of a caption and of its reference, see `counted`
 
 
-def meteor(captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> float:
+def meteor(
+    captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
+) -> float:
     """METEOR in percent    (Denkowski & Lavie 2014, section 2), of words of the Penn Treebank.
 
     P and R are the shares of a caption's and its reference's words that match, weighed by the kind
