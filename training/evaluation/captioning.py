@@ -24,8 +24,8 @@ def bleu(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
     """B-N = min(1, e^(1 − r/c)) · (Π_{n ≤ N} p_n)^(1/N)    (Papineni et al. 2002, section 2.3).
 
     p_n is the clipped n-gram precision over the whole corpus, c the captions' length and r the
-    references' closest lengths (the shorter of two as close). Words are those of the
-    Penn Treebank, punctuation dropped. Raises ValueError for no captions or a caption without references.
+    references' closest lengths (the shorter of two as close). Words are those of the Penn
+    Treebank, punctuation dropped. ValueError for no captions or a caption without references.
     """
     if not captions or len(captions) != len(references) or not all(references):
         raise ValueError(

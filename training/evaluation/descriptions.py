@@ -13,12 +13,12 @@ from training.data.entities import GroundedSentence
 from training.evaluation.captioning import bleu
 from training.evaluation.cider import Cider
 from training.evaluation.hallucination import Hallucination, Shown, hallucination
-from training.evaluation.meteor import meteor
+from training.evaluation.meteor import meteor, package
 from training.evaluation.rouge import rouge
 from training.evaluation.treebank import treebank_words
 from training.evaluation.wordnet import WordNet
 
-Measured = TypeVar("Measured")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class Descriptions:
     """What is measured of captions, in percent but for counts and the length in words.
 
     cider: CIDEr-D as papers print it. copied: captions that are a sentence of train word for
-    word. None: what needs a package or sentences of train that are not there.
+    word. None: what needs pycocoevalcap, WordNet or sentences of
+    train where they are not there.
     """
 
     bleu: tuple[float, ...]
@@ -60,25 +61,26 @@ def descriptions(
     meant = [[treebank_words(text) for text in example.sentences] for example in examples]
     scored = bleu(texts, [example.sentences for example in examples])
     known = {tuple(treebank_words(text)) for example in train for text in example.sentences}
+    wordnet = installed(WordNet)
     return Descriptions(
         bleu=scored.scores,
         length_ratio=scored.length_ratio,
-        meteor=unless_missing(lambda: meteor(words, meant)),
+        meteor=meteor(words, meant) if installed(package) else None,
         rouge=rouge(words, meant),
         cider=100 * float(Cider(meant).scores(words, range(len(words))).mean()),
         length=mean(map(len, words)),
         vocabulary=len({word for caption in words for word in caption}),
         copied=100 * mean(tuple(caption) in known for caption in words) if known else None,
-        hallucination=unless_missing(
-            lambda: hallucination(shown(captions, examples, truth or {}), WordNet())
+        hallucination=(
+            hallucination(shown(captions, examples, truth or {}), wordnet) if wordnet else None
         ),
     )
 
 
-def unless_missing(measure: Callable[[], Measured]) -> Measured | None:
-    """A measurement, or None where the data that it needs are not installed."""
+def installed(find: Callable[[], Found]) -> Found | None:
+    """Data of another package, or None where they are not installed."""
     try:
-        return measure()
+        return find()
     except LookupError:
         return None
 

@@ -11,6 +11,7 @@ import snowballstemmer
 from training.evaluation.meteor_data import Data, Phrase
 
 EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
+COUNTED = (1.0, 0.5, 0.5, 0.5)  # what a matched word weighs in the search, by kind
 BEAM = 40
 LONGEST = 7  # words of a phrase that has paraphrases
 
@@ -59,7 +60,9 @@ class Path:
 
     def follow(self, match: Match) -> None:
         """Count a match that begins at the next word."""
-        self.counted += match.count + match.length
+        weight = COUNTED[match.kind]
+        # METEOR adds to integers: half a word alone counts nothing.
+        self.counted += int(match.count * weight) + int(match.length * weight)
         self.chunks += self.end not in (-1, match.first)
         self.next, self.end = match.start + match.length, match.first + match.count
 

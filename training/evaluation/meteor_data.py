@@ -85,7 +85,10 @@ def irregular(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def paraphrases(file: Path, words: frozenset[str]) -> dict[Phrase, set[Phrase]]:
-    """Phrases of known words and what may replace each: a file of three lines each, a probability first."""
+    """Phrases of known words and what may replace each.
+
+    The file has three lines for each pair: a probability and two phrases.
+    """
     found = defaultdict[Phrase, set[Phrase]](set)
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for _ in lines:
