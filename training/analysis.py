@@ -15,9 +15,10 @@ from torch import Tensor
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from training import captioning, contact_sheet, grounding, proposals
+from training import contact_sheet, describing, grounding, proposals
 from training.data.corpus import Example
 from training.evaluation import tables
+from training.evaluation.descriptions import descriptions
 from training.evaluation.embedding import from_inputs, pixels
 from training.evaluation.measure import Boxes, measure, measure_ranks
 from training.evaluation.open_world import open_world
@@ -34,7 +35,8 @@ class Exam:
     """The examples that a checkpoint is measured on, what is asked, and where it is computed.
 
     fields and queries: searches over the photos. occluded: photos that lose a region. frozen: a
-    matcher takes the photos' features that training keeps, in `cache`, and has no boxes.
+    matcher takes the photos' features that training keeps, in `cache`, and has no boxes. train:
+    what a captioner may have learned by heart.
     """
 
     examples: Sequence[Example]
@@ -46,6 +48,7 @@ class Exam:
     queries: Sequence[Query] = ()
     occluded: int = 0
     frozen: bool = False
+    train: Sequence[Example] = ()
 
     def vectors(self, loaded: Checkpoint) -> list[Tensor]:
         """The photos' vectors (R_k, D) by their frozen features, which are computed if need be."""
@@ -109,9 +112,10 @@ def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
 
 
 def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
-    """BLEU."""
-    measured = captioning.evaluate(loaded.model, exam.examples, progress=exam.progress)
-    return f"BLEU-1 to 4: {slashed(measured.scores)}", {"bleu": measured.scores}
+    """Captions against sentences and boxes, and what they repeat of train."""
+    captions = describing.described(loaded.model, exam.examples, progress=exam.progress)
+    measured = descriptions(captions, exam.examples, exam.train, exam.truth)
+    return tables.descriptions(measured), asdict(measured)
 
 
 def of_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from training import caption_report
 from training.markdown import coefficient, line, section, slashed
 
 RECALLS = ("recall_1", "recall_5", "recall_10")
@@ -56,9 +57,6 @@ PROPOSALS_SAY = (
     "5 / 10 / 20 boxes, the whole frame being the first."
 )
 PROPOSALS_HEAD = ("checkpoint", "data", "recall")
-CAPTIONS_SAY = "Corpus BLEU in percent against five sentences, beam of five."
-CAPTIONS_HEAD = ("checkpoint", "data", "BLEU-1 / 2 / 3 / 4")
-
 Measurement = Mapping[str, Any]
 
 
@@ -70,7 +68,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
         *of_matchers(stored),
         *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, grounding_rows(stored)),
         *section("Proposals", PROPOSALS_SAY, PROPOSALS_HEAD, map(proposals_row, proposers)),
-        *section("Captions", CAPTIONS_SAY, CAPTIONS_HEAD, map(caption_row, captioners)),
+        *caption_report.sections(captioners),
     ]
 
 
@@ -156,12 +154,6 @@ def proposals_row(row: Measurement) -> str:
     """What `tessera evaluate` or benchmarks/proposal_recall.py measured of a proposal method."""
     return line([f"{row['name']} {row['checkpoint']}", f"{row['data']} {row['split']}",
                  slashed(row["recalls"].values())])  # fmt: skip
-
-
-def caption_row(row: Measurement) -> str:
-    """What `tessera evaluate` measured of a captioner's checkpoint."""
-    return line([f"{row['name']} {row['checkpoint']}", f"{row['data']} {row['split']}",
-                 slashed(row["bleu"])])  # fmt: skip
 
 
 def about(row: Measurement) -> tuple[str, str]:

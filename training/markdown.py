@@ -47,3 +47,12 @@ def coefficient(value: float | None) -> str:
     ('0.88', '–')
     """
     return "–" if value is None else f"{value:.2f}"
+
+
+def one_decimal(value: float | None) -> str:
+    """A number with one decimal, or a dash where it was not measured.
+
+    >>> one_decimal(19.61), one_decimal(None)
+    ('19.6', '–')
+    """
+    return "–" if value is None else f"{value:.1f}"

@@ -89,7 +89,7 @@ def evaluate(
         exam = analysis.Exam(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
-            frozen=frozen,
+            frozen=frozen, train=corpus.splits.get("train", ()),
         )  # fmt: skip
         examine = analysis.of_search if searches else analysis.EXAMS[loaded.kind]
         table, numbers = examine(loaded, exam)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from training.evaluation.treebank import treebank_words
 
 ORDERS = 4
 
@@ -23,16 +24,16 @@ def bleu(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
     """B-N = min(1, e^(1 − r/c)) · (Π_{n ≤ N} p_n)^(1/N)    (Papineni et al. 2002, section 2.3).
 
     p_n is the clipped n-gram precision over the whole corpus, c the captions' length and r the
-    references' closest lengths (the shorter of two as close). Words are lower-case letters and
-    digits, punctuation dropped. Raises ValueError for no captions or a caption without references.
+    references' closest lengths (the shorter of two as close). Words are those of the Penn
+    Treebank, punctuation dropped. ValueError for no captions or a caption without references.
     """
     if not captions or len(captions) != len(references) or not all(references):
         raise ValueError(
             f"every caption needs a reference: got {len(captions)} captions "
             f"and references for {sum(map(bool, references))}"
         )
-    said = [words(caption) for caption in captions]
-    meant = [[words(sentence) for sentence in sentences] for sentences in references]
+    said = [treebank_words(caption) for caption in captions]
+    meant = [[treebank_words(sentence) for sentence in sentences] for sentences in references]
     said_length = sum(map(len, said))
     meant_length = sum(
         min((abs(len(sentence) - len(caption)), len(sentence)) for sentence in sentences)[1]
@@ -44,11 +45,6 @@ def bleu(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
         tuple(100 * brevity * geometric_mean(precisions[:n]) for n in range(1, ORDERS + 1)),
         said_length / meant_length,
     )
-
-
-def words(text: str) -> list[str]:
-    """Split into the words that are counted: runs of letters and digits, in lower case."""
-    return re.findall(r"[a-z0-9]+", text.lower())
 
 
 def clipped_precision(

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from training.evaluation.descriptions import Descriptions
 from training.evaluation.localisation import Localisation
 from training.evaluation.magnitudes import Magnitude
 from training.evaluation.measure import Measured
@@ -17,7 +18,7 @@ from training.evaluation.open_world import OpenWorld
 from training.evaluation.queries import QuerySearch
 from training.evaluation.regions import Region
 from training.evaluation.reliability import Reliability
-from training.markdown import coefficient
+from training.markdown import coefficient, one_decimal, slashed
 
 EXTREMES = 20  # words at either end
 MISSES = 40  # queries whose photo is not the first
@@ -106,6 +107,25 @@ def boxes(measured: Localisation) -> str:
         f"(at most {measured.bound:.1f})\n"
         f"{measured.pointed:.1f} % pointed at, mAP {measured.mean_precision:.1f}"
     )
+
+
+def descriptions(measured: Descriptions) -> str:
+    """A line a metric of captions; "–" for what could not be measured."""
+    invented = measured.hallucination
+    lines = {
+        "BLEU-1 to 4": slashed(measured.bleu),
+        "METEOR": one_decimal(measured.meteor),
+        "ROUGE-L": one_decimal(measured.rouge),
+        "CIDEr-D": one_decimal(measured.cider),
+        "words a caption": one_decimal(measured.length),
+        "words used": f"{measured.vocabulary:,}",
+        "captions copied from train, %": one_decimal(measured.copied),
+        "nouns that no sentence names, %": one_decimal(invented and invented.hallucinated),
+        "captions with such a noun, %": one_decimal(invented and invented.captions),
+        "captions with an unnamed person, %": one_decimal(invented and invented.persons),
+        "nouns with IoU ≥ 0.5 to a true box, %": one_decimal(invented and invented.grounded),
+    }
+    return "\n".join(f"{name}: {value}" for name, value in lines.items())
 
 
 def extremes(words: Sequence[Magnitude]) -> Table:

@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from training.data.corpus import Example
+from training.evaluation import descriptions as room
+from training.evaluation.descriptions import Described, descriptions, installed
+
+
+@pytest.fixture(autouse=True)
+def without_meteor(monkeypatch):
+    """Reading METEOR's five million paraphrases takes a minute."""
+    monkeypatch.setattr(room, "package", absent)
+
+
+def absent():
+    raise LookupError("install it")
+
+
+def example(name, *sentences):
+    return Example(name, Path(f"{name}.jpg"), sentences)
+
+
+VAL = [example("1", "a dog runs on grass"), example("2", "a cat sits here")]
+
+
+def test_captions_as_their_references_score_all_that_there_is():
+    captions = [Described(one.sentences[0], {}) for one in VAL]
+    measured = descriptions(captions, VAL)
+    assert measured.bleu == (100, 100, 100, 100)
+    assert measured.rouge == 100
+    assert measured.cider > 900
+    assert measured.copied is None
+    assert measured.meteor is None
+
+
+def test_variety_counts_words_and_copies_of_train():
+    captions = [Described("A dog runs", {}), Described("A dog sleeps", {})]
+    measured = descriptions(captions, VAL, [example("3", "a dog runs .")])
+    assert (measured.length, measured.vocabulary, measured.copied) == (3, 4, 50)
+
+
+def test_what_is_not_installed_is_none():
+    assert installed(absent) is None
+    assert installed(lambda: 3) == 3

@@ -1,0 +1,103 @@
+"""All measurements of generated captions: against sentences, against boxes, and their variety."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import TypeVar
+
+from models.types import Box, Span
+from training.data.corpus import Example
+from training.data.entities import GroundedSentence
+from training.evaluation.captioning import bleu
+from training.evaluation.cider import Cider
+from training.evaluation.hallucination import Hallucination, Shown, hallucination
+from training.evaluation.meteor import meteor, package
+from training.evaluation.rouge import rouge
+from training.evaluation.treebank import treebank_words
+from training.evaluation.wordnet import WordNet
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A generated caption and the boxes of its words, by their places in it, where it has some."""
+
+    text: str
+    boxes: Mapping[Span, Box]
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """What is measured of captions, in percent but for counts and the length in words.
+
+    cider: CIDEr-D as papers print it. copied: captions that are a sentence of train word for
+    word. None: what needs pycocoevalcap, WordNet or sentences of
+    train where they are not there.
+    """
+
+    bleu: tuple[float, ...]
+    length_ratio: float
+    meteor: float | None
+    rouge: float
+    cider: float
+    length: float
+    vocabulary: int
+    copied: float | None
+    hallucination: Hallucination | None
+
+
+def descriptions(
+    captions: Sequence[Described],
+    examples: Sequence[Example],
+    train: Sequence[Example] = (),
+    truth: Mapping[str, Sequence[GroundedSentence]] | None = None,
+) -> Descriptions:
+    """Measure one caption of each example by its sentences; `truth` has boxes by file name."""
+    texts = [caption.text for caption in captions]
+    words = [treebank_words(text) for text in texts]
+    meant = [[treebank_words(text) for text in example.sentences] for example in examples]
+    scored = bleu(texts, [example.sentences for example in examples])
+    known = {tuple(treebank_words(text)) for example in train for text in example.sentences}
+    wordnet = installed(WordNet)
+    return Descriptions(
+        bleu=scored.scores,
+        length_ratio=scored.length_ratio,
+        meteor=meteor(words, meant) if installed(package) else None,
+        rouge=rouge(words, meant),
+        cider=100 * float(Cider(meant).scores(words, range(len(words))).mean()),
+        length=mean(map(len, words)),
+        vocabulary=len({word for caption in words for word in caption}),
+        copied=100 * mean(tuple(caption) in known for caption in words) if known else None,
+        hallucination=(
+            hallucination(shown(captions, examples, truth or {}), wordnet) if wordnet else None
+        ),
+    )
+
+
+def installed(find: Callable[[], Found]) -> Found | None:
+    """Data of another package, or None where they are not installed."""
+    try:
+        return find()
+    except LookupError:
+        return None
+
+
+def shown(
+    captions: Sequence[Described],
+    examples: Sequence[Example],
+    truth: Mapping[str, Sequence[GroundedSentence]],
+) -> list[Shown]:
+    """Captions with all that is known of their photos."""
+    return [
+        Shown(
+            caption.text,
+            example.sentences,
+            truth.get(example.image.name, ()),
+            caption.boxes,
+            tuple(filter(None, [example.metadata.get("category")])),
+        )
+        for caption, example in zip(captions, examples, strict=True)
+    ]

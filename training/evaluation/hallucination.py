@@ -1,0 +1,185 @@
+"""Hallucination of captions: nouns that a photo does not show, and nouns whose box is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+
+import torch
+from torchvision.ops import box_iou
+
+from models.parsing import parse_trees
+from models.types import Box, ParsedSentence, Span
+from training.data.entities import GroundedSentence
+from training.evaluation.grounding import IOU, around
+from training.evaluation.wordnet import WordNet
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A caption and its photo: the photo's sentences, and boxes where they are known.
+
+    boxes are those that the caption's words have, by the words' places in the text; names are
+    further words for what the photo shows.
+    """
+
+    caption: str
+    sentences: Sequence[str]
+    grounded: Sequence[GroundedSentence] = ()
+    boxes: Mapping[Span, Box] = field(default_factory=dict)
+    names: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hallucination:
+    """Percentages over captions, as CHAIR (Rohrbach et al. 2018) counts them.
+
+    hallucinated: of the nouns of things (CHAIR_i). captions: of the captions, those with such a
+    noun (CHAIR_s). persons: of the captions, those that name a person where no sentence does.
+    grounded: of the nouns with a box and a true box, those with IoU ≥ 0.5; None without any.
+    """
+
+    nouns: int
+    hallucinated: float
+    captions: float
+    persons: float
+    boxed: int
+    grounded: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A noun of a text, in the singular, and its place."""
+
+    name: str
+    span: Span
+
+
+def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
+    """Measure captions against the sentences of their photos; ValueError without any.
+
+    A noun is right where a sentence has it, a synonym in any sense, or a noun that WordNet has
+    below it. Sentences leave out much of what photos show: a share of hallucinated nouns compares
+    captioners, and is no share of errors.
+    """
+    if not shown:
+        raise ValueError("no captions to measure")
+    things = [
+        [noun for noun in nouns(tree, wordnet) if wordnet.is_thing(noun.name)]
+        for tree in parse_trees([one.caption for one in shown])
+    ]
+    photos = [Photo(one, wordnet) for one in shown]
+    wrong = [
+        [noun for noun in found if not photo.shows(noun.name)]
+        for found, photo in zip(things, photos, strict=True)
+    ]
+    persons = [
+        not photo.has_person and any(wordnet.is_person(noun.name) for noun in found)
+        for found, photo in zip(things, photos, strict=True)
+    ]
+    grounded = [
+        right
+        for found, photo in zip(things, photos, strict=True)
+        for noun in found
+        if (right := photo.grounds(noun)) is not None
+    ]
+    count = sum(map(len, things))
+    return Hallucination(
+        nouns=count,
+        hallucinated=share(sum(map(len, wrong)), count) or 0.0,
+        captions=share(sum(map(bool, wrong)), len(shown)) or 0.0,
+        persons=share(sum(persons), len(shown)) or 0.0,
+        boxed=len(grounded),
+        grounded=share(sum(grounded), len(grounded)),
+    )
+
+
+class Photo:
+    """What the sentences about a photo name."""
+
+    def __init__(self, shown: Shown, wordnet: WordNet) -> None:
+        self.shown, self.wordnet = shown, wordnet
+        self.trees = {
+            tree.text: tree
+            for tree in parse_trees(
+                [*shown.sentences, *shown.names, *(one.text for one in shown.grounded)]
+            )
+        }
+        self.names = {name for tree in self.trees.values() for name in named(tree, wordnet)}
+        self.senses = {sense for name in self.names for sense in wordnet.senses(name)}
+        self.broader = frozenset().union(*map(wordnet.broader, self.names))
+        self.has_person = any(map(wordnet.is_person, self.names))
+
+    def shows(self, noun: str) -> bool:
+        """Whether a sentence names a thing, by this or another name."""
+        senses = self.wordnet.senses(noun)
+        return (
+            noun in self.names
+            or not self.senses.isdisjoint(senses)
+            or bool(senses and senses[0] in self.broader)
+        )
+
+    def grounds(self, noun: Noun) -> bool | None:
+        """Whether a noun's box is near a true one, or near that around all of a phrase's boxes.
+
+        None where either is not known.
+        """
+        box = self.shown.boxes.get(noun.span)
+        true = list(self.true_boxes(noun.name))
+        if box is None or not true:
+            return None
+        overlaps = box_iou(
+            torch.tensor([astuple(box)]), torch.tensor([astuple(one) for one in true])
+        )
+        return bool((overlaps >= IOU).any())
+
+    def true_boxes(self, noun: str) -> Iterator[Box]:
+        """The boxes of the phrases whose last noun is this one, a synonym or a narrower one."""
+        for sentence in self.shown.grounded:
+            found = nouns(self.trees[sentence.text], self.wordnet)
+            for phrase in sentence.phrases:
+                heads = [one for one in found if within(one.span, phrase.span)]
+                if heads and self.means(heads[-1].name, noun):
+                    yield from (*phrase.boxes, around(phrase.boxes))
+
+    def means(self, name: str, noun: str) -> bool:
+        """Whether a name says what a noun says, or more."""
+        senses = self.wordnet.senses(noun)
+        return name == noun or bool(
+            senses
+            and (
+                not set(senses).isdisjoint(self.wordnet.senses(name))
+                or senses[0] in self.wordnet.broader(name)
+            )
+        )
+
+
+def nouns(tree: ParsedSentence, wordnet: WordNet) -> Iterator[Noun]:
+    """The nouns of a caption that stand for themselves.
+
+    Not "front" in "in front of", nor "tennis" in "tennis ball". A compound has its own name if
+    WordNet knows it: "ice cream" is no cream.
+    """
+    words = tree.words
+    for at, word in enumerate(words):
+        after = words[at + 1].text.lower() if at + 1 < len(words) else ""
+        if word.tag not in ("NN", "NNS") or word.relation == "compound" or after == "of":
+            continue
+        compound = f"{words[at - 1].text.lower()} {word.lemma}" if at else ""
+        yield Noun(compound if wordnet.senses(compound) else word.lemma.lower(), word.span)
+
+
+def named(tree: ParsedSentence, wordnet: WordNet) -> Iterator[str]:
+    """All words of a sentence in the singular, and its nouns."""
+    yield from (word.lemma.lower() for word in tree.words)
+    yield from (noun.name for noun in nouns(tree, wordnet))
+
+
+def within(span: Span, other: Span) -> bool:
+    """Whether a place lies in another."""
+    return other.start <= span.start and span.end <= other.end
+
+
+def share(part: int, of: int) -> float | None:
+    """A part in percent; None of nothing."""
+    return 100 * part / of if of else None
