@@ -42,6 +42,10 @@ class Language(nn.Module, ABC):
         """The logits (W, V) of the W places of a mask (N, T) alone."""
         return self.logits(outputs, state)[where]
 
+    def doubts(self, state: State) -> Tensor | float:  # noqa: ARG002
+        """What is taken from the logits (N, V) of words when captions are made."""
+        return 0.0
+
     def attention(self, outputs: Tensor, state: State) -> Tensor | None:  # noqa: ARG002
         """How much each output looks at each box of the sight (N, T, R); None if it does not."""
         return None
@@ -73,7 +77,8 @@ class Captioner(nn.Module):
 
         def step(words: Tensor, state: State) -> tuple[Tensor, State]:
             outputs, state = self.language(words[:, None], state)
-            return self.language.logits(outputs, state)[:, 0].log_softmax(dim=1), state
+            logits = self.language.logits(outputs, state)[:, 0] - self.language.doubts(state)
+            return logits.log_softmax(dim=1), state
 
         return step, self.language.look(PaddedBags.of(list(inputs)).to(self.device))
 

@@ -74,7 +74,7 @@ def dataset(model: Captioner, recipe: Recipe, learned: Learned) -> Dataset[Batch
         loaded, learned.sentences, place.cache, recipe.schedule.precision, learned.progress
     )
     if not place.start:
-        model.language.prepare(loaded.model, learned.inputs, vectors)
+        model.language.prepare(loaded.model, learned.inputs, own, vectors)
     texts = word_indices(learned.sentences, config.words, config.longest)
     epochs = 0 if recipe.reward else recipe.text.epochs
     return MixedDataset(photos, vectors, texts, epochs, recipe.text.alone, recipe.text.beside)

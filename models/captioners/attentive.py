@@ -26,6 +26,9 @@ DEVIATIONS = (-4.0, 8.0)  # what evidence is cut to
 LEAST = 1e-3  # a standard deviation
 PREPARED = 64  # photos prepared at once
 USUAL = 20_000  # sentences that say what is usual
+FOREMOST = 20  # words for which most speaks
+RELIABLE = (0.6, 0.8)  # AUC of evidence that is not, and that is, relied on
+LEAST_PHOTOS = 20  # that have a word, so that its AUC is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Config:
     """The vocabulary, the matcher's image tower, and sizes; `joint` numbers make its space.
 
     `noise` is the length of what is added to a sentence's vector of length one in training, so that
-    a photo's may lie elsewhere.
+    a photo's may lie elsewhere. `doubt` is how much doubt of a word counts when captions are made.
     """
 
     words: tuple[str, ...]
@@ -45,6 +48,7 @@ class Config:
     dropout: float = 0.5
     sight_dropout: float = 0.3
     noise: float = 0.5
+    doubt: float = 4.0
     longest: int = 20  # words of a caption
     shortest: int = 5
 
@@ -65,12 +69,14 @@ class Evidence(nn.Module):
     names: Tensor
     photos: Tensor
     texts: Tensor
+    reliability: Tensor
 
     def __init__(self, words: int, joint: int) -> None:
         super().__init__()
         self.register_buffer("names", torch.zeros(words, joint))
         self.register_buffer("photos", torch.stack([torch.zeros(words), torch.ones(words)]))
         self.register_buffer("texts", torch.stack([torch.zeros(words), torch.ones(words)]))
+        self.register_buffer("reliability", torch.zeros(words))
 
     def forward(self, similarities: Tensor, usual: Tensor) -> Tensor:
         """Similarities (K, W) to evidence (K, V), V being W and the two that are no words."""
@@ -84,6 +90,17 @@ class Evidence(nn.Module):
     def of_texts(self, vectors: Tensor) -> Tensor:
         """Similarities (K, W) of sentences' vectors (K, D)."""
         return vectors @ self.names.T
+
+    def doubt(self, evidence: Tensor) -> Tensor:
+        """How much (K, V) speaks against words that a photo shows less than it shows others.
+
+        d_w = ρ_w max(0, (ē − e_w) / 2 − e_w), with ē the mean of the photo's 20 largest e. So a
+        person is doubted where little speaks for one and much for fruit. ρ_w is 1 for words whose
+        evidence tells train's photos apart, 0 for "of".
+        """
+        most = evidence.topk(min(FOREMOST, evidence.shape[1]), dim=1).values.mean(1, keepdim=True)
+        reliability = F.pad(self.reliability, (FIRST_WORD, 0))
+        return reliability * ((most - evidence) / 2 - evidence).clamp_min(0)
 
 
 class Attentive(Language):
@@ -193,6 +210,10 @@ class Attentive(Language):
         evidence = state[4][where.nonzero()[:, 0]]
         return F.linear(joined, self.words.weight, self.bias) + gate * evidence
 
+    def doubts(self, state: State) -> Tensor:
+        """What is taken from the logits (K, V) of words when captions are made."""
+        return self.config.doubt * self.evidence.doubt(state[4])
+
     def attention(self, outputs: Tensor, state: State) -> Tensor:
         """How much each word looks at each box (N, T, R): all views of the frame count as one."""
         weights = self.weights(outputs, state)
@@ -200,10 +221,17 @@ class Attentive(Language):
         return torch.cat([1 - boxes.sum(-1, keepdim=True), boxes], -1)
 
     @torch.no_grad()
-    def prepare(self, matcher: Matcher, photos: Sequence[Tensor], texts: Tensor) -> None:
+    def prepare(
+        self,
+        matcher: Matcher,
+        photos: Sequence[Tensor],
+        sentences: Sequence[Sequence[Tensor]],
+        texts: Tensor,
+    ) -> None:
         """Take a matcher's tower and vectors of words, and what is usual among train's photos.
 
-        `photos` are the sight's inputs (F, C), `texts` sentences' vectors (N, D) of length one.
+        `photos` are the sight's inputs (F, C), `sentences` each one's as word indices (T,), `texts`
+        sentences' vectors (N, D) of length one.
         """
         self.tower.load_state_dict(without_sight(matcher.image.state_dict()))
         names = text_vectors(matcher, self.config.words, self.config.joint)
@@ -217,7 +245,9 @@ class Attentive(Language):
             similar.append(self.evidence.of_photos(fragments))
         self.photo_mean.copy_(torch.cat(wholes).mean(0))
         self.text_mean.copy_(texts.mean(0))
-        self.evidence.photos.copy_(usual(torch.cat(similar)))
+        similarities = torch.cat(similar)
+        self.evidence.photos.copy_(usual(similarities))
+        self.evidence.reliability.copy_(reliability(similarities, written(sentences, similarities)))
         some = texts[torch.linspace(0, len(texts) - 1, min(len(texts), USUAL)).long()]
         self.evidence.texts.copy_(usual(self.evidence.of_texts(some.to(device))))
 
@@ -242,6 +272,28 @@ def without_sight(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def usual(similarities: Tensor) -> Tensor:
     """The mean and the standard deviation of each column of (N, W), as (2, W)."""
     return torch.stack([similarities.mean(0), similarities.std(0).clamp_min(LEAST)])
+
+
+def written(sentences: Sequence[Sequence[Tensor]], like: Tensor) -> Tensor:
+    """Which words (N, W) the sentences of each photo have."""
+    has = torch.zeros(len(like), like.shape[1] + FIRST_WORD, dtype=torch.bool, device=like.device)
+    for row, own in zip(has, sentences, strict=True):
+        row[torch.cat(list(own)).to(like.device)] = True
+    return has[:, FIRST_WORD:]
+
+
+def reliability(similarities: Tensor, has: Tensor) -> Tensor:
+    """ρ (W,) of similarities (N, W), from 0 to 1 as the AUC for a word's photos goes from .6 to .8.
+
+    `has` (N, W) says which photos' sentences have the word; ρ is 0 of words of fewer than 20.
+    """
+    N, counts = len(has), has.sum(0).float()
+    ranks = similarities.argsort(0).argsort(0).float() + 1
+    above = (ranks * has).sum(0) - counts * (counts + 1) / 2
+    auc = above / (counts * (N - counts)).clamp_min(1)
+    known = (counts >= LEAST_PHOTOS) & (counts <= N - LEAST_PHOTOS)
+    low, high = RELIABLE
+    return ((auc - low) / (high - low)).clamp(0, 1) * known
 
 
 def text_vectors(matcher: Matcher, texts: Sequence[str], joint: int) -> Tensor:

@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 
 from models import checkpoint
-from models.captioners.attentive import Config, Evidence, Model, text_vectors
+from models.captioners.attentive import Config, Evidence, Model, reliability, text_vectors
 from models.captioning import FIRST_WORD
 from models.matcher import Config as MatcherConfig
 from models.matcher import Matcher
@@ -41,7 +41,8 @@ def captioner(matcher, inputs):
     torch.manual_seed(0)
     model = Model(CONFIG).eval()
     texts = ["a dog runs", "the grass", "a dog in the grass"]
-    model.language.prepare(matcher, inputs, text_vectors(matcher, texts, 16))
+    sentences = [[torch.tensor([2, 3, 4])], [torch.tensor([2, 7])], [torch.tensor([1])]]
+    model.language.prepare(matcher, inputs, sentences, text_vectors(matcher, texts, 16))
     return model
 
 
@@ -140,3 +141,29 @@ def test_a_checkpoint_describes_as_its_model_did(captioner, inputs, tmp_path):
         logits = model.language.logits(*model.language(torch.tensor([[0, 2, 3]] * 3), state))
         chances.append(logits.log_softmax(-1))
     torch.testing.assert_close(*chances, atol=0.02, rtol=0.02)  # half precision
+
+
+def test_words_whose_evidence_tells_photos_apart_are_reliable():
+    torch.manual_seed(0)
+    has = torch.rand(400, 3) < torch.tensor([0.5, 0.5, 0.01])
+    similarities = torch.randn(400, 3)
+    similarities[:, 0] += 5 * has[:, 0]
+    similarities[:, 2] += 5 * has[:, 2]  # of too few photos
+    found = reliability(similarities, has)
+    assert found[0] == 1
+    assert found[1] < 0.2
+    assert found[2] == 0
+
+
+def test_a_word_is_doubted_where_little_speaks_for_it_and_much_for_others():
+    """d_w = ρ_w max(0, (ē − e_w) / 2 − e_w), by a literal loop."""
+    evidence = Evidence(words=4, joint=2)
+    evidence.reliability.copy_(torch.tensor([1.0, 1.0, 0.5, 0.0]))
+    e = torch.tensor([[0.0, 0.0, 6.0, 0.5, -1.0, -1.0]])
+    most = float(e.mean())
+    found = evidence.doubt(e)[0].tolist()
+    for at, rho in enumerate([0, 0, 1.0, 1.0, 0.5, 0.0]):
+        value = float(e[0, at])
+        assert found[at] == pytest.approx(rho * max(0.0, (most - value) / 2 - value), abs=1e-6)
+    assert found[2] == 0
+    assert found[4] > 0
