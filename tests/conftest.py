@@ -39,25 +39,17 @@ QUADRANTS = (
 )
 
 
-class Colours:
-    """A matcher that knows colours: a word's vector is its colour, a region's its mean colour."""
+class Quadrants(Sight):
+    """The mean colour of a photo, and of its four quadrants."""
 
-    dimension = 3
-    score = "sum_of_max"
-    any_word = False
+    def forward(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        boxes = torch.tensor([[b.left, b.top, b.right, b.bottom] for b in QUADRANTS])
+        return [self._means(image.float() / 127.5 - 1) for image in images], [boxes] * len(images)
 
-    def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
-        return [self._image(image.float() / 127.5 - 1) for image in images]
+    def key(self) -> str:
+        return "quadrants"
 
-    def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
-        bags = []
-        for sentence in map(parse, texts):
-            vectors = torch.stack([self._word(word.text.lower()) for word in sentence.words])
-            labels = tuple(word.text for word in sentence.words)
-            bags.append(FragmentBag(vectors, tuple(w.span for w in sentence.words), labels))
-        return bags
-
-    def _image(self, image: Tensor) -> FragmentBag:
+    def _means(self, image: Tensor) -> Tensor:
         _, H, W = image.shape
         parts = [
             image[
@@ -67,9 +59,33 @@ class Colours:
             ]
             for b in QUADRANTS
         ]
-        vectors = torch.stack([part.mean(dim=(1, 2)) for part in parts]).nan_to_num()
-        labels = ("whole photo", *(f"region {i}" for i in range(1, len(parts))))
-        return FragmentBag(vectors, QUADRANTS, labels)
+        return torch.stack([part.mean(dim=(1, 2)) for part in parts]).nan_to_num()
+
+
+class Colours:
+    """A matcher that knows colours: a word's vector is its colour, a region's its mean colour."""
+
+    dimension = 3
+    score = "sum_of_max"
+    any_word = False
+
+    def __init__(self) -> None:
+        self.sight: Sight = Quadrants()
+
+    def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
+        return self.embed_inputs(*self.sight(images))
+
+    def embed_inputs(self, inputs: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[FragmentBag]:
+        labels = ("whole photo", *(f"region {i}" for i in range(1, len(QUADRANTS))))
+        return [FragmentBag(vectors, QUADRANTS, labels) for vectors in inputs]
+
+    def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
+        bags = []
+        for sentence in map(parse, texts):
+            vectors = torch.stack([self._word(word.text.lower()) for word in sentence.words])
+            labels = tuple(word.text for word in sentence.words)
+            bags.append(FragmentBag(vectors, tuple(w.span for w in sentence.words), labels))
+        return bags
 
     def _word(self, word: str) -> Tensor:
         colour = ImageColor.getrgb(word) if word in ImageColor.colormap else (127.5,) * 3
