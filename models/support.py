@@ -11,13 +11,15 @@ from models import alignment, queries
 from models.alignment import Phrase
 from models.calibration import Calibration
 from models.lexicon import is_function_word
+from models.parsing import parse_trees
 from models.queries import Query
 from models.registry import Caption, CaptionWord, Matcher
-from models.types import Box, FragmentBag, Span
+from models.types import Box, FragmentBag, ParsedSentence, Span
 
 # The probability below which a word is not supported. On the captions of Flickr8k's val it has the
 # best balanced accuracy: docs/decisions/0045-captions-that-say-where-they-look.md.
 SUPPORTED = 0.1
+ALONE = ("NN", "VB")  # tags of nouns and verbs
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,14 @@ def support(
 
     `boxes` (R, 4) are those that the words' attention (R,) is over.
     """
-    texts = [caption.text for caption in captions if caption.words]
+    texts = list(dict.fromkeys(caption.text for caption in captions if caption.words))
     content = {word.text for caption in captions for word in caption.words if has_content(word)}
     asked = list(dict.fromkeys([*texts, *sorted(content)]))
     known = calibration.words if calibration else ()
     made = queries.of_several(matcher, [[(text, 1.0)] for text in asked], known)
-    support = Support(matcher, calibration, image, boxes, dict(zip(asked, made, strict=True)))
-    return [support.caption(caption) for caption in captions]
+    trees = dict(zip(texts, parse_trees(texts), strict=True))
+    found = Support(matcher, calibration, image, boxes, dict(zip(asked, made, strict=True)), trees)
+    return [found.caption(caption) for caption in captions]
 
 
 def has_content(word: CaptionWord) -> bool:
@@ -104,13 +107,17 @@ def spans(caption: Caption) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """A photo that captions are compared with; `queries` are theirs and their words', by text."""
+    """A photo that captions are compared with.
+
+    `queries` are those of captions and of their words, and `trees` the captions', by text.
+    """
 
     matcher: Matcher
     calibration: Calibration | None
     image: FragmentBag
     boxes: Tensor | None
     queries: dict[str, Query]
+    trees: dict[str, ParsedSentence]
 
     def caption(self, caption: Caption) -> SupportedCaption:
         """A caption with the support of its words."""
@@ -120,22 +127,36 @@ class Support:
         links = alignment.query_links(self.image, query, self.matcher.score)
         phrases = alignment.phrases(self.image, query, links)
         owned = owned_phrases(caption, phrases)
+        sure = [self.confidence(word, owned.get(at, [])) for at, word in enumerate(caption.words)]
+        heads = judges(caption, self.trees[caption.text])
         words = tuple(
-            self.word(word, span, owned.get(at, []))
+            self.word(word, span, owned.get(at, []), sure[at], sure[heads[at]])
             for at, (word, span) in enumerate(zip(caption.words, spans(caption), strict=True))
         )
         score = sum(link.similarity for link in links)
         return SupportedCaption(caption, score, self.probability(query), words)
 
-    def word(self, word: CaptionWord, span: Span, phrases: Sequence[Phrase]) -> SupportedWord:
-        """A word with what its phrases give."""
+    def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
+        """How probable it is that what a content word says of the photo is so."""
+        if not has_content(word):
+            return None
+        there = self.probability(self.queries[word.text])
+        absent = any(phrase.negated for phrase in phrases)
+        return 1 - there if there is not None and absent else there
+
+    def word(
+        self,
+        word: CaptionWord,
+        span: Span,
+        phrases: Sequence[Phrase],
+        confidence: float | None,
+        deciding: float | None,
+    ) -> SupportedWord:
+        """A word with what its phrases give; `deciding` is the confidence that it stands with."""
         attention = self.attention(word)
         if not has_content(word):
             return SupportedWord(word.text, span, word.log_probability, attention)
-        confidence = self.probability(self.queries[word.text])
-        if confidence is not None and any(phrase.negated for phrase in phrases):
-            confidence = 1 - confidence
-        supported = None if confidence is None else confidence >= SUPPORTED
+        supported = None if deciding is None else deciding >= SUPPORTED
         return SupportedWord(
             word.text,
             span,
@@ -165,6 +186,27 @@ class Support:
         if self.calibration is None:
             return None
         return self.calibration.of_pair(self.image, query, self.matcher.score)
+
+
+def judges(caption: Caption, tree: ParsedSentence) -> list[int]:
+    """The position of the word that each word of a caption stands or falls with.
+
+    Nouns and verbs stand alone; another content word stands with the one that it modifies, for
+    people leave out most of what is so of a thing: how probable a "white" is says little.
+    """
+    places = spans(caption)
+    own = {
+        at: next((i for i, word in enumerate(tree.words) if overlap(word.span, span)), None)
+        for at, span in enumerate(places)
+        if has_content(caption.words[at])
+    }
+    by_node = {node: at for at, node in own.items() if node is not None}
+    found = list(range(len(places)))
+    for node, at in by_node.items():
+        word = tree.words[node]
+        if not word.tag.startswith(ALONE):
+            found[at] = by_node.get(word.head, at)
+    return found
 
 
 def owned_phrases(caption: Caption, phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:

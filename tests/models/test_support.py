@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from models.parsing import parse_trees
 from models.registry import Caption, CaptionWord
 from models.support import support
 from models.types import Box
@@ -83,3 +84,14 @@ def test_a_caption_without_words_scores_nothing(matcher, calibration, bag):
     (empty, red) = support(matcher, calibration, bag, [Caption((), 0.0), written("red")])
     assert (empty.score, empty.probability, empty.words) == (0.0, 0.0, ())
     assert red.score == pytest.approx(3, abs=0.1)
+
+
+def test_a_modifier_stands_with_its_noun(matcher, calibration, bag):
+    text = "a large red beside a large lime"
+    tree = parse_trees([text])[0]
+    assert [tree.words[tree.words[at].head].text for at in (1, 5)] == ["red", "lime"]
+    (found,) = support(matcher, calibration, bag, [written(text)])
+    first, red, second, lime = (found.words[at] for at in (1, 2, 5, 6))
+    assert first.confidence == second.confidence
+    assert (first.supported, red.supported) == (True, True)
+    assert (second.supported, lime.supported) == (False, False)
