@@ -146,14 +146,14 @@ def train(
     words = vocabulary(corpus, recipe.least_count)
     model = built(recipe, words).to(place.device)
     dataset = CaptionDataset(
-        frozen_inputs(model, examples, place.cache, teller.progress),
+        frozen_inputs(model, examples, place, recipe.schedule.precision, teller.progress),
         word_indices(examples, words, model.config.longest),
         recipe.schedule.batch,
     )
 
     def validate() -> Measured:
         model.eval()
-        inputs = frozen_inputs(model, validated, place.cache, teller.progress)
+        inputs = frozen_inputs(model, validated, place, recipe.schedule.precision, teller.progress)
         score = measured(
             lambda part: model.describe(inputs[part], Generation(BEAM)), validated, teller.progress
         )
@@ -239,15 +239,28 @@ def word_indices(
 
 
 def frozen_inputs(
-    model: Captioner, examples: Sequence[Example], folder: Path, progress: Progress
+    model: Captioner,
+    examples: Sequence[Example],
+    place: Place,
+    precision: str,
+    progress: Progress,
 ) -> Inputs:
-    """The frozen sight's features (F, C) of every photo, from the cache or computed into it."""
+    """The sight's features (F, C) of every photo, from the cache or computed into it.
+
+    Those that a matcher of the same sight and precision left there are found.
+    """
+
+    def features(paths: Sequence[Path]) -> list[Tensor]:
+        with half_precision(place.device, precision):
+            inputs: list[Tensor] = model.sight([pixels(path) for path in paths])[0]
+        return inputs
+
     return cached(
-        folder / "images",
-        model.sight.key(),
+        place.cache / "images",
+        f"{precision} {model.sight.key()}",
         [example.image for example in examples],
         [file_digest(example.image) for example in examples],
-        lambda paths: model.sight([pixels(path) for path in paths])[0],
+        features,
         progress,
         "photos",
     )
