@@ -40,10 +40,22 @@ function sentence({ text, words }) {
   return arrows(make("span", { className: "sentence-of-words" }, ...parts, text.slice(end)));
 }
 
+/** The words of a caption that nothing supports, those side by side together. */
+function doubtsOf({ text, words }) {
+  const runs = [];
+  for (const { span: [start, end], supported } of words) {
+    if (supported !== false) continue;
+    const last = runs.at(-1);
+    if (last && start === last[1] + 1) last[1] = end;
+    else runs.push([start, end]);
+  }
+  return runs.map(([start, end]) => text.slice(start, end));
+}
+
 /** A caption in large letters, or as a guess in small ones where the matcher does not believe it. */
 function described(found) {
   if (!found) return [make("p", { className: "caption" }, "Nothing to say about this photo.")];
-  const doubted = found.words.filter(({ supported }) => supported === false).map(({ text }) => text);
+  const doubted = doubtsOf(found);
   const doubts = doubted.length > 0 ? [note(`Not supported by the photo: ${doubted.join(", ")}.`)] : [];
   if (!found.unsure) return [make("p", { className: "caption" }, sentence(found)), ...doubts];
   return [
