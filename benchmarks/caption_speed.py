@@ -25,6 +25,7 @@ from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 
 from app import demos
+from app.folder import Source
 from benchmarks.start_speed import answers, processor, running
 
 PIXELS = 1_000_000
@@ -82,7 +83,8 @@ def service(threads: int) -> Iterator[Service]:
 
 def photo() -> bytes:
     """A sample photo with so many pixels, as a JPEG."""
-    source = next(source for source in demos.PHOTOS.sources() if source.id == "bridge")
+    sources = (source for source in demos.PHOTOS.sources() if isinstance(source, Source))
+    source = next(source for source in sources if source.id == "bridge")
     image = Image.open(source.photos[0]).convert("RGB")
     zoom = (PIXELS / (image.width * image.height)) ** 0.5
     file = BytesIO()

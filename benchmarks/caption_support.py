@@ -71,8 +71,8 @@ class Judge:
         (bag,) = self.matcher.embed_inputs(*([part] for part in look.by(self.matcher.sight)))
         inputs, _ = look.by(self.captioner.sight)
         best = self.captioner.describe([inputs], Generation(beam=self.beam))[0][0]
-        tree, *own = parse_trees([best.text, *example.sentences])
-        named = {form for one in own for word in one.words for form in forms(word)}
+        tree, *others = parse_trees([best.text, *example.sentences])
+        named = {form for one in others for word in one.words for form in forms(word)}
         places = [i for i, word in enumerate(tree.words) if not is_function_word(word.text)]
         texts = [[tree.words[i].text.lower(), phrase(tree, i)] for i in places]
         known = self.calibration.words
@@ -84,13 +84,13 @@ class Judge:
             values = (self.probability(bag, word), self.probability(bag, wider))
             there = not named.isdisjoint(forms(tree.words[i]))
             found[i] = Judged(tree.words[i].tag, there, (*values, self.odds(values[0], word)))
-        for i, word in found.items():
-            head = found.get(tree.words[i].head, word)
-            yield replace(word, signals=(*word.signals, head.signals[0]))
-        nouns = [word for word in found.values() if word.tag.startswith("NN")]
+        for i, own in found.items():
+            head = found.get(tree.words[i].head, own)
+            yield replace(own, signals=(*own.signals, head.signals[0]))
+        nouns = [own for own in found.values() if own.tag.startswith("NN")]
         if nouns:
-            least = min(word.signals[0] for word in nouns)
-            right = all(word.there for word in nouns)
+            least = min(own.signals[0] for own in nouns)
+            right = all(own.there for own in nouns)
             yield Judged("caption", right, (self.probability(bag, next(made)), least))
 
     def probability(self, bag: FragmentBag, query: Query) -> float:
