@@ -70,9 +70,7 @@ class CaptionWord(BaseModel):
     log_probability: float
     contribution: Annotated[
         float | None,
-        Field(
-            description="What the word, with function words beside it, gives to the caption's score."
-        ),
+        Field(description="What the word and function words beside it give to the score."),
     ]
     box: Annotated[
         list[Box2] | None,
@@ -86,9 +84,7 @@ class CaptionWord(BaseModel):
     ]
     supported: Annotated[
         bool | None,
-        Field(
-            description="Whether the photo supports the word; null for function words, and where the matcher is not calibrated."
-        ),
+        Field(description="Whether the photo supports the word; null where nobody knows."),
     ]
     attention: Annotated[
         Attention | None, Field(description="Null where the captioner does not attend to boxes.")
