@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from app.engine import OutOfBounds
-from app.inference import NoCaptioner, NoGrounder
+from app.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
 from index.backup import InProgress
 from index.disk import is_full
 from index.failures import Busy, Damaged
@@ -137,6 +137,9 @@ KINDS: dict[type[Exception], Kind] = {
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
     InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
     NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
+    NoRegionCaptioner: Kind(
+        "no-region-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner of regions is loaded"
+    ),
     NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
     Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
     Damaged: Kind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),

@@ -7,21 +7,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from app.settings import Settings
 from app.stages import stage
 from index.bags import as_stored
-from models import alignment, checkpoint, images, parsing, queries
+from models import alignment, checkpoint, images, parsing, queries, region_captions
 from models.checkpoint import Checkpoint
 from models.images import Photo
+from models.looks import Look, share_sight
 from models.queries import Query
-from models.registry import Caption, Captioner, Generation, Grounder, Matcher
+from models.region_captions import RegionCaption
+from models.registry import Captioner, Generation, Grounder, Matcher
+from models.support import SupportedCaption, support
 from models.types import Box, FragmentBag, Link, Span
 
 
 class NoCaptioner(LookupError):
     """No captioner is loaded."""
+
+
+class NoRegionCaptioner(LookupError):
+    """No captioner of regions is loaded."""
 
 
 class NoGrounder(LookupError):
@@ -60,39 +65,69 @@ class GroundedPhrase:
         return bool(self.boxes)
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Captions of a photo, and of its regions, each the best first."""
+
+    captions: tuple[SupportedCaption, ...]
+    regions: tuple[RegionCaption, ...] = ()
+
+
 class Models:
-    """The loaded matcher, and a captioner and a grounder where there are; for many threads."""
+    """The loaded matcher, and captioners and a grounder where there are; for many threads."""
 
     def __init__(
         self,
         matcher: Checkpoint,
         captioner: Checkpoint | None = None,
         grounder: Checkpoint | None = None,
+        region_captioner: Checkpoint | None = None,
     ) -> None:
-        self.checkpoints = {"matcher": matcher, "captioner": captioner, "grounder": grounder}
+        self.checkpoints = {
+            "matcher": matcher,
+            "captioner": captioner,
+            "region_captioner": region_captioner,
+            "grounder": grounder,
+        }
         self.fingerprint, self.name = matcher.fingerprint, matcher.name
         self.matcher: Matcher = matcher.model
         self.captioner: Captioner | None = captioner.model if captioner else None
+        self.region_captioner: Captioner | None = (
+            region_captioner.model if region_captioner else None
+        )
         self.grounder: Grounder | None = grounder.model if grounder else None
         self.calibration = matcher.calibration
+        share_sight(self.matcher.sight, self.captioner, self.region_captioner)
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
         """The models that the settings name, with their parser."""
         if settings.parser:
             parsing.choose(settings.parser)
-        return cls.load(settings.matcher, settings.captioner, settings.grounder, settings.device)
+        return cls.load(
+            settings.matcher,
+            settings.captioner,
+            settings.grounder,
+            settings.region_captioner,
+            device=settings.device,
+        )
 
     @classmethod
     def load(
-        cls, matcher: Path, captioner: Path | None, grounder: Path | None, device: str = "cpu"
+        cls,
+        matcher: Path,
+        captioner: Path | None = None,
+        grounder: Path | None = None,
+        region_captioner: Path | None = None,
+        *,
+        device: str = "cpu",
     ) -> Models:
         """Load checkpoints; only the matcher must be there."""
-
-        def optional(path: Path | None) -> Checkpoint | None:
-            return checkpoint.load(path, device) if path and path.is_file() else None
-
-        return cls(checkpoint.load(matcher, device), optional(captioner), optional(grounder))
+        optional = [
+            checkpoint.load(path, device) if path and path.is_file() else None
+            for path in (captioner, grounder, region_captioner)
+        ]
+        return cls(checkpoint.load(matcher, device), *optional)
 
     @property
     def makes(self) -> dict[str, Any]:
@@ -120,13 +155,18 @@ class Models:
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
-        pixels = photo.pixels if part is None else images.crop(photo.pixels, part)
-        with stage("embed_photo"):
-            bag = as_stored(self.matcher.embed_images([pixels])[0])  # uploads and items score alike
+        bag = self.bag(Look(photo.pixels if part is None else images.crop(photo.pixels, part)))
         if part is None:
             return bag
         boxes = tuple(part.whole(box) for box in bag.places if isinstance(box, Box))
         return replace(bag, places=boxes)
+
+    def bag(self, look: Look) -> FragmentBag:
+        """The fragments of a photo."""
+        with stage("embed_photo"):
+            inputs, boxes = look.by(self.matcher.sight)
+            # Uploads score as items do.
+            return as_stored(self.matcher.embed_inputs([inputs], [boxes])[0])
 
     def probability(self, image: FragmentBag, query: Query) -> float | None:
         """How probable it is that a photo shows what a query asks for; None if nobody knows."""
@@ -140,26 +180,46 @@ class Models:
         phrases = alignment.phrases(image, query, links, beta)
         return Alignment(image, query, links, phrases)
 
-    def describe(self, photo: Photo, generation: Generation) -> list[Caption]:
-        """The best captions of a photo, best first; NoCaptioner where none is loaded."""
+    def describe(
+        self,
+        photo: Photo,
+        generation: Generation,
+        *,
+        regions: int = 0,
+        bag: FragmentBag | None = None,
+    ) -> Description:
+        """Captions of a photo with what the matcher finds for their words, and of its regions.
+
+        `regions` is how many regions to describe at most; `bag` is the photo's own, where it is
+        known. NoCaptioner and NoRegionCaptioner where none is loaded.
+        """
         if self.captioner is None:
             raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
+        if regions and self.region_captioner is None:
+            raise NoRegionCaptioner(
+                "no captioner of regions is loaded; set TESSERA_REGION_CAPTIONER to a checkpoint, "
+                "or ask for regions=0"
+            )
+        look = Look(photo.pixels)
+        bag = bag or self.bag(look)
         with stage("caption"):
-            with torch.inference_mode():
-                seen, _ = self.captioner.sight([photo.pixels])
-            return self.captioner.describe(seen, generation)[0]
+            inputs, boxes = look.by(self.captioner.sight)
+            captions = self.captioner.describe([inputs], generation)[0]
+        with stage("support"):
+            found = support(self.matcher, self.calibration, bag, captions, boxes)
+        described = self._describe_regions(look, generation, regions, bag) if regions else []
+        return Description(tuple(found), tuple(described))
 
-    def caption_probabilities(
-        self, photo: Photo, captions: Sequence[Caption], bag: FragmentBag | None = None
-    ) -> list[float | None]:
-        """How probable it is that a photo shows each caption; `bag` is its own, where known."""
-        if self.calibration is None:
-            return [None] * len(captions)
-        bag = bag or self.photo(photo)
-        return [
-            self.probability(bag, self.query(caption.text)) if caption.text else 0.0
-            for caption in captions
-        ]
+    def _describe_regions(
+        self, look: Look, generation: Generation, count: int, bag: FragmentBag
+    ) -> list[RegionCaption]:
+        """The best `count` captions of a photo's regions."""
+        assert self.region_captioner is not None
+        with stage("caption_regions"):
+            inputs, boxes = look.by(self.region_captioner.sight)
+            found = region_captions.described(self.region_captioner, inputs, boxes, generation)
+            ranked = region_captions.ranked(self.matcher, self.calibration, bag, found)
+        return region_captions.distinct(ranked, count)
 
     def ground(
         self,

@@ -53,6 +53,10 @@ class Settings(BaseSettings):
         default=shipped.CAPTIONER,
         description="Checkpoint that writes captions; none if the file is absent.",
     )
+    region_captioner: Path | None = Field(
+        default=shipped.REGION_CAPTIONER,
+        description="Checkpoint that writes captions of regions; none if the file is absent.",
+    )
     grounder: Path | None = Field(
         default=shipped.GROUNDER,
         description="Checkpoint that finds phrases in photos; none if the file is absent.",

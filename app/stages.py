@@ -11,7 +11,16 @@ from opentelemetry import trace
 from app.metrics import STAGE_SECONDS
 
 Stage = Literal[
-    "decode", "embed_photo", "embed_text", "search", "store", "draw", "caption", "ground"
+    "decode",
+    "embed_photo",
+    "embed_text",
+    "search",
+    "store",
+    "draw",
+    "caption",
+    "support",
+    "caption_regions",
+    "ground",
 ]
 
 _tracer = trace.get_tracer("tessera")

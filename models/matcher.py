@@ -16,7 +16,7 @@ from models.offsets import Offsets
 from models.regions import BATCH
 from models.scoring import LENGTHENED, SCORES, lengthened_images, lengthened_sentences
 from models.terms import Terms
-from models.towers import ImageTower, TextTower
+from models.towers import ImageTower, Sight, TextTower
 from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
 
 SENTENCES = 64  # sentences in one pass
@@ -101,6 +101,11 @@ class Matcher(nn.Module):
             Terms(config.terms, self.image.whole_features, self.general) if config.terms else None
         )
         self.dimension = self.general + (self.terms.numbers_added if self.terms else 0)
+
+    @property
+    def sight(self) -> Sight:
+        """The frozen part of the image tower."""
+        return self.image.sight
 
     @property
     def tuned(self) -> bool:
@@ -188,18 +193,22 @@ class Matcher(nn.Module):
         """Bags of uint8 RGB photos of any sizes, each (3, height, width)."""
         bags: list[FragmentBag] = []
         for at in range(0, len(images), BATCH):
-            inputs, boxes = self.image.sight(images[at : at + BATCH])
-            vectors = unpadded(self.image_bags(PaddedBags.of(inputs)))
-            bags += [
-                FragmentBag(
-                    bag,
-                    tuple(Box(*box) for box in own.tolist()),
-                    region_labels(own),
-                    self.dimension - self.general,
-                )
-                for bag, own in zip(vectors, boxes, strict=True)
-            ]
+            bags += self.embed_inputs(*self.sight(images[at : at + BATCH]))
         return bags
+
+    @torch.inference_mode()
+    def embed_inputs(self, inputs: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[FragmentBag]:
+        """Bags of a batch of photos by what `sight` gave for each: inputs (F, C), boxes (R, 4)."""
+        vectors = unpadded(self.image_bags(PaddedBags.of(inputs)))
+        return [
+            FragmentBag(
+                bag,
+                tuple(Box(*box) for box in own.tolist()),
+                region_labels(own),
+                self.dimension - self.general,
+            )
+            for bag, own in zip(vectors, boxes, strict=True)
+        ]
 
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:

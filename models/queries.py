@@ -160,22 +160,53 @@ def of_phrases(
     matcher: Matcher, weighted: Sequence[tuple[str, float]], known: Collection[str] = ()
 ) -> Query:
     """Phrases as one query, whose text is theirs joined by ", "; errors are those of `read`."""
-    readings = [read(phrase, known, any_word=matcher.any_word) for phrase, _ in weighted]
-    texts, weights, starts, start = list[str](), list[float](), list[int](), 0
-    for (phrase, weight), reading in zip(weighted, readings, strict=True):
-        texts += [reading.asked] if reading.asked is not None else []
-        texts += reading.negated
-        weights += [weight] if reading.asked is not None else []
-        weights += [-NEGATED * weight] * len(reading.negated)
-        starts += [start] * (len(texts) - len(starts))
-        start += len(phrase) + len(", ")
-    bags = matcher.embed_sentences(texts) if texts else []
-    parts = tuple(moved(bag, by) for bag, by in zip(bags, starts, strict=True))
-    notes = dict.fromkeys(chain.from_iterable(reading.notes for reading in readings))
-    notes.pop(NOTHING_KNOWN, None)  # of one phrase, perhaps not of all
-    told = (*notes,) if parts else (*notes, NOTHING_KNOWN)
-    text = ", ".join(phrase for phrase, _ in weighted)
-    return Query(parts, tuple(weights), text, told)
+    return of_several(matcher, [weighted], known)[0]
+
+
+def of_several(
+    matcher: Matcher, asked: Sequence[Sequence[tuple[str, float]]], known: Collection[str] = ()
+) -> list[Query]:
+    """Several queries, each as `of_phrases` makes it, embedded at once."""
+    drafts = [Draft.of(weighted, known, any_word=matcher.any_word) for weighted in asked]
+    texts = [text for draft in drafts for text in draft.texts]
+    bags = iter(matcher.embed_sentences(texts) if texts else ())
+    return [draft.query([next(bags) for _ in draft.texts]) for draft in drafts]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A query whose parts are not embedded yet: their texts, weights and places in its text."""
+
+    texts: tuple[str, ...]
+    weights: tuple[float, ...]
+    starts: tuple[int, ...]
+    text: str
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, weighted: Sequence[tuple[str, float]], known: Collection[str], *, any_word: bool
+    ) -> Draft:
+        """Phrases with their weights, read; errors are those of `read`."""
+        readings = [read(phrase, known, any_word=any_word) for phrase, _ in weighted]
+        texts, weights, starts, start = list[str](), list[float](), list[int](), 0
+        for (phrase, weight), reading in zip(weighted, readings, strict=True):
+            texts += [reading.asked] if reading.asked is not None else []
+            texts += reading.negated
+            weights += [weight] if reading.asked is not None else []
+            weights += [-NEGATED * weight] * len(reading.negated)
+            starts += [start] * (len(texts) - len(starts))
+            start += len(phrase) + len(", ")
+        notes = dict.fromkeys(chain.from_iterable(reading.notes for reading in readings))
+        notes.pop(NOTHING_KNOWN, None)  # of one phrase, perhaps not of all
+        text = ", ".join(phrase for phrase, _ in weighted)
+        return cls((*texts,), (*weights,), (*starts,), text, (*notes,))
+
+    def query(self, bags: Sequence[FragmentBag]) -> Query:
+        """The query of the texts' bags."""
+        parts = tuple(moved(bag, by) for bag, by in zip(bags, self.starts, strict=True))
+        notes = self.notes if parts else (*self.notes, NOTHING_KNOWN)
+        return Query(parts, self.weights, self.text, notes)
 
 
 def moved(bag: FragmentBag, by: int) -> FragmentBag:

@@ -35,8 +35,17 @@ class Matcher(Protocol):
         """Whether no word of a text is unknown to it."""
         ...
 
+    @property
+    def sight(self) -> Sight:
+        """What its photos are seen by."""
+        ...
+
     def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
         """Bags of uint8 RGB photos of any sizes, each (3, height, width)."""
+        ...
+
+    def embed_inputs(self, inputs: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[FragmentBag]:
+        """Bags of photos by what `sight` gave for each: inputs (F, C) and boxes (R, 4)."""
         ...
 
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:

@@ -7,6 +7,7 @@ from pathlib import Path
 PRETRAINED = Path(__file__).parent / "pretrained"
 MATCHER = PRETRAINED / "matcher.safetensors"
 CAPTIONER = PRETRAINED / "captioner.safetensors"
+REGION_CAPTIONER = PRETRAINED / "captioner-regions.safetensors"
 GROUNDER = PRETRAINED / "grounder.safetensors"
 PROPOSALS = PRETRAINED / "proposals.safetensors"
 PARSER = PRETRAINED / "parser"

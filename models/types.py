@@ -28,6 +28,17 @@ class Box:
         """The fraction of the image that the box covers."""
         return (self.right - self.left) * (self.bottom - self.top)
 
+    def shared(self, other: Box) -> float:
+        """The fraction of the image that both boxes cover."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(width, 0.0) * max(height, 0.0)
+
+    def iou(self, other: Box) -> float:
+        """Intersection over union, 0 to 1."""
+        shared = self.shared(other)
+        return shared / (self.area + other.area - shared)
+
     def whole(self, box: Box) -> Box:
         """A box in fractions of this part, in fractions of the whole image."""
         width, height = self.right - self.left, self.bottom - self.top

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from app.main import create_app
 from app.settings import Settings
 from index.catalog import Catalog
 from models import checkpoint
+from models.calibration import Calibration
 from models.checkpoint import Checkpoint
 from models.matcher import Config, Matcher
 from models.parsing import parse
@@ -39,25 +41,17 @@ QUADRANTS = (
 )
 
 
-class Colours:
-    """A matcher that knows colours: a word's vector is its colour, a region's its mean colour."""
+class Quadrants(Sight):
+    """The mean colour of a photo, and of its four quadrants."""
 
-    dimension = 3
-    score = "sum_of_max"
-    any_word = False
+    def forward(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        boxes = torch.tensor([[b.left, b.top, b.right, b.bottom] for b in QUADRANTS])
+        return [self._means(image.float() / 127.5 - 1) for image in images], [boxes] * len(images)
 
-    def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
-        return [self._image(image.float() / 127.5 - 1) for image in images]
+    def key(self) -> str:
+        return "quadrants"
 
-    def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
-        bags = []
-        for sentence in map(parse, texts):
-            vectors = torch.stack([self._word(word.text.lower()) for word in sentence.words])
-            labels = tuple(word.text for word in sentence.words)
-            bags.append(FragmentBag(vectors, tuple(w.span for w in sentence.words), labels))
-        return bags
-
-    def _image(self, image: Tensor) -> FragmentBag:
+    def _means(self, image: Tensor) -> Tensor:
         _, H, W = image.shape
         parts = [
             image[
@@ -67,11 +61,35 @@ class Colours:
             ]
             for b in QUADRANTS
         ]
-        vectors = torch.stack([part.mean(dim=(1, 2)) for part in parts]).nan_to_num()
-        labels = ("whole photo", *(f"region {i}" for i in range(1, len(parts))))
-        return FragmentBag(vectors, QUADRANTS, labels)
+        return torch.stack([part.mean(dim=(1, 2)) for part in parts]).nan_to_num()
 
-    def _word(self, word: str) -> Tensor:
+
+class Colours:
+    """A matcher that knows colours: a word's vector is its colour, a region's its mean colour."""
+
+    dimension = 3
+    score = "sum_of_max"
+    any_word = False
+
+    def __init__(self) -> None:
+        self.sight: Sight = Quadrants()
+
+    def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:
+        return self.embed_inputs(*self.sight(images))
+
+    def embed_inputs(self, inputs: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[FragmentBag]:
+        labels = ("whole photo", *(f"region {i}" for i in range(1, len(QUADRANTS))))
+        return [FragmentBag(vectors, QUADRANTS, labels) for vectors in inputs]
+
+    def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
+        bags = []
+        for sentence in map(parse, texts):
+            vectors = torch.stack([self.word(word.text.lower()) for word in sentence.words])
+            labels = tuple(word.text for word in sentence.words)
+            bags.append(FragmentBag(vectors, tuple(w.span for w in sentence.words), labels))
+        return bags
+
+    def word(self, word: str) -> Tensor:
         colour = ImageColor.getrgb(word) if word in ImageColor.colormap else (127.5,) * 3
         return torch.tensor(colour[:3]) / 127.5 - 1
 
@@ -104,6 +122,33 @@ class OneSentence:
         ]
 
 
+class ColourNames:
+    """A captioner that names what is left and right, and lime where there is none; or a region.
+
+    It looks at what it names.
+    """
+
+    def __init__(self) -> None:
+        self.sight: Sight = Quadrants()
+
+    def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
+        return [[self._caption(colours)] * generation.count for colours in inputs]
+
+    def _caption(self, colours: Tensor) -> Caption:
+        names = [self._name(colour) for colour in colours]
+        line = names if len(names) == 1 else ["a", names[1], "by", "a", names[2], "and", "lime"]
+        looked = {1: 1, 4: 2} if len(names) > 1 else {}
+        attention = torch.eye(len(names))
+        words = (
+            CaptionWord(word, -0.5, attention[looked.get(at, 0)]) for at, word in enumerate(line)
+        )
+        return Caption(tuple(words), -0.5 * len(line))
+
+    def _name(self, colour: Tensor) -> str:
+        known = ("red", "blue", "white", "black")
+        return min(known, key=lambda name: float((Colours().word(name) - colour).abs().sum()))
+
+
 class Sides:
     """A grounder that means the left half by "left", the right one by any other phrase."""
 
@@ -128,6 +173,26 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     catalog = Catalog.in_folder(tmp_path)
     yield Engine(Models(matcher, captioner, grounder), catalog, tmp_path)
     catalog.close()
+
+
+@pytest.fixture
+def calibration() -> Calibration:
+    """That of the colours: a word has to score more than 2 to be probable."""
+    coefficients = torch.tensor([[3.0, 0.0, 0.0, -6.0], [1.0, 0.0, 0.0, -9.0], [3.0, 0, 0, -6.0]])
+    return Calibration(torch.ones(1, 3), torch.ones(1, 3), coefficients, 0.25, frozenset({"rosso"}))
+
+
+@pytest.fixture
+def describing(engine: Engine, calibration: Calibration) -> Engine:
+    """The engine with probabilities, and captioners of photos and of regions that name colours."""
+    loaded = engine.models.checkpoints
+    names = Checkpoint("captioners", "names", ColourNames(), "2a3e500000000000", {})
+    loaded = loaded | {
+        "matcher": replace(loaded["matcher"], calibration=calibration),
+        "captioner": names,
+        "region_captioner": names,
+    }
+    return Engine(Models(**loaded), engine.catalog, engine.folder)
 
 
 @pytest.fixture

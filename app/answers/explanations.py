@@ -6,16 +6,22 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from app.answers.fragments import corners, fragments, links, phrases
-from app.inference import Alignment, GroundedPhrase
+from app.inference import Alignment, Description, GroundedPhrase
 from app.schemas.explain import (
     AlignmentOut,
+    AttentionOut,
     BoxOut,
     CaptionOut,
     CaptionsOut,
+    CaptionWordOut,
     GroundedOut,
     GroundingOut,
+    RegionOut,
 )
-from models.registry import Caption
+from app.schemas.fields import Corners
+from models.support import SupportedCaption
+
+WHOLE: Corners = (0, 0, 1, 1)
 
 
 class About(TypedDict):
@@ -55,7 +61,7 @@ def grounding(grounded: Sequence[GroundedPhrase], about: About) -> GroundingOut:
                 probability=phrase.probability,
                 present=phrase.present,
                 boxes=[
-                    BoxOut(box=corners(box) or (0, 0, 1, 1), similarity=similarity)
+                    BoxOut(box=corners(box) or WHOLE, similarity=similarity)
                     for box, similarity in phrase.boxes
                 ],
             )
@@ -65,21 +71,49 @@ def grounding(grounded: Sequence[GroundedPhrase], about: About) -> GroundingOut:
 
 
 def captions(
-    described: Sequence[Caption],
-    probabilities: Sequence[float | None],
-    unsure_below: float | None,
-    notes: Sequence[str],
+    described: Description, unsure_below: float | None, notes: Sequence[str]
 ) -> CaptionsOut:
-    """Captions as JSON, each with the probability that the photo shows what it says."""
+    """Captions of a photo and of its regions as JSON."""
     return CaptionsOut(
-        captions=[
-            CaptionOut(
-                text=caption.text,
-                log_probability=caption.log_probability,
-                probability=probability,
+        captions=[caption(one, unsure_below) for one in described.captions],
+        regions=[
+            RegionOut(
+                box=corners(region.box) or WHOLE,
+                caption=region.caption.text,
+                log_probability=region.caption.log_probability,
+                probability=region.probability,
+                score=region.score,
             )
-            for caption, probability in zip(described, probabilities, strict=True)
+            for region in described.regions
         ],
         unsure_below=unsure_below,
         notes=list(notes),
+    )
+
+
+def caption(one: SupportedCaption, unsure_below: float | None) -> CaptionOut:
+    """A caption as JSON, with the support of its words."""
+    return CaptionOut(
+        text=one.text,
+        log_probability=one.caption.log_probability,
+        probability=one.probability,
+        unsure=one.probability is not None and one.probability < (unsure_below or 0),
+        score=one.score,
+        words=[
+            CaptionWordOut(
+                text=word.span.of(one.text),
+                span=(word.span.start, word.span.end),
+                log_probability=word.log_probability,
+                contribution=word.contribution,
+                box=None if word.box is None else corners(word.box),
+                confidence=word.confidence,
+                supported=word.supported,
+                attention=None
+                if word.attention is None
+                else AttentionOut(
+                    box=corners(word.attention.box) or WHOLE, share=word.attention.share
+                ),
+            )
+            for word in one.words
+        ],
     )

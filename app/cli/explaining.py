@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,8 @@ from app.cli.options import plain_errors, settings_for
 if TYPE_CHECKING:
     from app.settings import Settings
     from models.images import Photo
+    from models.region_captions import RegionCaption
+    from models.support import SupportedCaption
     from models.types import Box
 
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
@@ -29,21 +32,80 @@ def describe(
     image: PhotoFile,
     beam: Annotated[int, typer.Option(min=1, max=20, help="Hypotheses followed.")] = 5,
     count: Annotated[int, typer.Option(min=1, max=20, help="How many sentences.")] = 1,
+    temperature: Annotated[
+        float | None, typer.Option(min=0.01, max=10, help="Draw sentences at random.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draws the same again; for a temperature.")
+    ] = None,
+    max_words: Annotated[
+        int | None, typer.Option(min=1, max=50, help="The captioner's own limit if not given.")
+    ] = None,
+    regions: Annotated[
+        int, typer.Option(min=0, max=50, help="How many regions to describe at most.")
+    ] = 0,
+    out: Drawing = None,
 ) -> None:
-    """Say what a photo shows.
+    """Say what a photo shows, and which part of it speaks for each word.
 
-    Example: `tessera describe dog.jpg --count 3`
+    Example: `tessera describe dog.jpg --count 3 --regions 5 --out caption.svg`
     """
+    media_type = _media_type(out)
     settings = settings_for()
     with plain_errors():
         from app.cli.loading import load_models
-        from models.registry import Generation
+        from app.schemas.explain import CaptionRequest
 
+        wide = max(beam, count)
+        asked = CaptionRequest(
+            beam=wide, count=count, temperature=temperature, seed=seed, max_words=max_words,
+            regions=regions,
+        )  # fmt: skip
+        generation = asked.generation
         photo = _photo(image, settings)
-        generation = Generation(beam=max(beam, count), count=count)
-        captions = load_models(settings).describe(photo, generation)
-    for caption in captions:
-        typer.echo(caption.text)
+        models = load_models(settings)
+        described = models.describe(photo, generation, regions=asked.regions)
+        if out:
+            from app.drawing.explanations import draw_caption
+
+            out.write_bytes(draw_caption(photo.pixels, described.captions[0], media_type))
+    for caption in described.captions:
+        _print_caption(caption, models.weak_below)
+    if regions:
+        _print_regions(described.regions)
+
+
+def _print_caption(caption: SupportedCaption, unsure_below: float | None) -> None:
+    """A caption, whether it is a guess, and what the matcher finds for its words."""
+    unsure = caption.probability is not None and caption.probability < (unsure_below or 0)
+    probability = "" if caption.probability is None else f" ({_percent(caption.probability)})"
+    typer.echo(("Not sure; best guess: " if unsure else "") + caption.text + probability)
+    table = Table("word", "gave", "confidence", "left, top, right, bottom")
+    for word in caption.words:
+        if word.contribution is None:
+            continue
+        where = "the whole photo" if word.box is None else _edges(word.box)
+        table.add_row(
+            escape(word.text),
+            f"{word.contribution:+.2f}",
+            "" if word.confidence is None else _percent(word.confidence),
+            "not supported" if word.supported is False else where,
+        )
+    Console().print(table)
+
+
+def _print_regions(regions: Sequence[RegionCaption]) -> None:
+    """The captions of a photo's regions."""
+    table = Table("region", "confidence", "left, top, right, bottom")
+    for region in regions:
+        probability = "" if region.probability is None else _percent(region.probability)
+        table.add_row(escape(region.caption.text), probability, _edges(region.box))
+    Console().print(table)
+
+
+def _percent(probability: float) -> str:
+    """A probability as a person reads it."""
+    return f"{100 * probability:.0f} %"
 
 
 def align(

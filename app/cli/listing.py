@@ -20,7 +20,12 @@ def models() -> None:
             table.add_row(kind, name, "", "")
     chosen = [
         path
-        for path in (settings.matcher, settings.captioner, settings.grounder)
+        for path in (
+            settings.matcher,
+            settings.captioner,
+            settings.region_captioner,
+            settings.grounder,
+        )
         if path and path.is_file()
     ]
     for path in sorted({*shipped.PRETRAINED.glob("*.safetensors"), *chosen}):

@@ -35,7 +35,11 @@ def check(settings: Settings) -> None:
     LookupError for a missing matcher, ValueError for a file that is no checkpoint of its kind.
     """
     check_kind(settings.matcher, "matchers")
-    for kind, path in (("captioners", settings.captioner), ("grounders", settings.grounder)):
+    for kind, path in (
+        ("captioners", settings.captioner),
+        ("captioners", settings.region_captioner),
+        ("grounders", settings.grounder),
+    ):
         if path and path.is_file():
             check_kind(path, kind)
 

@@ -21,6 +21,7 @@ class DrawnLink:
     """What the phrase at `span` gave: `whole` by the photo as a whole, and `added` by its `box`.
 
     `box` is None where the whole photo answers; `whole` is None where the two are not told apart.
+    One that is not `supported` is answered by nothing, whatever it gave.
     """
 
     span: Span
@@ -28,6 +29,7 @@ class DrawnLink:
     box: Box | None
     similarity: float
     whole: float | None = None
+    supported: bool = True
 
     def overlaps(self, other: DrawnLink) -> bool:
         """Whether the two fragments share a character."""
@@ -91,7 +93,10 @@ def pieces(
     for link in inline:
         yield from map(Piece, sentence[position : link.span.start].split())
         text = sentence[link.span.start : link.span.end]
-        yield Piece.of(text, link, colours[link.box])
+        if link.supported:
+            yield Piece.of(text, link, colours[link.box])
+        else:
+            yield Piece.of(f"{text} ?", link, PALE)
         position = link.span.end
     yield from map(Piece, sentence[position:].split())
     for link in after:

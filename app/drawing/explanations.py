@@ -10,6 +10,7 @@ from app.drawing.bars import DrawnLink
 from app.drawing.pictures import draw_png, draw_svg
 from app.inference import Alignment, GroundedPhrase
 from app.stages import stage
+from models.support import SupportedCaption
 from models.types import WHOLE_FRAME, Span
 
 PNG, SVG = "image/png", "image/svg+xml"
@@ -43,6 +44,23 @@ def draw_grounding(
         for box, similarity in phrase.boxes[:1]
     ]
     return _file(pixels, text, links, None, kind)
+
+
+@stage("draw")
+def draw_caption(pixels: Tensor, caption: SupportedCaption, kind: str) -> bytes:
+    """A caption and the boxes of its words as a file; words that nothing supports are marked."""
+    links = [
+        DrawnLink(
+            word.span,
+            word.span.of(caption.text),
+            word.box,
+            word.contribution,
+            supported=word.supported is not False,
+        )
+        for word in caption.words
+        if word.contribution is not None
+    ]
+    return _file(pixels, caption.text, links, caption.score, kind)
 
 
 def _file(

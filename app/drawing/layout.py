@@ -40,7 +40,7 @@ def lay_out(
     inline, after = reading_order(links)
     ordered = [*inline, *after]
     # A phrase that speaks against the photo is no answer of the whole photo.
-    answered = [link for link in ordered if link.box is not None or link.similarity >= 0]
+    answered = [link for link in ordered if link.supported and (link.box or link.similarity >= 0)]
     boxes = dict.fromkeys(link.box for link in answered)
     top = MARGIN + (TAB if None in boxes else 0)
     photo = Rect(MARGIN, top, max(round(size[0] * zoom), 1), max(round(size[1] * zoom), 1))
@@ -66,7 +66,8 @@ def _total(links: Sequence[DrawnLink], score: float | None) -> str:
         return "each bar: how well its box fits the phrase" if links else "not in this photo"
     split = any(link.whole is not None for link in links)
     tones = "; dark grey: what the whole photo gave" if split else ""
-    return f"score {score:z.2f}, the sum of the bars{tones}"
+    doubts = "" if all(link.supported for link in links) else "; pale, with ?: not supported"
+    return f"score {score:z.2f}, the sum of the bars{tones}{doubts}"
 
 
 def phrase(sentence: str, links: Sequence[DrawnLink]) -> str:

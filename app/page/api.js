@@ -89,7 +89,12 @@ export async function searchSentences(asked, signal) {
   return (await ask("search/text", { ...asked, limit: SENTENCES_AT_ONCE }, { signal })).json();
 }
 
-/** What a photo shows, in a sentence. */
+/** Which models answer. */
+export async function model(signal) {
+  return (await send("model", { signal })).json();
+}
+
+/** What a photo shows, in a sentence, and in `regions` of it. */
 export async function caption(asked, signal) {
   return (await ask("caption", asked, { signal })).json();
 }

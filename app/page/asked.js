@@ -1,7 +1,8 @@
 // Answers about a photo that someone brings: a caption, the sentences that match it, and
 // where it shows what they name.
 
-import { caption, ground, searchSentences } from "./api.js";
+import { ground, searchSentences } from "./api.js";
+import { describe, regionsOf } from "./caption.js";
 import { make } from "./dom.js";
 import { creditOf, itemPhoto, mark, photo, titleOf, unmark } from "./gallery.js";
 import { darken } from "./light.js";
@@ -20,29 +21,6 @@ async function upload(file) {
     canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
   }
   return photo(canvas, canvas.width, canvas.height);
-}
-
-/** A caption in large letters, or as a guess in small ones where the matcher does not believe it. */
-function described({ text, probability }, unsureBelow) {
-  if (!(probability < unsureBelow)) return [make("p", { className: "caption" }, text)];
-  return [
-    make("p", { className: "caption" }, "Not sure what this shows"),
-    make("p", { className: "note" }, `best guess: ${text}`),
-  ];
-}
-
-async function describe(place, asked, signal) {
-  try {
-    const { captions, unsure_below: unsureBelow, notes = [] } = await caption(asked, signal);
-    place.replaceChildren(
-      ...described(captions[0] ?? { text: "Nothing to say about this photo." }, unsureBelow),
-      ...notes.map((note) => make("p", { className: "note" }, note)),
-    );
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    place.replaceChildren(make("p", { className: "note" }, `No caption. ${error.message}`));
-  }
-  place.removeAttribute("aria-busy");
 }
 
 /** A phrase with its likeliest box; absent where the photo does not show it. */
@@ -120,8 +98,8 @@ export async function showPhoto(query, { stored, upload: file, box, search }, se
 function explainPhoto(about, sent, stage, signal) {
   const said = make("div", { "aria-live": "polite", "aria-busy": "true" },
     make("p", { className: "caption waiting" }, "Looking…"));
-  about.append(said, pointer(sent, stage, signal));
-  describe(said, sent, signal);
+  about.append(said, regionsOf(sent, stage, signal), pointer(sent, stage, signal));
+  describe(said, sent, stage, signal);
 }
 
 /** The matching sentences as elements; their boxes go on `stage`. None if there are none. */

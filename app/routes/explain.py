@@ -12,10 +12,10 @@ from app.access import may
 from app.answers import explanations
 from app.answers.explanations import About
 from app.answers.items import photo_address
-from app.drawing.explanations import PNG, SVG, draw_alignment, draw_grounding
+from app.drawing.explanations import PNG, SVG, draw_alignment, draw_caption, draw_grounding
 from app.engine import Engine
 from app.errors import NotAcceptable
-from app.inference import NoCaptioner
+from app.inference import NoCaptioner, NoRegionCaptioner
 from app.logs import note
 from app.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
 from app.routes.dependencies import EngineDep
@@ -32,7 +32,6 @@ from app.uploads import Upload, answer, reads
 from index.pictures import PictureLost
 from models import images
 from models.images import Photo
-from models.registry import Generation
 from models.types import FragmentBag
 
 router = APIRouter(
@@ -105,22 +104,30 @@ async def ground(
     "/caption",
     dependencies=[may("read")],
     response_model=CaptionsOut,
+    responses=PICTURES | problems(NoCaptioner, NoRegionCaptioner, *OF_UPLOAD, *OF_COLLECTION),
     openapi_extra=body_of(CaptionRequest),
 )
 async def caption(
     upload: Annotated[Upload[CaptionRequest], Depends(reads(CaptionRequest))],
+    request: Request,
     engine: EngineDep,
 ) -> Response:
-    """Describe a photo in sentences, the likeliest first."""
-    asked = upload.fields
-    generation = Generation(beam=asked.beam, count=asked.count)
+    """Describe a photo and its regions; `Accept` chooses JSON, image/png or image/svg+xml.
 
-    def explain() -> CaptionsOut:
+    A picture shows the best caption alone.
+    """
+    kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
+    asked, models = upload.fields, engine.models
+    generation = asked.generation
+    regions = asked.regions if kind == JSON else 0
+
+    def explain() -> CaptionsOut | Response:
         photo, bag = _photo(engine, upload)
-        captions = engine.models.describe(photo, generation)
-        probabilities = engine.models.caption_probabilities(photo, captions, bag)
-        weak_below = engine.models.weak_below
-        return explanations.captions(captions, probabilities, weak_below, photo.notes)
+        described = models.describe(photo, generation, regions=regions, bag=bag)
+        if kind != JSON:
+            drawn = draw_caption(photo.pixels, described.captions[0], kind)
+            return Response(drawn, media_type=kind)
+        return explanations.captions(described, models.weak_below, photo.notes)
 
     return await answer(upload, explain)
 

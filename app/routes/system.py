@@ -72,6 +72,7 @@ async def model(engine: EngineDep, settings: SettingsDep) -> ModelsOut:
             score=matcher.score,
         ),
         captioner=_model(engine.models.checkpoints["captioner"]),
+        region_captioner=_model(engine.models.checkpoints["region_captioner"]),
         grounder=_model(engine.models.checkpoints["grounder"]),
         limits=Limits.model_validate(settings, from_attributes=True),
     )

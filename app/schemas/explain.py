@@ -6,9 +6,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import Body, PhotoNumber, Probability
+from app.schemas.fields import Body, Corners, PhotoNumber, Probability
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
 from models.alignment import BETA
+from models.registry import WIDEST_BEAM, Generation
+
+MOST_CAPTION_WORDS = 50
+MOST_REGIONS = 50
 
 
 class AlignRequest(Body):
@@ -33,12 +37,45 @@ class GroundRequest(Body):
 
 
 class CaptionRequest(Body):
-    """Describe a photo, stored or uploaded."""
+    """Describe a photo, stored or uploaded, and its regions.
+
+    Captions come from a beam search, or are drawn at random where a `temperature` is given.
+    """
 
     id: str | None = None
     photo: PhotoNumber = 0
-    beam: int = Field(5, ge=1, le=20, description="Hypotheses that are followed; 1 is greedy.")
-    count: int = Field(1, ge=1, le=20, description="Captions to give, at most `beam`.")
+    beam: int = Field(5, ge=1, le=WIDEST_BEAM, description="Hypotheses followed; 1 is greedy.")
+    count: int = Field(
+        1, ge=1, le=WIDEST_BEAM, description="Captions to give, at most `beam` of a beam search."
+    )
+    temperature: float | None = Field(
+        None,
+        gt=0,
+        le=10,
+        description="Draw captions by nucleus sampling, words from p^(1/temperature).",
+    )
+    seed: int | None = Field(
+        None, ge=0, lt=2**63, description="Draws the same captions again; for a `temperature`."
+    )
+    max_words: int | None = Field(
+        None, ge=1, le=MOST_CAPTION_WORDS, description="The captioner's own limit if not given."
+    )
+    regions: int = Field(
+        0, ge=0, le=MOST_REGIONS, description="How many regions to describe at most."
+    )
+
+    @property
+    def generation(self) -> Generation:
+        """How captions are to be generated; ValueError for what does not go together."""
+        if self.temperature is None and self.seed is not None:
+            raise ValueError("seed: only sampling needs one; send a temperature as well")
+        return Generation(
+            beam=self.beam,
+            count=self.count,
+            longest=self.max_words,
+            temperature=self.temperature,
+            seed=self.seed,
+        )
 
 
 class AlignmentOut(BaseModel):
@@ -84,20 +121,70 @@ class GroundingOut(BaseModel):
     notes: list[str] = []
 
 
+class AttentionOut(BaseModel):
+    """The part of a photo that a captioner looked at most when it wrote a word."""
+
+    box: Corners
+    share: float = Field(description="Of its attention, 0 to 1.")
+
+
+class CaptionWordOut(BaseModel):
+    """A word of a caption: what the matcher finds for it, and where the captioner looked.
+
+    Function words have no contribution, box and confidence. Contributions add up to the caption's
+    score, where no fragment stands for the whole sentence.
+    """
+
+    text: str
+    span: tuple[int, int]
+    log_probability: float
+    contribution: float | None = Field(
+        description="What the word and function words beside it give to the score."
+    )
+    box: Corners | None = Field(
+        description="The region that earned it; null where the whole photo answers, or nothing."
+    )
+    confidence: Probability
+    supported: bool | None = Field(
+        description="Whether the photo supports the word; null where nobody knows."
+    )
+    attention: AttentionOut | None = Field(
+        description="Null where the captioner does not attend to boxes."
+    )
+
+
 class CaptionOut(BaseModel):
     """A sentence and its log-probability (natural logarithm, summed over words).
 
-    `probability` is the matcher's: that the photo shows what the sentence says.
+    `probability` is the matcher's: that the photo shows what the sentence says. `score` is that of
+    the sentence as a query.
     """
 
     text: str
     log_probability: float
     probability: Probability
+    unsure: bool = Field(description="Whether it is a guess: less probable than `unsure_below`.")
+    score: float
+    words: list[CaptionWordOut]
+
+
+class RegionOut(BaseModel):
+    """A part of a photo and a sentence about it.
+
+    `score` is the matcher's for the two alone, `probability` what that is worth.
+    """
+
+    box: Corners
+    caption: str
+    log_probability: float
+    probability: Probability
+    score: float
 
 
 class CaptionsOut(BaseModel):
-    """Captions, best first."""
+    """Captions of a photo and of its regions, best first."""
 
     captions: list[CaptionOut]
+    regions: list[RegionOut]
     unsure_below: Probability = Field(description="A caption with a lower one is a guess.")
     notes: list[str] = []

@@ -50,6 +50,7 @@ class ModelsOut(BaseModel):
 
     matcher: MatcherOut
     captioner: ModelOut | None
+    region_captioner: ModelOut | None
     grounder: ModelOut | None
     limits: Limits
 

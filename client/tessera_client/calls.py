@@ -220,9 +220,36 @@ def caption(
     image: Image | None = None,
     beam: int = 5,
     count: int = 1,
+    temperature: float | None = None,
+    seed: int | None = None,
+    max_words: int | None = None,
+    regions: int = 0,
 ) -> Call[Captions]:
-    """Sentences that describe a photo, the likeliest first."""
-    return _explain("/caption", _json(Captions), {"beam": beam, "count": count, "id": id}, image)
+    """Sentences that describe a photo and up to so many of its regions, the likeliest first.
+
+    With a `temperature` they are drawn at random, the same ones for the same `seed`.
+    """
+    fields = {
+        "id": id,
+        "beam": beam,
+        "count": count,
+        "temperature": temperature,
+        "seed": seed,
+        "max_words": max_words,
+        "regions": regions,
+    }
+    return _explain("/caption", _json(Captions), fields, image)
+
+
+def caption_picture(
+    *,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    beam: int = 5,
+    kind: Picture = "png",
+) -> Call[bytes]:
+    """The likeliest sentence and the boxes of its words as a picture: a PNG or SVG file."""
+    return _explain("/caption", _content, {"id": id, "beam": beam}, image, MEDIA_TYPES[kind])
 
 
 def put_item(

@@ -96,6 +96,7 @@ class Endpoints:
     align_picture = Method(calls.align_picture)
     ground = Method(calls.ground)
     caption = Method(calls.caption)
+    caption_picture = Method(calls.caption_picture)
     put_item = Method(calls.put_item)
     get_item = Method(calls.get_item)
     item_image = Method(calls.item_image)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field, RootModel
 
 
 class Alias(BaseModel):
@@ -18,6 +18,17 @@ class Aliases(BaseModel):
     """The aliases there are, by name."""
 
     aliases: list[Alias]
+
+
+class Box(RootModel[float]):
+    root: Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class Attention(BaseModel):
+    """The part of a photo that a captioner looked at most when it wrote a word."""
+
+    box: list[Box]
+    share: Annotated[float, Field(description="Of its attention, 0 to 1.")]
 
 
 class Audit(BaseModel):
@@ -36,35 +47,48 @@ class BegunSnapshot(BaseModel):
     url: str
 
 
-class Box(BaseModel):
+class Box1(BaseModel):
     """A part of a photo, and how well it fits a phrase: larger is better, in one photo."""
 
     box: list[float]
     similarity: float
 
 
-class Caption(BaseModel):
-    """A sentence and its log-probability (natural logarithm, summed over words).
+class Box2(RootModel[float]):
+    root: Annotated[float, Field(ge=0.0, le=1.0)]
 
-    `probability` is the matcher's: that the photo shows what the sentence says.
+
+class CaptionWord(BaseModel):
+    """A word of a caption: what the matcher finds for it, and where the captioner looked.
+
+    Function words have no contribution, box and confidence. Contributions add up to the caption's
+    score, where no fragment stands for the whole sentence.
     """
 
     text: str
+    span: list[int]
     log_probability: float
-    probability: Annotated[
+    contribution: Annotated[
+        float | None,
+        Field(description="What the word and function words beside it give to the score."),
+    ]
+    box: Annotated[
+        list[Box2] | None,
+        Field(
+            description="The region that earned it; null where the whole photo answers, or nothing."
+        ),
+    ]
+    confidence: Annotated[
         float | None,
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
-
-
-class Captions(BaseModel):
-    """Captions, best first."""
-
-    captions: list[Caption]
-    unsure_below: Annotated[
-        float | None, Field(description="A caption with a lower one is a guess.")
+    supported: Annotated[
+        bool | None,
+        Field(description="Whether the photo supports the word; null where nobody knows."),
     ]
-    notes: list[str] = []
+    attention: Annotated[
+        Attention | None, Field(description="Null where the captioner does not attend to boxes.")
+    ]
 
 
 class Collection(BaseModel):
@@ -124,7 +148,7 @@ class Grounded(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     present: bool
-    boxes: list[Box]
+    boxes: list[Box1]
 
 
 class Grounding(BaseModel):
@@ -193,6 +217,7 @@ class Models(BaseModel):
 
     matcher: Matcher
     captioner: Model | None
+    region_captioner: Model | None
     grounder: Model | None
     limits: Limits
 
@@ -245,6 +270,22 @@ class RangeCount(BaseModel):
     start: float | None
     end: float | None
     count: int
+
+
+class Region(BaseModel):
+    """A part of a photo and a sentence about it.
+
+    `score` is the matcher's for the two alone, `probability` what that is worth.
+    """
+
+    box: list[Box2]
+    caption: str
+    log_probability: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    score: float
 
 
 class Searched(BaseModel):
@@ -401,6 +442,37 @@ class Alignment(BaseModel):
     boxes: list[list[float]]
     links: list[Link]
     phrases: list[Phrase]
+    notes: list[str] = []
+
+
+class Caption(BaseModel):
+    """A sentence and its log-probability (natural logarithm, summed over words).
+
+    `probability` is the matcher's: that the photo shows what the sentence says. `score` is that of
+    the sentence as a query.
+    """
+
+    text: str
+    log_probability: float
+    probability: Annotated[
+        float | None,
+        Field(description="Comparable between queries; null where the matcher is not calibrated."),
+    ]
+    unsure: Annotated[
+        bool, Field(description="Whether it is a guess: less probable than `unsure_below`.")
+    ]
+    score: float
+    words: list[CaptionWord]
+
+
+class Captions(BaseModel):
+    """Captions of a photo and of its regions, best first."""
+
+    captions: list[Caption]
+    regions: list[Region]
+    unsure_below: Annotated[
+        float | None, Field(description="A caption with a lower one is a guess.")
+    ]
     notes: list[str] = []
 
 

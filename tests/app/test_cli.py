@@ -143,6 +143,32 @@ def test_description_without_a_captioner_says_so(
     assert "no captioner is loaded" in said
 
 
+def test_a_description_shows_its_support_and_its_regions(
+    command: Callable[..., tuple[int, str]],
+    describing: Engine,
+    tmp_path: Path,
+    png: Callable[..., bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.cli.loading.load_models", lambda _: describing.models)
+    photo, picture = tmp_path / "two.png", tmp_path / "caption.svg"
+    photo.write_bytes(png("red", "blue"))
+    code, said = command("describe", photo, "--regions", 2, "--out", picture)
+    assert code == 0
+    assert "A red by a blue and lime" in said
+    (red,) = (line for line in said.splitlines() if "│ red" in line)
+    assert "0.00  0.00  0.50  0.50" in red
+    (lime,) = (line for line in said.splitlines() if "│ lime" in line)
+    assert "not supported" in lime
+    assert said.count("│ Red") + said.count("│ Blue") == 2
+    assert picture.read_text().startswith("<svg")
+    code, said = command("describe", photo, "--seed", 1)
+    assert (code, "send a temperature as well" in said) == (1, True)
+    describing.models.region_captioner = None
+    code, said = command("describe", photo, "--regions", 1)
+    assert (code, "no captioner of regions is loaded" in said) == (1, True)
+
+
 def test_models_lists_what_there_is(
     command: Callable[..., tuple[int, str]], small_matcher: Path
 ) -> None:

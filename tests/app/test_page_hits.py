@@ -126,8 +126,7 @@ def test_every_photo_names_its_author_and_licence(page, search):
 
 def test_an_unlikely_caption_is_a_guess_and_no_headline(asked, png, changed):
     def change(body) -> None:
-        body["unsure_below"] = 0.3
-        body["captions"][0]["probability"] = 0.1
+        body["captions"][0]["unsure"] = True
 
     changed(asked, "caption", change)
     photo = {"name": "blue.png", "mimeType": "image/png", "buffer": png("blue")}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-import torch
 from starlette.testclient import TestClient
 
 from app.engine import Engine
@@ -19,17 +18,12 @@ Png = Callable[..., bytes]
 
 
 @pytest.fixture
-def client(engine: Engine, settings: Settings) -> Iterator[TestClient]:
-    """The small matcher, calibrated: a word has to score more than 2 to be probable."""
-    coefficients = torch.tensor([[3.0, 0.0, 0.0, -6.0], [1.0, 0.0, 0.0, -9.0], [3.0, 0, 0, -6.0]])
-    calibration = Calibration(
-        torch.ones(1, 3), torch.ones(1, 3), coefficients, 0.25, frozenset({"rosso"})
-    )
+def client(engine: Engine, settings: Settings, calibration: Calibration) -> Iterator[TestClient]:
+    """The small matcher, calibrated."""
     checkpoints = engine.models.checkpoints
-    matcher = replace(checkpoints["matcher"], calibration=calibration)
-    models = Models(matcher, checkpoints["captioner"], checkpoints["grounder"])
-    calibrated = Engine(models, engine.catalog, settings.data)
-    with TestClient(create_app(settings, calibrated), raise_server_exceptions=False) as client:
+    calibrated = {"matcher": replace(checkpoints["matcher"], calibration=calibration)}
+    answering = Engine(Models(**checkpoints | calibrated), engine.catalog, settings.data)
+    with TestClient(create_app(settings, answering), raise_server_exceptions=False) as client:
         yield client
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
+from app.main import create_app
 from app.metrics import OWN
 from app.stages import stage
 
@@ -18,7 +19,10 @@ def test_a_stage_that_fails_is_timed_as_well():
     assert times("draw") == before + 1
 
 
-STAGES = ("decode", "embed_photo", "embed_text", "search", "store", "draw", "caption", "ground")
+STAGES = (
+    "decode", "embed_photo", "embed_text", "search", "store", "draw", "caption", "support",
+    "caption_regions", "ground",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -27,7 +31,7 @@ STAGES = ("decode", "embed_photo", "embed_text", "search", "store", "draw", "cap
         ("/search/image", {"text": "red"}, {"embed_text", "search"}),
         ("/search/image", {"id": "a"}, {"search"}),
         ("/align", {"text": "red", "id": "a"}, {"decode", "embed_text", "draw"}),
-        ("/caption", {"id": "a"}, {"decode", "caption"}),
+        ("/caption", {"id": "a"}, {"decode", "caption", "support"}),
         ("/ground", {"text": "left", "id": "a"}, {"decode", "ground", "embed_text", "draw"}),
     ],
 )
@@ -38,6 +42,15 @@ def test_each_stage_of_a_request_is_timed(client: TestClient, png, path: str, bo
     answer = client.post(path, json=body, headers={"accept": kind})
     assert answer.status_code == 200
     assert {name for name in STAGES if times(name) > before[name]} == passed
+
+
+def test_the_stages_of_captions_of_an_upload_are_timed(describing, settings, png):
+    with TestClient(create_app(settings, describing)) as client:
+        before = {name: times(name) for name in STAGES}
+        form = {"regions": "2"}
+        assert client.post("/caption", files={"image": png("red")}, data=form).status_code == 200
+    passed = {name for name, count in before.items() if times(name) > count}
+    assert passed == {"decode", "embed_photo", "caption", "support", "caption_regions"}
 
 
 def test_the_stages_of_an_upload_are_timed(client: TestClient, png):

@@ -102,7 +102,11 @@ def test_explanations_come_as_values_and_as_pictures(remote: Client, png: Png) -
     assert remote.align_picture("red", image=photo)[:4] == b"\x89PNG"
     assert b"<svg" in remote.align_picture("red", image=photo, kind="svg")
     assert remote.ground("left", image=photo).phrases[0].boxes[0].box == [0, 0, 0.5, 1]
-    assert len(remote.caption(image=photo, count=2).captions) == 2
+    found = remote.caption(image=photo, count=2, temperature=0.5, seed=1, max_words=9)
+    assert [one.words[0].text for one in found.captions] == ["40", "40"]
+    assert remote.caption_picture(image=photo)[:4] == b"\x89PNG"
+    with pytest.raises(TesseraError, match="no captioner of regions is loaded"):
+        remote.caption(image=photo, regions=3)
 
 
 def test_one_process_answers_as_a_service_does(local: Client, png: Png) -> None:

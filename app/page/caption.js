@@ -1,0 +1,115 @@
+// Captions of a photo: words that show where they are, and what is in each region.
+
+import { caption, model } from "./api.js";
+import { make } from "./dom.js";
+import { mark, unmark } from "./gallery.js";
+import { arrows, darken } from "./light.js";
+import { keyed, phraseChips } from "./phrases.js";
+
+const REGIONS = 12;
+
+const note = (text) => make("p", { className: "note" }, text);
+
+/** A word of a caption as a part of a question: what it says, where, and what it gave. */
+const partOf = (word) => keyed("caption", { ...word, similarity: word.contribution });
+
+const isPart = ({ contribution, supported }) => contribution !== null && supported !== false;
+
+/** A word: a button that lights its place, marked where nothing supports it, or only itself. */
+function wordElement(word) {
+  if (word.supported === false) {
+    return make("s", { className: "unsupported", title: "Nothing in the photo supports this word" }, word.text);
+  }
+  if (!isPart(word)) return word.text;
+  const { key, box } = partOf(word);
+  const button = make("button", {
+    type: "button", className: "said", "data-lights": key, "aria-pressed": "false",
+  }, word.text);
+  button.classList.toggle("boxed", box !== null);
+  return button;
+}
+
+/** The sentence, its words with what lies between them. */
+function sentence({ text, words }) {
+  let end = 0;
+  const parts = words.flatMap((word) => {
+    const between = text.slice(end, word.span[0]);
+    [, end] = word.span;
+    return [between, wordElement(word)];
+  });
+  return arrows(make("span", { className: "sentence-of-words" }, ...parts, text.slice(end)));
+}
+
+/** The words of a caption that nothing supports, those side by side together. */
+function doubtsOf({ text, words }) {
+  const runs = [];
+  for (const { span: [start, end], supported } of words) {
+    if (supported !== false) continue;
+    const last = runs.at(-1);
+    if (last && start === last[1] + 1) last[1] = end;
+    else runs.push([start, end]);
+  }
+  return runs.map(([start, end]) => text.slice(start, end));
+}
+
+/** A caption in large letters, or as a guess in small ones where the matcher does not believe it. */
+function described(found) {
+  if (!found) return [make("p", { className: "caption" }, "Nothing to say about this photo.")];
+  const doubted = doubtsOf(found);
+  const doubts = doubted.length > 0 ? [note(`Not supported by the photo: ${doubted.join(", ")}.`)] : [];
+  if (!found.unsure) return [make("p", { className: "caption" }, sentence(found)), ...doubts];
+  return [
+    make("p", { className: "caption" }, "Not sure what this shows"),
+    make("p", { className: "note guess" }, "best guess: ", sentence(found)),
+    ...doubts,
+  ];
+}
+
+/** Put the caption of a photo into `place`, and the boxes of its words on the photo. */
+export async function describe(place, asked, stage, signal) {
+  try {
+    const { captions, notes = [] } = await caption(asked, signal);
+    const words = captions[0]?.words ?? [];
+    mark(stage, words.filter(isPart).map(partOf), { group: "caption", best: false });
+    place.replaceChildren(...described(captions[0]), ...notes.map(note));
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    place.replaceChildren(note(`No caption. ${error.message}`));
+  }
+  place.removeAttribute("aria-busy");
+}
+
+/** What a region shows, across the photo where it hides the region least; read when it is lit. */
+function snippet({ key, text, box }) {
+  const strip = make("p", { className: "snippet", "data-group": "regions", "data-lights": key, "aria-hidden": "true" }, text);
+  strip.classList.toggle("above", box[1] + box[3] > 1);
+  return strip;
+}
+
+async function describeRegions(place, asked, stage, signal) {
+  darken();
+  unmark(stage, "regions");
+  place.replaceChildren(note("Looking…"));
+  try {
+    const { regions } = await caption({ ...asked, regions: REGIONS }, signal);
+    const parts = regions.map((region, position) => (
+      { key: `regions-${position}`, box: region.box, text: region.caption, similarity: region.score }
+    ));
+    mark(stage, parts, { group: "regions", best: false });
+    stage.querySelector(".photo").append(...parts.map(snippet));
+    stage.classList.add("with-regions");
+    place.replaceChildren(parts.length > 0 ? phraseChips(parts, "What is in the regions of the photo")
+      : note("Nothing to say about its regions."));
+  } catch (error) {
+    if (error.name !== "AbortError") place.replaceChildren(note(error.message));
+  }
+}
+
+/** The button that describes the regions of a photo, where a model does; an element to put it in. */
+export function regionsOf(asked, stage, signal) {
+  const found = make("div", { "aria-live": "polite" });
+  const button = make("button", { type: "button", className: "second", hidden: true }, "Describe regions");
+  button.onclick = () => describeRegions(found, asked, stage, signal);
+  model(signal).then(({ region_captioner: loaded }) => (button.hidden = loaded === null)).catch(() => {});
+  return make("div", { className: "regions" }, button, found);
+}

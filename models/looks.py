@@ -1,0 +1,36 @@
+"""Looks at one photo: its frozen features and boxes, computed once for all models of a sight."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from models.registry import Captioner
+from models.towers import Sight
+
+
+class Look:
+    """A photo (3, height, width), uint8 RGB, and what each sight saw of it. For one thread."""
+
+    def __init__(self, pixels: Tensor) -> None:
+        self.pixels = pixels
+        self._seen: dict[Sight, tuple[Tensor, Tensor]] = {}
+
+    @torch.inference_mode()
+    def by(self, sight: Sight) -> tuple[Tensor, Tensor]:
+        """Inputs (F, C) and boxes (R, 4), computed when a sight is first asked for."""
+        if sight not in self._seen:
+            (inputs,), (boxes,) = sight([self.pixels])
+            self._seen[sight] = inputs, boxes
+        return self._seen[sight]
+
+
+def share_sight(sight: Sight, *captioners: Captioner | None) -> None:
+    """Give captioners this sight, or each other's, in place of one that sees the same.
+
+    It is in memory once, and a photo is looked at once. A sight whose CNN was tuned stays alone.
+    """
+    sights = {} if sight.tuned else {sight.key(): sight}
+    for captioner in captioners:
+        if captioner is not None and not captioner.sight.tuned:
+            captioner.sight = sights.setdefault(captioner.sight.key(), captioner.sight)

@@ -1,0 +1,153 @@
+"""Captions say where they look: words with boxes, doubts, regions, sampling and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from app.engine import Engine
+from app.main import create_app
+from app.settings import Settings
+
+Png = Callable[..., bytes]
+
+
+@pytest.fixture
+def client(describing: Engine, settings: Settings) -> Iterator[TestClient]:
+    with TestClient(create_app(settings, describing), raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture
+def photo(png: Png) -> dict[str, bytes]:
+    return {"image": png("red", "blue")}
+
+
+def test_words_have_boxes_contributions_and_attention(client: TestClient, photo) -> None:
+    answer = client.post("/caption", files=photo).json()
+    (caption,) = answer["captions"]
+    assert caption["text"] == "A red by a blue and lime"
+    words = {word["text"]: word for word in caption["words"]}
+    assert list(words) == ["A", "red", "by", "a", "blue", "and", "lime"]
+    red, blue, lime, and_ = words["red"], words["blue"], words["lime"], words["and"]
+    assert (red["box"], red["supported"]) == ([0, 0, 0.5, 0.5], True)
+    assert (blue["box"], blue["span"]) == ([0.5, 0, 1, 0.5], [11, 15])
+    assert (lime["box"], lime["supported"]) == (None, False)
+    assert red["confidence"] > 0.9 > 0.1 > lime["confidence"]
+    assert red["attention"] == {"box": [0, 0, 0.5, 0.5], "share": 1}
+    assert {and_[name] for name in ("contribution", "box", "confidence", "supported")} == {None}
+    gave = sum(word["contribution"] or 0 for word in caption["words"])
+    assert gave == pytest.approx(caption["score"])
+    assert caption["log_probability"] == sum(word["log_probability"] for word in caption["words"])
+
+
+def test_a_caption_is_scored_as_a_query(client: TestClient, photo) -> None:
+    client.put("/items/x", files=photo)
+    (caption,) = client.post("/caption", json={"id": "x"}).json()["captions"]
+    (hit,) = client.post("/search/image", json={"text": caption["text"]}).json()["hits"]
+    assert caption["score"] == pytest.approx(hit["score"], abs=1e-4)
+    assert caption["probability"] == pytest.approx(hit["probability"], abs=1e-4)
+
+
+def test_an_improbable_caption_is_unsure(client: TestClient, photo, png: Png) -> None:
+    answer = client.post("/caption", files={"image": png("gray")}).json()
+    assert answer["unsure_below"] == 0.25
+    assert [one["unsure"] for one in answer["captions"]] == [True]
+    (sure,) = client.post("/caption", files=photo).json()["captions"]
+    assert sure["unsure"] == (sure["probability"] < 0.25)
+
+
+def test_regions_are_described_the_best_first(client: TestClient, photo) -> None:
+    assert client.post("/caption", files=photo).json()["regions"] == []
+    form = {"regions": "3"}
+    regions = client.post("/caption", files=photo, data=form).json()["regions"]
+    assert len(regions) == 3
+    assert regions[0] == {
+        "box": regions[0]["box"],
+        "caption": "Red",
+        "log_probability": -0.5,
+        "probability": pytest.approx(0.95, abs=0.01),
+        "score": pytest.approx(3, abs=0.1),
+    }
+    probable = [region["probability"] for region in regions]
+    assert probable == sorted(probable, reverse=True)
+
+
+def test_regions_of_a_stored_photo_are_those_of_the_upload(client: TestClient, photo) -> None:
+    client.put("/items/x", files=photo)
+    stored = client.post("/caption", json={"id": "x", "regions": 9}).json()
+    uploaded = client.post("/caption", files=photo, data={"regions": "9"}).json()
+    for one, other in zip(stored["regions"], uploaded["regions"], strict=True):
+        assert one["caption"] == other["caption"]
+        assert one["score"] == pytest.approx(other["score"], abs=0.1)  # the stored one is a JPEG
+
+
+def test_without_a_captioner_of_regions_they_are_refused(
+    client: TestClient, describing: Engine, photo
+) -> None:
+    describing.models.region_captioner = None
+    refused = client.post("/caption", files=photo, data={"regions": "1"})
+    assert refused.status_code == 503
+    assert refused.json()["type"] == "urn:tessera:problem:no-region-captioner"
+    assert "TESSERA_REGION_CAPTIONER" in refused.json()["detail"]
+    assert client.post("/caption", files=photo).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "detail"),
+    [
+        ({"beam": 0}, "beam"),
+        ({"beam": 21}, "beam"),
+        ({"beam": 2, "count": 3}, "count: a beam of 2 gives at most as many captions"),
+        ({"temperature": 0}, "temperature"),
+        ({"temperature": 11}, "temperature"),
+        ({"temperature": "warm"}, "temperature"),
+        ({"seed": 1}, "seed: only sampling needs one; send a temperature as well"),
+        ({"temperature": 1, "seed": -1}, "seed"),
+        ({"max_words": 0}, "max_words"),
+        ({"max_words": 51}, "max_words"),
+        ({"regions": -1}, "regions"),
+        ({"regions": 51}, "regions"),
+        ({"colour": 1}, "colour"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_field(
+    client: TestClient, photo, fields: dict[str, object], detail: str
+) -> None:
+    client.put("/items/x", files=photo)
+    form = {name: str(value) for name, value in fields.items()}
+    for answer in (
+        client.post("/caption", json={"id": "x"} | fields),
+        client.post("/caption", files=photo, data=form),
+    ):
+        assert answer.status_code == 422
+        assert detail in answer.json()["detail"]
+
+
+def test_sampling_may_give_more_than_a_beam(client: TestClient, photo) -> None:
+    form = {"temperature": "1.5", "seed": "3", "beam": "1", "count": "4", "max_words": "7"}
+    assert len(client.post("/caption", files=photo, data=form).json()["captions"]) == 4
+
+
+@pytest.mark.parametrize(("kind", "start"), [("image/png", b"\x89PNG"), ("image/svg+xml", b"<svg")])
+def test_a_caption_can_be_had_as_a_picture(
+    client: TestClient, photo, kind: str, start: bytes
+) -> None:
+    answer = client.post("/caption", files=photo, headers={"accept": kind})
+    assert answer.headers["content-type"] == kind
+    assert answer.content.startswith(start)
+    if kind == "image/svg+xml":
+        assert ">lime ?</text>" in answer.text
+        assert ">red</text>" in answer.text
+        assert "not supported" in answer.text
+    refused = client.post("/caption", files=photo, headers={"accept": "text/html"})
+    assert refused.status_code == 406
+
+
+def test_the_service_says_which_captioners_it_has(client: TestClient) -> None:
+    assert client.get("/model").json()["region_captioner"] == {
+        "name": "names",
+        "fingerprint": "2a3e500000000000",
+    }

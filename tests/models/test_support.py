@@ -1,0 +1,97 @@
+"""Words of captions get what the matcher finds for them, and are marked where it finds nothing."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from models.parsing import parse_trees
+from models.registry import Caption, CaptionWord
+from models.support import support
+from models.types import Box
+
+LEFT, RIGHT = Box(0, 0, 0.5, 0.5), Box(0.5, 0, 1, 0.5)
+
+
+def written(text: str, attention: torch.Tensor | None = None) -> Caption:
+    words = text.lower().split()
+    return Caption(tuple(CaptionWord(word, -0.5, attention) for word in words), -0.5 * len(words))
+
+
+@pytest.fixture
+def matcher(engine):
+    return engine.models.matcher
+
+
+@pytest.fixture
+def bag(matcher):
+    """A photo that is red on the left and blue on the right."""
+    photo = torch.zeros(3, 30, 40, dtype=torch.uint8)
+    photo[0, :, :20], photo[2, :, 20:] = 255, 255
+    return matcher.embed_images([photo])[0]
+
+
+def test_contributions_add_up_and_boxes_are_earned(matcher, calibration, bag):
+    (found,) = support(matcher, calibration, bag, [written("a red and a blue")])
+    assert found.text == "A red and a blue"
+    red, blue = found.words[1], found.words[4]
+    assert (red.span.of(found.text), red.box) == ("red", LEFT)
+    assert (blue.span.of(found.text), blue.box) == ("blue", RIGHT)
+    assert red.supported is blue.supported is True
+    assert red.confidence == pytest.approx(0.9526, abs=1e-4)  # σ(3 · 3 − 6)
+    given = [word.contribution for word in found.words]
+    assert given[0] is given[2] is given[3] is None
+    assert red.contribution + blue.contribution == pytest.approx(found.score)
+
+
+def test_a_word_that_nothing_supports_has_no_box(matcher, calibration, bag):
+    (found,) = support(matcher, calibration, bag, [written("red and lime")])
+    lime = found.words[2]
+    assert (lime.supported, lime.box) == (False, None)
+    assert lime.confidence < 0.01
+    assert sum(word.contribution or 0 for word in found.words) == pytest.approx(found.score)
+
+
+def test_what_is_said_to_be_missing_is_supported_by_its_absence(matcher, calibration, bag):
+    (found,) = support(matcher, calibration, bag, [written("red without lime")])
+    lime = found.words[2]
+    assert (lime.supported, lime.box) == (True, None)
+    assert lime.confidence > 0.99
+    assert lime.contribution <= 0
+
+
+def test_an_unknown_word_is_not_supported(matcher, calibration, bag):
+    (found,) = support(matcher, calibration, bag, [written("red asdfgh")])
+    noise = found.words[1]
+    assert (noise.confidence, noise.contribution, noise.supported) == (0.0, 0, False)
+
+
+def test_without_a_calibration_nobody_knows(matcher, bag):
+    (found,) = support(matcher, None, bag, [written("red")])
+    assert (found.probability, found.words[0].supported) == (None, None)
+    assert found.words[0].box == LEFT
+
+
+def test_attention_is_the_box_that_was_looked_at_most(matcher, calibration, bag):
+    boxes = torch.tensor([[0.0, 0.0, 1.0, 1.0], [0.5, 0.0, 1.0, 0.5]])
+    caption = written("red", torch.tensor([0.25, 0.75]))
+    (found,) = support(matcher, calibration, bag, [caption], boxes)
+    assert found.words[0].attention is not None
+    assert (found.words[0].attention.box, found.words[0].attention.share) == (RIGHT, 0.75)
+
+
+def test_a_caption_without_words_scores_nothing(matcher, calibration, bag):
+    (empty, red) = support(matcher, calibration, bag, [Caption((), 0.0), written("red")])
+    assert (empty.score, empty.probability, empty.words) == (0.0, 0.0, ())
+    assert red.score == pytest.approx(3, abs=0.1)
+
+
+def test_a_modifier_stands_with_its_noun(matcher, calibration, bag):
+    text = "a large red beside a large lime"
+    tree = parse_trees([text])[0]
+    assert [tree.words[tree.words[at].head].text for at in (1, 5)] == ["red", "lime"]
+    (found,) = support(matcher, calibration, bag, [written(text)])
+    first, red, second, lime = (found.words[at] for at in (1, 2, 5, 6))
+    assert first.confidence == second.confidence
+    assert (first.supported, red.supported) == (True, True)
+    assert (second.supported, lime.supported) == (False, False)
