@@ -24,7 +24,8 @@ function count(number, thing) {
 /** How many hits there are, and how many of those that are shown are weak. */
 function counted(hits, { cursor, total, weakBelow }) {
   const weak = hits.filter((hit) => isWeak(hit, weakBelow)).length;
-  const shown = cursor ? `${hits.length.toLocaleString("en")} of ${count(total, "photo")}` : count(hits.length, "photo");
+  const some = total === null ? `First ${count(hits.length, "photo")}` : `${hits.length.toLocaleString("en")} of ${count(total, "photo")}`;
+  const shown = cursor ? some : count(hits.length, "photo");
   if (weak === 0) return shown;
   const weakOnes = weak === 1 ? "1 weak match" : `${weak} weak matches`;
   if (cursor) return `${shown}, ${weakOnes}`;

@@ -11,7 +11,7 @@ export const isQuestion = ({ text, like, photo }) => Boolean(text || like || pho
 
 /**
  * A page of hits for a question. `image` is a photo to search with, where no stored one is meant.
- * Gives {hits, cursor, total, counted, weakBelow, behind, notes, words, refused, facets, fragments}, and
+ * Gives {hits, cursor, total (null if nobody knows), counted, weakBelow, behind, notes, words, refused, facets, fragments}, and
  * `loose` where no product has the words or a likely photo: then the later pages are asked with it.
  */
 export async function search(asked, holdings, image, { cursor = null, limit = PAGE, loose = false, signal }) {
@@ -67,10 +67,15 @@ function withLooks(hit) {
   return { ...hit, phrases: looks?.phrases ?? [], links: looks?.links ?? [] };
 }
 
+/** Items by their photos; how many there are in all is not known of those that pass a filter. */
 async function photos(sent, signal) {
-  const { query, searched, hits, cursor, weak_below: weakBelow } = await api.searchPhotos(sent, signal);
+  const [answer, { items: total }] = await Promise.all([
+    api.searchPhotos(sent, signal),
+    sent.filter ? { items: null } : api.index(signal),
+  ]);
+  const { query, searched, hits, cursor, weak_below: weakBelow } = answer;
   return {
-    ...query, hits, cursor, weakBelow, behind: searched.behind, total: searched.rows,
+    ...query, hits, cursor, weakBelow, behind: searched.behind, total,
     words: [], refused: [], facets: [],
   };
 }

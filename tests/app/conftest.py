@@ -57,7 +57,10 @@ def jpeg(path: Path, shift: int = 0) -> bytes:
 
 
 def filled(engine: Engine) -> Engine:
-    """Five sample photos by default, thirty in `many`, and one collection that was emptied."""
+    """Five sample photos by default, thirty items in `many`, and one collection that was emptied.
+
+    One of the thirty has two photos.
+    """
     names = ["astronaut", "chelsea", "coffee", "rocket", "motorcycle_left"]
     sentences = {"chelsea": ("a ginger cat", MARKUP)}
     drafts = [
@@ -67,7 +70,10 @@ def filled(engine: Engine) -> Engine:
         for name in names
     ]
     engine.put("default", drafts)
-    many = [Draft(f"cat {shift}").with_photo(jpeg(CAT, shift)) for shift in range(30)]
+    many = [
+        Draft(f"cat {shift}", {"kind": "cat"}).with_photo(jpeg(CAT, shift)) for shift in range(30)
+    ]
+    many[0] = many[0].with_photo(jpeg(CAT, 31))
     engine.put("many", many)
     engine.put("empty", drafts[:1])
     engine.catalog.delete(engine.open("empty"), "astronaut")

@@ -151,3 +151,13 @@ def test_a_phrase_that_is_not_in_the_photo_says_so(asked, changed):
     ask.press("Enter")
     asked.wait_for_selector(".point li:only-child .word:has-text('not in this photo')")
     assert asked.locator("[data-group=point], .lit").count() == 0
+
+
+def test_items_are_counted_and_not_their_photos(page):
+    page.goto("/?collection=many&q=cat")
+    page.wait_for_selector("[role=status]:has-text('24 of 30 photos')")
+
+
+def test_how_many_pass_a_filter_is_not_said_where_nobody_counted(page):
+    page.goto('/?collection=many&q=cat&filter={"kind":"cat"}')
+    page.wait_for_selector("[role=status]:has-text('First 24 photos')")
