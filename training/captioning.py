@@ -17,6 +17,7 @@ from models import registry
 from models.captioning import FIRST_WORD, UNKNOWN, Captioner
 from models.decoding import END
 from models.registry import Caption, Generation
+from models.towers import ImageTower
 from models.types import PaddedBags
 from training import inheritance
 from training.cache import Inputs, cached, file_digest
@@ -257,7 +258,7 @@ def word_indices(
 
 
 def frozen_inputs(
-    model: Captioner,
+    model: Captioner | ImageTower,
     examples: Sequence[Example],
     place: Place,
     precision: str,
