@@ -4,7 +4,7 @@ import torch
 from models import checkpoint
 from models.captioners import lstm, multimodal_rnn
 from models.matcher import Config, Matcher
-from models.types import Box, Span
+from models.types import Box, PaddedBags, Span
 from training.data.entities import GroundedSentence, TruePhrase
 from training.evaluation.region_captions import (
     Regions,
@@ -54,7 +54,9 @@ def matcher():
     torch.manual_seed(0)
     image = {"name": "regions_in_context", "options": VIEWS | {"embedding": 8}}
     text = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}
-    return Matcher(Config(image, text)).eval()
+    made = Matcher(Config(image, text)).eval()
+    torch.nn.init.normal_(made.image.regions.project.weight, std=50.0)  # it begins at zero
+    return made
 
 
 def test_a_box_is_named_by_every_phrase_that_means_it():
@@ -101,15 +103,9 @@ def test_the_text_that_is_most_compatible_with_a_box_in_its_photo_is_retrieved(m
     for photo, row in zip((1, 0), regions.rows, strict=True):
         alone = torch.cat([inputs[photo][:2], row[None]])  # two views and one box
         with torch.inference_mode():
-            vector = matcher.image(pad(alone)).vectors[0, 1]
+            vector = matcher.image(PaddedBags.of([alone])).vectors[0, 1]
         expected.append(texts[max(range(5), key=lambda s: float(vector @ sums[s]))])
     assert retrieved(matcher, regions, sums, texts) == expected
-
-
-def pad(inputs):
-    from models.types import PaddedBags
-
-    return PaddedBags.of([inputs])
 
 
 def test_bleu_is_that_of_the_phrases_of_each_box():
