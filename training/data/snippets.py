@@ -169,7 +169,7 @@ def compared(
 
 def placed(places: Sequence[Sequence[tuple[str, Span]]], rows: Tensor) -> list[FragmentBag]:
     """Rows (ΣT, R) of a photo's sentences as a bag each, by the places of their fragments."""
-    parts = rows.split([len(own) for own in places])
+    parts = rows.split([len(own) for own in places])  # type: ignore[no-untyped-call]  # torch leaves it so
     return [
         FragmentBag(part, tuple(span for _, span in own), tuple(label for label, _ in own))
         for part, own in zip(parts, places, strict=True)
