@@ -12,6 +12,7 @@ from torch import Tensor
 from models import header, registry
 from models.captioning import Captioner
 from models.registry import Caption, Generation
+from models.towers import ImageTower
 from training import caption_building as building
 from training import language
 from training.cache import Inputs, cached, file_digest
@@ -125,7 +126,7 @@ def evaluate(
 
 
 def frozen_inputs(
-    model: Captioner,
+    model: Captioner | ImageTower,
     examples: Sequence[Example],
     place: Place,
     precision: str,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from training import caption_report
+from training import caption_report, region_report
 from training.markdown import coefficient, line, section, slashed
 
 RECALLS = ("recall_1", "recall_5", "recall_10")
@@ -69,6 +69,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
         *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, grounding_rows(stored)),
         *section("Proposals", PROPOSALS_SAY, PROPOSALS_HEAD, map(proposals_row, proposers)),
         *caption_report.sections(captioners),
+        *region_report.sections(stored),
     ]
 
 

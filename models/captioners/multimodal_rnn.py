@@ -88,7 +88,7 @@ class MultimodalRNN(Language):
         Features are (K, V + R - 1, C) of whole photos, of which the frame's in the last view
         counts; or (K, 1, C) of regions.
         """
-        features = inputs.vectors[:, min(self.frame, inputs.vectors.shape[1] - 1)].float()  # (K, C)
+        features = inputs.vectors[:, min(self.frame, inputs.vectors.shape[1] - 1)]  # (K, C)
         features = F.layer_norm(features.clamp_min(0).sqrt(), features.shape[1:])
         start = features.new_zeros(len(features), self.hidden)
         return start, start, self.photo(self.dropout(features))

@@ -4,6 +4,7 @@ from torch import nn
 
 from training.optimization import (
     Average,
+    Descent,
     Optimizer,
     Schedule,
     forget,
@@ -114,3 +115,31 @@ def test_an_average_is_drawn_back_to_the_first_weights():
     with average.worn():
         assert made.weight.item() == pytest.approx(8.0)  # 0.75 · 10 + 0.25 · 2
     assert made.weight.item() == 10.0
+
+
+def test_gradients_are_clipped_to_a_norm_or_elementwise():
+    moved = {}
+    for clipping in ("norm", "elementwise"):
+        made = nn.Linear(2, 1, bias=False)
+        schedule = Schedule(1, clip=5.0, clipping=clipping, warmup=0)
+        descent = Descent(made, Optimizer("sgd", 1.0, 0.0), schedule, 1)
+        descent.step((made.weight * torch.tensor([[3.0, 40.0]])).sum())
+        moved[clipping] = made.weight.grad.tolist()[0]
+    assert moved["elementwise"] == [3.0, 5.0]
+    assert moved["norm"] == pytest.approx([3 * 5 / 1609**0.5, 40 * 5 / 1609**0.5], rel=1e-4)
+
+
+def test_an_unknown_clipping_is_refused():
+    with pytest.raises(ValueError, match="no clipping 'value'; there are: norm, elementwise"):
+        Schedule(clipping="value")
+
+
+def test_rmsprop_divides_by_the_running_size_of_the_gradient():
+    made = nn.Linear(2, 1, bias=False)
+    before = made.weight.detach().clone()
+    schedule = Schedule(1, clip=1e9, clipping="elementwise", warmup=0)
+    descent = Descent(made, Optimizer("rmsprop", 0.01, 0.0), schedule, 1)
+    descent.step((made.weight * torch.tensor([[1.0, 100.0]])).sum())
+    steps = (before - made.weight.detach())[0].tolist()
+    # A first gradient g is divided by √(0.01 g²): both weights move alike.
+    assert steps == pytest.approx([0.1, 0.1], rel=1e-3)

@@ -71,6 +71,45 @@ def train_captioner(
         typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.scores)}")
 
 
+def evaluate_regions(
+    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner or a matcher.")],
+    data: Data,
+    images: Images = None,
+    boxes: TrueBoxes = None,
+    split: str = "val",
+    cache: Cache = FEATURES,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+    device: Device = "cpu",
+) -> None:
+    """Measure what a captioner says of true boxes, or what a matcher retrieves for them.
+
+    A matcher retrieves parts of train's sentences. BLEU is against the phrases that name a box.
+
+    Example: tessera evaluate-regions captioner-regions.safetensors --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        from models import checkpoint
+        from training import analysis, progress
+        from training.data import folders
+        from training.evaluation import region_captions
+        from training.folder import Place
+        from training.markdown import slashed
+
+        loaded, corpus = checkpoint.load(file, device), folders.read(data, images)
+        score, numbers = region_captions.measured(
+            loaded,
+            corpus,
+            required_boxes(data, boxes),
+            split,
+            Place(cache, cache, device),
+            progress.on(console),
+        )
+        typer.echo(f"{numbers['regions']:,} true boxes: BLEU-1 to 4 {slashed(score.scores)}")
+        about = analysis.about(loaded) | {"data": corpus.name, "split": split}
+        analysis.store(json_file, about | numbers)
+
+
 def train_parser(
     treebank: Annotated[Path, typer.Argument(help="Folder of *-train, -dev, -test.conllu[.gz].")],
     out: Annotated[Path, typer.Argument(help="The pipeline's folder to write.")],

@@ -111,26 +111,21 @@ def aligned(sentence: FragmentBag, beta: float) -> list[Snippet]:
 
 
 def trimmed(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
-    """The place of a segment without the function words that tie it to others, if any is left.
+    """The place of a segment without function words around it; None if it has no others.
 
-    A determiner may begin it: "in the grass" is "the grass".
+    Determiners before its first content word stay: "in the grass" is "the grass".
     """
-    kept = list(fragments)
-    while kept and ties(sentence.labels[kept[0]]):
-        kept.pop(0)
-    while kept and is_function_word(sentence.labels[kept[-1]]):
-        kept.pop()
-    if not kept:
+    words = [plain(sentence.labels[one]) for one in fragments]
+    content = [at for at, word in enumerate(words) if not is_function_word(word)]
+    if not content:
         return None
-    first, last = sentence.places[kept[0]], sentence.places[kept[-1]]
+    start = content[0]
+    while start and words[start - 1] in DETERMINERS:
+        start -= 1
+    first, last = (sentence.places[fragments[at]] for at in (start, content[-1]))
     assert isinstance(first, Span)
     assert isinstance(last, Span)
     return Span(first.start, last.end)
-
-
-def ties(word: str) -> bool:
-    """Whether a word is a function word, but no determiner."""
-    return is_function_word(word) and plain(word) not in DETERMINERS
 
 
 def compared(
@@ -174,7 +169,7 @@ def compared(
 
 def placed(places: Sequence[Sequence[tuple[str, Span]]], rows: Tensor) -> list[FragmentBag]:
     """Rows (ΣT, R) of a photo's sentences as a bag each, by the places of their fragments."""
-    parts = rows.split([len(own) for own in places])
+    parts = rows.split([len(own) for own in places])  # type: ignore[no-untyped-call]  # torch leaves it so
     return [
         FragmentBag(part, tuple(span for _, span in own), tuple(label for label, _ in own))
         for part, own in zip(parts, places, strict=True)

@@ -1,0 +1,59 @@
+"""Section of the results page on captions of regions, of `tessera evaluate-regions --json`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+from training.markdown import line, section, slashed
+
+REGIONS_SAY = (
+    "What is said of the true boxes of Flickr30K Entities, by the features in a box alone: corpus "
+    "BLEU in percent against the phrases that name the box, beam of five, the mean over seeds. "
+    "Captioners learned from whole photos with their sentences, or from regions with the snippets "
+    "that the matcher aligns with them. Nearest: the snippet of train that the matcher finds most "
+    "compatible with the box. Published: table 3 of Karpathy & Fei-Fei (2015), on boxes that "
+    "people drew in COCO's photos, so for orientation."
+)
+REGIONS_HEAD = ("system", "learned from", "data", "seeds", "boxes", "words a box",
+                "BLEU-1 / 2 / 3 / 4")  # fmt: skip
+PUBLISHED = (
+    ("human agreement", "–", (61.5, 45.2, 30.1, 22.0)),
+    ("nearest neighbour", "regions", (22.9, 10.5, 0.0, 0.0)),
+    ("multimodal RNN", "whole photos", (14.2, 6.0, 2.2, 0.0)),
+    ("multimodal RNN", "regions", (35.2, 23.0, 16.1, 14.8)),
+)
+
+Measurement = Mapping[str, Any]
+
+
+def sections(stored: Sequence[Measurement]) -> list[str]:
+    """The section, with the published rows below ours; nothing where nothing was measured."""
+    systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
+    for row in stored:
+        if "region_bleu" in row:
+            systems[system(row)].append(row)
+    ours = [ours_row(key, seeds) for key, seeds in sorted(systems.items())]
+    theirs = [
+        line([f"published: {name}", learned, "COCO", "–", "–", "–", slashed(scores)])
+        for name, learned, scores in PUBLISHED
+    ]
+    return section("Captions of regions", REGIONS_SAY, REGIONS_HEAD, ours + theirs if ours else [])
+
+
+def system(row: Measurement) -> tuple[str, ...]:
+    """What seeds of a system share: its name with its options, what it learned from, and data."""
+    options = (f"{key} {value}" for key, value in sorted(row["options"].items()))
+    name = ", ".join((row["name"], *options))
+    return name, row["learned_from"], f"{row['data']} {row['split']}"
+
+
+def ours_row(key: tuple[str, ...], seeds: Sequence[Measurement]) -> str:
+    """A system, the mean over its seeds."""
+    name, learned, data = key
+    scores = (mean(values) for values in zip(*(one["region_bleu"] for one in seeds), strict=True))
+    words = mean(one["words"] for one in seeds)
+    return line([name, learned, data, len(seeds), f"{seeds[0]['regions']:,}", f"{words:.1f}",
+                 slashed(scores)])  # fmt: skip
