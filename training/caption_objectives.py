@@ -74,7 +74,7 @@ class SelfCritical:
         advantages = self.advantages(captions, batch.positions)
         own = batch.of(owners, captions)
         with half_precision(self.truth.device, self.truth.precision):
-            predicted, targets = logits(self.model, own, self.truth.device)
+            predicted, targets = logits(self.model, own, self.truth.device, doubting=True)
         costs = F.cross_entropy(predicted.float(), targets, reduction="none")  # (W,)
         sentence = (own.targets != PADDING).nonzero()[:, 0]  # (W,) whose word each is
         return (advantages[sentence].to(costs) * costs).mean()
@@ -104,10 +104,18 @@ def ended(words: Sequence[str]) -> list[str]:
     return [*words, str(END)]
 
 
-def logits(model: Captioner, batch: CaptionBatch | TextBatch, device: str) -> tuple[Tensor, Tensor]:
-    """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,)."""
+def logits(
+    model: Captioner, batch: CaptionBatch | TextBatch, device: str, *, doubting: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,).
+
+    With `doubting` they are those that captions are made by, see Language.doubts.
+    """
     language = model.language
     given, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each
     outputs, state = language(given, batch.state(language, device))
     real = targets != PADDING
-    return language.logits_where(real, outputs, state), targets[real]
+    predicted = language.logits_where(real, outputs, state)
+    if doubting and isinstance(doubts := language.doubts(state), Tensor):
+        predicted = predicted - doubts[real.nonzero()[:, 0]]
+    return predicted, targets[real]

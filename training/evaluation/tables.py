@@ -120,10 +120,12 @@ def descriptions(measured: Descriptions) -> str:
         "words a caption": one_decimal(measured.length),
         "words used": f"{measured.vocabulary:,}",
         "captions copied from train, %": one_decimal(measured.copied),
-        "nouns that no sentence names, %": one_decimal(invented and invented.hallucinated),
-        "captions with such a noun, %": one_decimal(invented and invented.captions),
-        "captions with an unnamed person, %": one_decimal(invented and invented.persons),
-        "nouns with IoU ≥ 0.5 to a true box, %": one_decimal(invented and invented.grounded),
+        "nouns that no sentence names, %": one_decimal(invented.hallucinated if invented else None),
+        "captions with such a noun, %": one_decimal(invented.captions if invented else None),
+        "captions with an unnamed person, %": one_decimal(invented.persons if invented else None),
+        "nouns with IoU ≥ 0.5 to a true box, %": one_decimal(
+            invented.grounded if invented else None
+        ),
     }
     return "\n".join(f"{name}: {value}" for name, value in lines.items())
 
