@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from models import header, registry
+from models import header
 from models.captioning import Captioner
 from models.registry import Caption, Generation
 from models.towers import ImageTower
@@ -26,7 +26,7 @@ from training.evaluation.embedding import pixels
 from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
 from training.loop import Measured, Part, Trainer, half_precision
-from training.progress import Progress, silent
+from training.progress import Progress
 
 DESCRIBED = 16  # photos described at once
 BEAM = 5
@@ -108,21 +108,6 @@ def described(
     if recipe.snippets is None:
         return inputs, examples
     return regions(model.sight, examples, inputs, recipe.snippets, place.cache, progress)
-
-
-def evaluate(
-    captioner: registry.Captioner,
-    examples: Sequence[Example],
-    beam: int = BEAM,
-    progress: Progress = silent,
-) -> Bleu:
-    """BLEU of the best captions of a split's photos, by the same path that a service takes."""
-
-    def described(part: slice) -> list[list[Caption]]:
-        seen, _ = captioner.sight([pixels(one.image) for one in examples[part]])
-        return captioner.describe(seen, Generation(beam))
-
-    return measured(described, examples, progress)
 
 
 def frozen_inputs(

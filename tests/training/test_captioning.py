@@ -6,9 +6,10 @@ from models.registry import Generation
 from training import captioning
 from training.caption_objectives import CrossEntropy
 from training.caption_recipe import Recipe
-from training.captioning import evaluate
 from training.data import folders, synthetic
 from training.data.caption_batches import CaptionDataset
+from training.describing import described
+from training.evaluation.captioning import bleu
 from training.fitting import Teller
 from training.folder import Place
 from training.loop import Measured, Part, Trainer
@@ -50,7 +51,9 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     assert [record.epoch for record in told] == [*range(1, 9)]
     loaded = checkpoint.load(file)
     assert loaded.facts["validation"]["scores"] == list(score.scores)
-    again = evaluate(loaded.model, corpus.split("val"))
+    examples = corpus.split("val")
+    captions = [one.text for one in described(loaded.model, examples)]
+    again = bleu(captions, [one.sentences for one in examples])
     # The same captions but for half precision: of the cached cells there, of the weights here.
     assert abs(again.scores[0] - score.scores[0]) < 5
     assert score.scores[0] > 30
