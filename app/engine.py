@@ -7,10 +7,9 @@ from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
-from app import memory
+from app import follower, memory
 from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
-from app.indexes import Indexes
 from app.inference import Models
 from app.logs import note
 from app.settings import Settings
@@ -20,6 +19,7 @@ from index.audit import Audit
 from index.catalog import Catalog
 from index.disk import try_writing
 from index.failures import Busy
+from index.indexes import Indexes
 from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
 from index.requests import Answer, Request
 from index.search import Index
@@ -47,7 +47,9 @@ class Engine:
     ) -> None:
         self.models, self.catalog, self.folder = models, catalog, folder
         self.visible: Sequence[str] | None = None
-        self.indexes = Indexes(catalog, folder, models.calibration, device, synonyms)
+        self.indexes = Indexes(
+            catalog, folder, models.calibration, device, synonyms, follower.__name__
+        )
 
     @classmethod
     def load(cls, settings: Settings) -> Engine:

@@ -90,7 +90,8 @@ class Answer:
 
     exact: whether every row was looked at. candidates: how many rows were scored by their codes.
     rows: how many were searched. behind: how many changes of the catalog are not searched yet.
-    more: whether there are hits behind the last one.
+    more: whether there are hits behind the last one. coverage: the share of the collection's
+    buckets that were searched, below 1 while a shard does not answer.
     """
 
     hits: tuple[Hit, ...]
@@ -99,3 +100,21 @@ class Answer:
     rows: int
     behind: int = 0
     more: bool = False
+    coverage: float = 1.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of the collection was searched."""
+        return self.coverage == 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShardAnswer:
+    """A shard's answer of what it held at a revision; whether some of that has `gone` since.
+
+    What has gone might have been among the hits, and its successor is newer than the revision.
+    """
+
+    answer: Answer
+    revision: int
+    gone: bool

@@ -19,9 +19,10 @@ from index.document_reader import DocumentReader
 from index.filters import Filters
 from index.items import Collection
 from index.lookup import Stored
+from index.overview import Overview
 from index.promising import NONE, Promising
 from index.ranking import Key
-from index.requests import Answer, Hit, Request
+from index.requests import Answer, Hit, Request, ShardAnswer
 from index.rescorer import Rescorer, Role, Term
 from index.rows import Numbers, Side
 from index.scan import Scan, Scored
@@ -85,6 +86,10 @@ class Index:
         """What a search would look at now."""
         return self._reader.current()
 
+    def overview(self) -> Overview:
+        """How the collection is searched."""
+        return Overview.of(self.snapshot())
+
     @property
     def unpublished(self) -> int:
         """How many changes of the catalog no published segment has, as of the last look."""
@@ -101,9 +106,7 @@ class Index:
         filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
         another model has re-embedded the collection.
         """
-        request = replace(request, query=self._checked(request.query, request.side))
-        if request.least is not None:
-            self._check_calibrated()
+        request = self._prepared(request)
         for _ in range(TRIES):
             snapshot = self._reader.current()
             answer, vanished = self._answer(request, snapshot)
@@ -113,9 +116,26 @@ class Index:
             self._reader.advance()
             if self._reader.latest.revision == snapshot.revision:
                 break
+        self._note(request, answer)
+        return answer
+
+    def best_at(self, request: Request, revision: int) -> ShardAnswer:
+        """The best hits of what was there at a revision; errors are those of `best`."""
+        request = self._prepared(request)
+        snapshot, gone = self._reader.at(revision)
+        answer, vanished = self._answer(request, snapshot)
+        return ShardAnswer(answer, snapshot.revision, gone or vanished)
+
+    def _prepared(self, request: Request) -> Request:
+        """The request, checked, with its query as this matcher asks it."""
+        if request.least is not None:
+            self._check_calibrated()
+        return replace(request, query=self._checked(request.query, request.side))
+
+    def _note(self, request: Request, answer: Answer) -> None:
+        """Keep a request whose answer left rows out, for an audit."""
         if not answer.exact:
             self._recent.append(request)
-        return answer
 
     def _answer(self, request: Request, snapshot: Snapshot) -> tuple[Answer, bool]:
         """The best hits of a snapshot, and whether rows that might be among them have vanished."""

@@ -1,0 +1,134 @@
+"""Search over shards elsewhere: each is asked as of one revision, and their answers are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from index.catalog import Catalog
+from index.indexes import Indexes
+from index.items import Collection
+from index.overview import Overview
+from index.promising import Promising
+from index.requests import Answer, Request, ShardAnswer
+from index.rows import Numbers, Side
+from index.search import Index
+from index.shard_server import together
+from index.shards import merged
+from index.wording import Synonyms
+from models.calibration import Calibration
+from models.queries import Query
+
+TRIES = 4  # to find a revision that all shards can answer as of
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What those shards answered that did in time, and their share of all buckets."""
+
+    answers: tuple[Any, ...]
+    coverage: float
+
+
+class Servers(Protocol):
+    """The servers of all shards. Safe for many threads."""
+
+    def ask(self, method: str, *arguments: Any) -> Gathered:
+        """Call a method of index.shard_server.ShardServer at each shard.
+
+        Raises what the caller's mistake raises there; a shard that does not answer is left out.
+        """
+        ...
+
+
+class ShardedIndex(Index):
+    """A collection whose rows are searched by shards; its documents and bags are read here."""
+
+    def __init__(
+        self,
+        servers: Servers,
+        catalog: Catalog,
+        collection: Collection,
+        directory: Path,
+        *,
+        calibration: Calibration | None = None,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        super().__init__(catalog, collection, directory, calibration=calibration, synonyms=synonyms)
+        self._servers = servers
+
+    def start(self) -> None:
+        """Follow the catalog's documents in the background; shards follow it by themselves."""
+        self.documents.start()
+
+    def best(self, request: Request) -> Answer:
+        """The best hits of all shards, as of one revision; errors are those of Index.best.
+
+        Where a shard does not answer in time, those of the others, and their coverage.
+        """
+        asked = revision = self._catalog.revision(self._collection)
+        for _ in range(TRIES):
+            found = self._servers.ask("best", self._collection, request, revision)
+            parts: Sequence[ShardAnswer] = found.answers
+            reached = min((one.revision for one in parts), default=revision)
+            if reached < revision:
+                revision = reached  # what one shard has not taken in yet, no other shows
+            elif revision == asked and any(one.gone for one in parts):
+                asked = revision = self._catalog.revision(self._collection)
+            else:
+                break
+        answer = merged([one.answer for one in parts], request.limit)
+        answer = replace(answer, behind=asked - reached, coverage=found.coverage)
+        self._note(request, answer)
+        return answer
+
+    def promising(
+        self, side: Side, query: Query, count: int, revisions: Numbers | None = None
+    ) -> Promising:
+        """See Index.promising; of each shard so many."""
+        found = self._servers.ask("promising", self._collection, side, query, count, revisions)
+        return together(found.answers, found.coverage)
+
+    def overview(self) -> Overview:
+        """How all shards search the collection."""
+        found = self._servers.ask("overview", self._collection)
+        return Overview.together(found.answers, found.coverage)
+
+    @property
+    def unpublished(self) -> int:
+        """How many changes of the catalog some shard has in no published segment."""
+        return self.overview().unpublished
+
+
+class ShardedIndexes(Indexes):
+    """The indexes of a catalog's collections, whose shards follow the catalog by themselves."""
+
+    def __init__(
+        self,
+        servers: Servers,
+        catalog: Catalog,
+        folder: Path,
+        calibration: Calibration | None,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        super().__init__(catalog, folder, calibration, "cpu", synonyms)
+        self._servers = servers
+
+    def build(self) -> None:
+        """Nothing: each shard builds what it is quick by."""
+
+    def _made(self, collection: Collection) -> Index:
+        return ShardedIndex(
+            self._servers,
+            self.catalog,
+            collection,
+            self._folder,
+            calibration=self._calibration,
+            synonyms=self._synonyms,
+        )
+
+    def _needed(self) -> bool:
+        self._close_gone()
+        return False
