@@ -228,7 +228,7 @@ class Cluster:
         return [one for one in (*replicas[first:], *replicas[:first]) if one.up]
 
     def _watch(self) -> None:
-        while not self._stopped.wait(PROBING / 5):
+        while not self._stopped.wait(PROBING / 5) and ray.is_initialized():
             for replica in (one for shard in self._replicas for one in shard):
                 try:
                     replica.look()
