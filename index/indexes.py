@@ -66,6 +66,10 @@ class Indexes:
         """Build what searches are quick by, unless another process does."""
         following.catch_up(self.catalog, self._folder)
 
+    def check(self) -> dict[str, str]:
+        """What there is to say of being ready; NotReady where nothing can be searched."""
+        return {}
+
     def follow(self) -> None:
         """Follow what any process writes, in the background, until `close`."""
         self._watcher = Thread(target=self._watch, name="follower-watch", daemon=True)

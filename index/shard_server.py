@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 import numpy as np
+import torch
 
 from index.buckets import Buckets
 from index.catalog import Catalog
@@ -20,11 +21,12 @@ from index.items import Collection
 from index.overview import Overview
 from index.promising import Promising
 from index.requests import Request, ShardAnswer
-from index.rows import Numbers, Side
+from index.rows import SIDES, Numbers, Side
 from index.search import Index
 from index.storage import Storage
 from models.calibration import Calibration
 from models.queries import Query
+from models.types import WHOLE_FRAME, WHOLE_PHOTO, FragmentBag
 
 FOLDER = "shards"  # the folder of all shards' folders, below the data folder
 
@@ -47,6 +49,7 @@ class ShardServer:
         self._calibration, self._device = calibration, device
         self._lock = Lock()
         self._indexes: Indexes | None = None
+        self._tried = set[str]()  # collections by token
 
     def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
         """See index.search.Index.best_at."""
@@ -68,11 +71,13 @@ class ShardServer:
         return self._index(collection).overview()
 
     def ready(self) -> bool:
-        """True once every collection of the model can be searched."""
+        """True once every collection of the model can be searched, and was: the first takes long."""
         opened = self._opened()
         for collection in opened.catalog.collections():
-            if collection.fingerprint == self._fingerprint:
-                opened.of(collection)
+            if collection.fingerprint == self._fingerprint and collection.token not in self._tried:
+                for side in SIDES:
+                    opened.of(collection).best(_trial(collection, side))
+                self._tried.add(collection.token)
         return True
 
     def close(self) -> None:
@@ -94,6 +99,12 @@ class ShardServer:
                 opened.follow()
                 self._indexes = opened
             return self._indexes
+
+
+def _trial(collection: Collection, side: Side) -> Request:
+    """A search of a side for a photo of one fragment."""
+    vectors = torch.ones(1, collection.dimension)
+    return Request(side, Query.of(FragmentBag(vectors, (WHOLE_FRAME,), (WHOLE_PHOTO,))), limit=1)
 
 
 def storage_of(storage: Storage, buckets: Buckets) -> Storage:

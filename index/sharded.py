@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from index.catalog import Catalog
+from index.failures import NotReady
 from index.indexes import Indexes
 from index.items import Collection
 from index.overview import Overview
@@ -40,6 +41,14 @@ class Servers(Protocol):
 
         Raises what the caller's mistake raises there; a shard that does not answer is left out.
         """
+        ...
+
+    def ready(self) -> list[int]:
+        """How many servers of each shard answer."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the servers."""
         ...
 
 
@@ -115,6 +124,21 @@ class ShardedIndexes(Indexes):
     ) -> None:
         super().__init__(catalog, folder, calibration, "cpu", synonyms)
         self._servers = servers
+        self._complete = False  # whether all shards have answered at some time
+
+    def check(self) -> dict[str, str]:
+        """How many shards answer; NotReady until all have, and where none does."""
+        up = [count > 0 for count in self._servers.ready()]
+        self._complete |= all(up)
+        told = f"{sum(up)} of {len(up)}"
+        if not self._complete or not any(up):
+            raise NotReady(f"{told} shards of the cluster answer")
+        return {"shards": told}
+
+    def close(self) -> None:
+        """Let go of all indexes, and of the servers, which go on for others."""
+        super().close()
+        self._servers.close()
 
     def build(self) -> None:
         """Nothing: each shard builds what it is quick by."""

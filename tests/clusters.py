@@ -33,7 +33,6 @@ def running(nodes: int = 3, cpus: float = 4) -> Iterator[Nodes]:
     paths = [str(SEARCHED_BY), *filter(None, [os.environ.get("PYTHONPATH")])]
     before = dict(os.environ)
     os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "RAY_USAGE_STATS_ENABLED": "0"}
-    os.environ["RAY_raylet_start_wait_time_s"] = "120"
     store = {"object_store_memory": STORE}
     head = {"num_cpus": 0, "include_dashboard": False, "_system_config": SYSTEM, **store}
     cluster = Cluster(initialize_head=True, head_node_args=head)

@@ -47,7 +47,7 @@ def cluster(nodes, catalog, collection) -> Iterator[object]:
     made = Cluster(
         nodes.address,
         catalog.storage,
-        Layout(shards=2, cpus=1.0, patience=5.0),
+        Layout(shards=2, cpus=1.0, patience=20.0),
         collection.fingerprint,
         CALIBRATION,
         secret=catalog.secret,

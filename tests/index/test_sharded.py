@@ -10,6 +10,7 @@ import pytest
 
 from index.buckets import ALL, BUCKETS, Buckets, cut
 from index.catalog import Catalog
+from index.failures import NotReady
 from index.follower import Follower
 from index.items import bucket_of
 from index.requests import Request
@@ -31,6 +32,12 @@ class Here:
         there = [one for number, one in enumerate(self.servers) if number not in self.away]
         answers = tuple(getattr(one, method)(*arguments) for one in there)
         return Gathered(answers, len(there) / len(self.servers))
+
+    def ready(self) -> list[int]:
+        return [int(number not in self.away) for number in range(len(self.servers))]
+
+    def close(self) -> None:
+        self.away = set(range(len(self.servers)))
 
 
 @pytest.fixture
@@ -197,5 +204,12 @@ def test_indexes_over_shards_build_nothing_here(catalog, collection, entry, serv
     indexes.follow()
     assert indexes.of(collection).best(Request("images", Query.of(entry("q").bags[0]))).hits
     assert indexes.of(collection).unpublished == 50
+    servers.away = {2}
+    with pytest.raises(NotReady, match="2 of 3 shards of the cluster answer"):
+        indexes.check()
+    servers.away = set()
+    assert indexes.check() == {"shards": "3 of 3"}
+    servers.away = {2}
+    assert indexes.check() == {"shards": "2 of 3"}
     indexes.close()
     assert not (tmp_path / "web").exists()
