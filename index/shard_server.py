@@ -71,7 +71,7 @@ class ShardServer:
         return self._index(collection).overview()
 
     def ready(self) -> bool:
-        """True once every collection of the model can be searched, and was: the first takes long."""
+        """True once every collection of the model was searched: the first search takes long."""
         opened = self._opened()
         for collection in opened.catalog.collections():
             if collection.fingerprint == self._fingerprint and collection.token not in self._tried:

@@ -39,6 +39,7 @@ def running(nodes: int = 3, cpus: float = 4) -> Iterator[Nodes]:
     try:
         for _ in range(nodes):
             cluster.add_node(num_cpus=cpus, **store)
+        ray.init(cluster.address, namespace="tessera", log_to_driver=False)
         yield cluster
     finally:
         ray.shutdown()

@@ -106,7 +106,7 @@ class Asking:
 
 
 def test_a_cluster_answers_as_one_machine(
-    cluster, catalog, collection, entry, whole, sharded, requests
+    cluster, catalog, collection, entry, whole, sharded, requests, sentence_bag
 ):
     catalog.put_many(collection, stored(entry, 60))
     catalog.delete(collection, "007")
@@ -115,20 +115,7 @@ def test_a_cluster_answers_as_one_machine(
         assert pages(sharded, request) == (truth, about)
         assert truth
     with pytest.raises(ValueError, match="vectors have 5 numbers, collection 'default'"):
-        sharded.best(
-            Request(
-                "images",
-                Query.of(
-                    entry("q")
-                    .bags[0]
-                    .__class__(
-                        entry("q").bags[0].vectors[:, :5],
-                        entry("q").bags[0].places,
-                        entry("q").bags[0].labels,
-                    )
-                ),
-            )
-        )
+        sharded.best(Request("images", Query.of(sentence_bag(2, 5))))
     catalog.put(collection, entry("at once"))
     found = sharded.best(Request("images", requests[0].query, limit=100)).hits
     assert "at once" in {hit.item for hit in found}, "a search includes what was acknowledged"
