@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from app.settings import Settings
@@ -16,15 +18,28 @@ if TYPE_CHECKING:
     from index.wording import Synonyms
 
 
-def check(settings: Settings) -> None:
-    """ValueError where a cluster cannot be used: without Ray, or without a database for all."""
+def with_ray() -> ModuleType:
+    """The module index.cluster; ValueError where Ray is not installed."""
     try:
-        import index.cluster
+        return import_module("index.cluster")
     except ModuleNotFoundError as absent:
         if absent.name != "ray":
             raise
         raise ValueError("a cluster needs Ray: pip install 'tessera[cluster]'") from absent
-    assert index.cluster
+
+
+def connected(settings: Settings) -> ModuleType:
+    """The module index.cluster, connected to the cluster; OSError where that does not answer."""
+    found = with_ray()
+    if not settings.cluster:
+        raise ValueError("name a cluster: --cluster HOST:6379, or TESSERA_CLUSTER")
+    found.connect(settings.cluster)
+    return found
+
+
+def check(settings: Settings) -> None:
+    """ValueError where a cluster cannot be used: without Ray, or without a database for all."""
+    with_ray()
     if not settings.database.startswith("postgres"):
         raise ValueError(
             "a cluster's nodes share a database: set TESSERA_DATABASE=postgresql://…, "

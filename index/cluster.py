@@ -7,6 +7,7 @@ are some. Ray starts an actor again wherever it ends; until it answers, another 
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -27,6 +28,7 @@ from index.storage import Storage
 from models.calibration import Calibration
 
 NAMESPACE = "tessera"
+REACHED = 5.0  # seconds in which a head must accept a connection
 THREADS = 8  # calls that an actor answers at the same time
 PROBING = 0.25  # seconds between looks at actors that do not answer
 CHECKING = 2.0  # seconds between looks at those that do
@@ -242,10 +244,14 @@ def connect(address: str) -> None:
     if ray.is_initialized():
         return
     try:
+        host, colon, port = address.rpartition(":")
+        if colon:  # Ray itself tries for minutes
+            socket.create_connection((host, int(port)), REACHED).close()
         ray.init(address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
-    except (ConnectionError, RuntimeError, RayError) as failed:
+    except (OSError, ValueError, RuntimeError, RayError) as failed:
         raise OSError(
-            f"no Ray cluster answers at {address}: {failed}; start one by `ray start --head`"
+            f"no Ray cluster answers at {address!r} ({failed}); give the address of a head, as "
+            "`ray start --head` tells it, or start Ray on this machine and give auto"
         ) from failed
 
 
