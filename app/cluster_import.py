@@ -94,7 +94,8 @@ def bring_in(
 def _stored(sources: Sequence[Source], collection: str, settings: Settings) -> Iterator[Outcome]:
     """The outcomes of new sources, in whatever order they come."""
     blocks = -(-len(sources) // settings.batch)
-    embedders, about = _resources(settings)
+    most, about = _resources(settings)
+    embedders = min(most, blocks)
     rows = [{"value": pickle.dumps(one)} for one in sources]
     outcomes = (
         ray.data.from_items(rows, override_num_blocks=blocks)
@@ -118,7 +119,7 @@ def _stored(sources: Sequence[Source], collection: str, settings: Settings) -> I
 
 
 def _resources(settings: Settings) -> tuple[int, dict[str, float]]:
-    """How many actors embed, and what Ray reserves for each."""
+    """How many actors can embed, and what Ray reserves for each."""
     there = ray.available_resources()
     if settings.device.startswith("cuda"):
         return max(1, int(there.get("GPU", 0))), {"num_gpus": 1, "num_cpus": 0.5}
