@@ -7,6 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from app import __version__
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def indexes(
         models.fingerprint,
         models.calibration,
         secret=catalog.secret,
+        release=__version__,
         device=settings.device,
     )
     servers.wait(settings.shard_seconds)

@@ -134,12 +134,17 @@ class Cluster:
         calibration: Calibration | None = None,
         *,
         secret: bytes = b"",
+        release: str = "",
         device: str = "cpu",
     ) -> None:
-        """Connect to a Ray cluster; OSError if it cannot be reached. `secret` is the catalog's."""
+        """Connect to a Ray cluster; OSError if it cannot be reached.
+
+        `secret` is the catalog's; `release` is the program's, as actors of another one may not
+        understand what this one asks.
+        """
         connect(address)
         self.layout = layout
-        self.group = group_of(secret, fingerprint, layout)
+        self.group = group_of(secret, fingerprint, layout, release)
         self._buckets = cut(layout.shards)
         self._turn, self._lock = count(), Lock()
         self._stopped = Event()
@@ -255,9 +260,9 @@ def connect(address: str) -> None:
         ) from failed
 
 
-def group_of(secret: bytes, fingerprint: str, layout: Layout) -> str:
-    """The name of the actors of a catalog, a model and a layout."""
-    catalog = blake2b(secret, digest_size=6).hexdigest()
+def group_of(secret: bytes, fingerprint: str, layout: Layout, release: str) -> str:
+    """The name of the actors of a catalog, a release, a model and a layout."""
+    catalog = blake2b(secret + release.encode(), digest_size=6).hexdigest()
     return f"{catalog}-{fingerprint[:16]}-{layout.shards}x{layout.replicas}"
 
 

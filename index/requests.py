@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from operator import attrgetter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
-
-import torch
 
 from index.bags import photo_at
 from index.ranking import Key
@@ -81,40 +78,10 @@ class Hit:
         """Where it stands in its list."""
         return Key(-self.score, self.item, self.position)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Plain values: shards send hits, and of many small objects pickle takes milliseconds."""
-        vectors, places = self.bag.vectors.numpy(), self.bag.places
-        bag = (vectors.tobytes(), vectors.shape, type(places[0]), _plain(places), self.bag.labels)
-        links = _plain(self.links)
-        return _hit, (self.item, self.position, self.score, links, bag, self.probability)
-
     @property
     def photo(self) -> int | None:
         """Which of the item's photos it is, counted from 0; None for a sentence."""
         return photo_at(self.position)
-
-
-def _plain(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
-    """Dataclasses of one kind as tuples of their fields."""
-    if not values:
-        return ()
-    read = attrgetter(*(field.name for field in fields(values[0])))
-    return tuple(map(read, values))
-
-
-def _hit(
-    item: str,
-    position: int,
-    score: float,
-    links: tuple[tuple[Any, ...], ...],
-    bag: tuple[Any, ...],
-    probability: float | None,
-) -> Hit:
-    """The hit of which Hit.__reduce__ made these values."""
-    vectors, shape, kind, places, labels = bag
-    tensor = torch.frombuffer(bytearray(vectors), dtype=torch.float32).view(shape)
-    whole = FragmentBag(tensor, tuple(kind(*one) for one in places), labels)
-    return Hit(item, position, score, tuple(Link(*one) for one in links), whole, probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +109,26 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class ShardAnswer:
-    """A shard's answer of what it held at a revision; whether some of that has `gone` since.
+class Place:
+    """A row among a shard's best; the catalog has its bag, by revision and position."""
 
-    What has gone might have been among the hits, and its successor is newer than the revision.
+    key: Key
+    revision: int
+    probability: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShardAnswer:
+    """A shard's best rows, first ones first, of what it held at a revision; see Answer.
+
+    gone: whether some of what it held has gone since. That might have been among the hits, and its
+    successor is newer than the revision.
     """
 
-    answer: Answer
+    places: tuple[Place, ...]
+    exact: bool
+    candidates: int
+    rows: int
+    more: bool
     revision: int
     gone: bool

@@ -22,7 +22,7 @@ from index.lookup import Stored
 from index.overview import Overview
 from index.promising import NONE, Promising
 from index.ranking import Key
-from index.requests import Answer, Hit, Request, ShardAnswer
+from index.requests import Answer, Hit, Place, Request, ShardAnswer
 from index.rescorer import Rescorer, Role, Term
 from index.rows import Numbers, Side
 from index.scan import Scan, Scored
@@ -109,22 +109,38 @@ class Index:
         request = self._prepared(request)
         for _ in range(TRIES):
             snapshot = self._reader.current()
-            answer, vanished = self._answer(request, snapshot)
-            if not vanished:
+            found = self._found(request, snapshot)
+            if not found.vanished:
                 break
             # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
             self._reader.advance()
             if self._reader.latest.revision == snapshot.revision:
                 break
+        answer = Answer(
+            self._hits(found.ranked, request),
+            exact=found.exact,
+            candidates=found.candidates,
+            rows=found.rows,
+            behind=snapshot.behind,
+            more=found.more,
+        )
         self._note(request, answer)
         return answer
 
     def best_at(self, request: Request, revision: int) -> ShardAnswer:
-        """The best hits of what was there at a revision; errors are those of `best`."""
+        """The best rows of what was there at a revision; errors are those of `best`."""
         request = self._prepared(request)
         snapshot, gone = self._reader.at(revision)
-        answer, vanished = self._answer(request, snapshot)
-        return ShardAnswer(answer, snapshot.revision, gone or vanished)
+        found = self._found(request, snapshot)
+        return ShardAnswer(
+            tuple(Place(one.key, one.revision, one.probability) for one in found.ranked),
+            exact=found.exact,
+            candidates=found.candidates,
+            rows=found.rows,
+            more=found.more,
+            revision=snapshot.revision,
+            gone=gone or found.vanished,
+        )
 
     def _prepared(self, request: Request) -> Request:
         """The request, checked, with its query as this matcher asks it."""
@@ -137,8 +153,8 @@ class Index:
         if not answer.exact:
             self._recent.append(request)
 
-    def _answer(self, request: Request, snapshot: Snapshot) -> tuple[Answer, bool]:
-        """The best hits of a snapshot, and whether rows that might be among them have vanished."""
+    def _found(self, request: Request, snapshot: Snapshot) -> Found:
+        """The best rows of a snapshot."""
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
@@ -154,16 +170,14 @@ class Index:
         if request.least is not None:
             scored = [self._probable(one, request, share) for one in scored]
         found, vanished = self._exact(scored, request, terms, share)
-        asked = request.query.bag
-        answer = Answer(
-            tuple(self._hit(one, request, asked) for one in found[: request.limit]),
+        return Found(
+            found[: request.limit],
             exact=exact,
             candidates=candidates,
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
-            behind=snapshot.behind,
             more=len(found) > request.limit,
+            vanished=vanished,
         )
-        return answer, vanished
 
     def promising(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
@@ -323,7 +337,7 @@ class Index:
         total = ranking.totals(parts, [term.weight for term in terms])
         told = self._probabilities(vectors, parts, request)
         return {
-            key: Ranked(Key(-score, bag.item, bag.position), bag, probability)
+            key: Ranked(Key(-score, bag.item, bag.position), key[0], bag, probability)
             for (key, bag), score, probability in zip(
                 stored.items(), total.tolist(), told, strict=True
             )
@@ -343,6 +357,10 @@ class Index:
             np.array([len(bag) for bag in bags]),
             in_photos=request.side == "images",
         )
+
+    def _hits(self, found: Sequence[Ranked], request: Request) -> tuple[Hit, ...]:
+        asked = request.query.bag
+        return tuple(self._hit(one, request, asked) for one in found)
 
     def _hit(self, found: Ranked, request: Request, asked: FragmentBag) -> Hit:
         query, bag, score = request.query, found.stored.bag, self._collection.score
@@ -386,6 +404,7 @@ class Ranked:
     """A row's bag as the catalog has it, and its exact place among the hits."""
 
     key: Key
+    revision: int
     stored: Stored
     probability: float | None
 
@@ -396,6 +415,21 @@ class Ranked:
     def by_probability(self) -> tuple[float, float, int]:
         """As by_score, with the most probable photo first."""
         return -(self.probability or 0.0), *self.by_score()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best rows of a snapshot, best first, and how they were found; see Answer.
+
+    vanished: whether rows were looked for that the catalog has no more.
+    """
+
+    ranked: list[Ranked]
+    exact: bool
+    candidates: int
+    rows: int
+    more: bool
+    vanished: bool
 
 
 def _terms(query: Query) -> list[Term]:

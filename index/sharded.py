@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,11 +15,10 @@ from index.indexes import Indexes
 from index.items import Collection
 from index.overview import Overview
 from index.promising import Promising
-from index.requests import Answer, Request, ShardAnswer
+from index.requests import Answer, Hit, Place, Request, ShardAnswer
 from index.rows import Numbers, Side
-from index.search import Index
+from index.search import Index, Ranked
 from index.shard_server import together
-from index.shards import merged
 from index.wording import Synonyms
 from models.calibration import Calibration
 from models.queries import Query
@@ -52,6 +53,11 @@ class Servers(Protocol):
         ...
 
 
+def merged(parts: Sequence[ShardAnswer], limit: int) -> list[Place]:
+    """The best places of all shards: a row's score depends on no other row."""
+    return list(islice(merge(*(one.places for one in parts), key=lambda one: one.key), limit))
+
+
 class ShardedIndex(Index):
     """A collection whose rows are searched by shards; its documents and bags are read here."""
 
@@ -77,6 +83,7 @@ class ShardedIndex(Index):
 
         Where a shard does not answer in time, those of the others, and their coverage.
         """
+        request = self._prepared(request)
         asked = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
             found = self._servers.ask("best", self._collection, request, revision)
@@ -84,14 +91,35 @@ class ShardedIndex(Index):
             reached = min((one.revision for one in parts), default=revision)
             if reached < revision:
                 revision = reached  # what one shard has not taken in yet, no other shows
-            elif revision == asked and any(one.gone for one in parts):
-                asked = revision = self._catalog.revision(self._collection)
-            else:
+                continue
+            places = merged(parts, request.limit)
+            hits = self._shown(places, request)
+            if revision < asked or not (len(hits) < len(places) or any(one.gone for one in parts)):
                 break
-        answer = merged([one.answer for one in parts], request.limit)
-        answer = replace(answer, behind=asked - reached, coverage=found.coverage)
+            asked = revision = self._catalog.revision(self._collection)
+        answer = Answer(
+            hits,
+            exact=all(one.exact for one in parts),
+            candidates=sum(one.candidates for one in parts),
+            rows=sum(one.rows for one in parts),
+            behind=asked - reached,
+            more=any(one.more for one in parts)
+            or len(places) < sum(len(one.places) for one in parts),
+            coverage=found.coverage,
+        )
         self._note(request, answer)
         return answer
+
+    def _shown(self, places: Sequence[Place], request: Request) -> tuple[Hit, ...]:
+        """The hits at places, with their bags as the catalog has them; what has gone is missing."""
+        keys = [(one.revision, one.key.position) for one in places]
+        stored = self._catalog.bags(self._collection, keys)
+        ranked = [
+            Ranked(one.key, one.revision, stored[key], one.probability)
+            for one, key in zip(places, keys, strict=True)
+            if key in stored
+        ]
+        return self._hits(ranked, request)
 
     def promising(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None

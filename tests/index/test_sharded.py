@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import torch
 
 from index.buckets import ALL, BUCKETS, Buckets, cut
 from index.catalog import Catalog
@@ -168,7 +166,7 @@ def test_all_shards_answer_as_of_one_revision(catalog, collection, entry, server
     parts = servers.ask("best", collection, replace(request, limit=60), revision).answers
     assert {one.revision for one in parts} == {revision}
     assert not any(one.gone for one in parts)
-    assert all(not hit.item.startswith("new") for one in parts for hit in one.answer.hits)
+    assert all(not at.key.item.startswith("new") for one in parts for at in one.places)
     right(replace(request, limit=60), sharded.best(replace(request, limit=60)))
     catalog.delete(collection, "003")
     parts = servers.ask("best", collection, request, revision + 30).answers
@@ -215,14 +213,3 @@ def test_indexes_over_shards_build_nothing_here(catalog, collection, entry, serv
     assert indexes.check() == {"shards": "2 of 3"}
     indexes.close()
     assert not (tmp_path / "web").exists()
-
-
-def test_hits_are_the_same_after_they_were_sent(catalog, collection, entry, whole, requests):
-    catalog.put_many(collection, stored(entry, 20))
-    for request in requests:
-        for hit in whole.best(request).hits:
-            sent = pickle.loads(pickle.dumps(hit))  # noqa: S301 - our own
-            assert torch.equal(sent.bag.vectors, hit.bag.vectors)
-            for name in ("item", "position", "score", "links", "probability"):
-                assert getattr(sent, name) == getattr(hit, name)
-            assert (sent.bag.places, sent.bag.labels) == (hit.bag.places, hit.bag.labels)
