@@ -22,6 +22,7 @@ from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from index.buckets import cut
+from index.failures import Busy
 from index.shard_server import ShardServer, storage_of
 from index.sharded import Gathered
 from index.storage import Storage
@@ -32,7 +33,7 @@ REACHED = 5.0  # seconds in which a head must accept a connection
 THREADS = 8  # calls that an actor answers at the same time
 PROBING = 0.25  # seconds between looks at actors that do not answer
 CHECKING = 2.0  # seconds between looks at those that do
-REPLIES = (ValueError, LookupError, OSError)  # of a call that reached its actor
+REPLIES = (ValueError, LookupError, Busy)  # that another actor of the shard would give, too
 
 log = logging.getLogger(__name__)
 

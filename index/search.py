@@ -95,6 +95,11 @@ class Index:
         """How many changes of the catalog no published segment has, as of the last look."""
         return self._reader.latest.unpublished
 
+    @property
+    def behind(self) -> int:
+        """How many changes of the catalog are not searched, as of the last look."""
+        return self._reader.latest.behind
+
     def recent(self) -> list[Request]:
         """The newest requests whose answers left rows out."""
         return list(self._recent)

@@ -23,6 +23,7 @@ from index.promising import Promising
 from index.requests import Request, ShardAnswer
 from index.rows import SIDES, Numbers, Side
 from index.search import Index
+from index.snapshot import STEP
 from index.storage import Storage
 from models.calibration import Calibration
 from models.queries import Query
@@ -71,14 +72,18 @@ class ShardServer:
         return self._index(collection).overview()
 
     def ready(self) -> bool:
-        """True once every collection of the model was searched: the first search takes long."""
+        """Whether every collection of the model can be searched as of about now.
+
+        Each is searched once here, as the first search of a process takes long.
+        """
         opened = self._opened()
-        for collection in opened.catalog.collections():
-            if collection.fingerprint == self._fingerprint and collection.token not in self._tried:
+        ours = [one for one in opened.catalog.collections() if one.fingerprint == self._fingerprint]
+        for collection in ours:
+            if collection.token not in self._tried:
                 for side in SIDES:
                     opened.of(collection).best(_trial(collection, side))
                 self._tried.add(collection.token)
-        return True
+        return all(opened.of(one).behind <= STEP for one in ours)
 
     def close(self) -> None:
         """Let go of everything."""

@@ -89,14 +89,15 @@ class ShardedIndex(Index):
             found = self._servers.ask("best", self._collection, request, revision)
             parts: Sequence[ShardAnswer] = found.answers
             reached = min((one.revision for one in parts), default=revision)
-            if reached < revision:
-                revision = reached  # what one shard has not taken in yet, no other shows
-                continue
             places = merged(parts, request.limit)
             hits = self._shown(places, request)
-            if revision < asked or not (len(hits) < len(places) or any(one.gone for one in parts)):
+            gone = len(hits) < len(places) or any(one.gone for one in parts)
+            if reached < revision:
+                revision = reached  # what one shard has not taken in yet, no other shows
+            elif gone and revision == asked:
+                asked = revision = self._catalog.revision(self._collection)
+            else:
                 break
-            asked = revision = self._catalog.revision(self._collection)
         answer = Answer(
             hits,
             exact=all(one.exact for one in parts),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from index import shard_server, snapshot
 from index.buckets import ALL, BUCKETS, Buckets, cut
 from index.catalog import Catalog
 from index.failures import NotReady
@@ -213,3 +214,18 @@ def test_indexes_over_shards_build_nothing_here(catalog, collection, entry, serv
     assert indexes.check() == {"shards": "2 of 3"}
     indexes.close()
     assert not (tmp_path / "web").exists()
+
+
+def test_a_server_is_ready_once_it_has_caught_up(catalog, collection, entry, servers, monkeypatch):
+    monkeypatch.setattr(snapshot, "STEP", 4)
+    monkeypatch.setattr(shard_server, "STEP", 4)
+    monkeypatch.setattr(snapshot, "POLL", 3600)
+    catalog.put_many(collection, [entry(f"{i:03}") for i in range(40)])
+    server = servers.servers[0]
+    indexes = server._opened()
+    monkeypatch.setattr(indexes.of(collection)._reader, "advance", lambda: False)
+    assert not server.ready(), "it has taken in four of forty changes"
+    monkeypatch.undo()
+    while indexes.of(collection)._reader.advance():
+        pass
+    assert server.ready()
