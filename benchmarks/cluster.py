@@ -87,6 +87,23 @@ def raced(local: Index, sharded: ShardedIndex, asked: Sequence[Request]) -> dict
     return {"local": alone, "cluster": spread, "ratio": spread / alone, "difference": difference}
 
 
+def processor_seconds(processes: Sequence[int]) -> float:
+    """Processor time that processes have taken, in steps of a tick."""
+    used = 0
+    for process in processes:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        used += int(fields[11]) + int(fields[12])
+    return used / os.sysconf("SC_CLK_TCK")
+
+
+def costs(index: Index, asked: Sequence[Request], processes: Sequence[int]) -> float:
+    """Processor time in ms of a search, of all processes that take part: what load cannot change."""
+    before = processor_seconds(processes)
+    for request in asked:
+        index.best(request)
+    return 1000 * (processor_seconds(processes) - before) / len(asked)
+
+
 def searching(asked: argparse.Namespace) -> None:
     """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
     from index.cluster import Cluster, Layout
@@ -114,7 +131,12 @@ def searching(asked: argparse.Namespace) -> None:
             row: dict[str, Any] = {}
             for kind, exact in (("candidates", False), ("exact scan", True)):
                 requests = [Request("images", one, limit=10, exact=exact) for one in queries]
-                row[kind] = raced(local.of(collection), sharded, requests[: 25 if exact else None])
+                requests = requests[: 25 if exact else None]
+                own, shards = [os.getpid()], [one for one, _ in actors(servers.group).values()]
+                row[kind] = raced(local.of(collection), sharded, requests) | {
+                    "local processor": costs(local.of(collection), requests, own),
+                    "cluster processor": costs(sharded, requests, [*own, *shards]),
+                }
                 print(count, kind, {key: round(of, 2) for key, of in row[kind].items()}, flush=True)
             if count == max(ACTORS):
                 told["recovery"] = recovery(servers, sharded, requests[0], nodes)
