@@ -97,7 +97,7 @@ def processor_seconds(processes: Sequence[int]) -> float:
 
 
 def costs(index: Index, asked: Sequence[Request], processes: Sequence[int]) -> float:
-    """Processor time in ms of a search, of all processes that take part: what load cannot change."""
+    """Processor time in ms of a search, of all its processes: what load hardly changes."""
     before = processor_seconds(processes)
     for request in asked:
         index.best(request)
