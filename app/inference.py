@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from app.settings import Settings
 from app.stages import stage
 from index.bags import as_stored
@@ -14,7 +16,7 @@ from models import alignment, checkpoint, images, parsing, queries
 from models.checkpoint import Checkpoint
 from models.images import Photo
 from models.queries import Query
-from models.registry import Caption, Captioner, Grounder, Matcher
+from models.registry import Caption, Captioner, Generation, Grounder, Matcher
 from models.types import Box, FragmentBag, Link, Span
 
 
@@ -138,12 +140,14 @@ class Models:
         phrases = alignment.phrases(image, query, links, beta)
         return Alignment(image, query, links, phrases)
 
-    def describe(self, photo: Photo, *, beam: int, count: int) -> list[Caption]:
+    def describe(self, photo: Photo, generation: Generation) -> list[Caption]:
         """The best captions of a photo, best first; NoCaptioner where none is loaded."""
         if self.captioner is None:
             raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
         with stage("caption"):
-            return self.captioner.describe([photo.pixels], beam=beam, count=count)[0]
+            with torch.inference_mode():
+                seen, _ = self.captioner.sight([photo.pixels])
+            return self.captioner.describe(seen, generation)[0]
 
     def caption_probabilities(
         self, photo: Photo, captions: Sequence[Caption], bag: FragmentBag | None = None

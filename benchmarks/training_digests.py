@@ -55,6 +55,7 @@ def digests(folder: Path) -> dict[str, str]:
         for name in ("captioner", "proposals", "grounder", "weak")
     }
     language = captioning.Recipe(
+        "lstm",
         CAPTIONER | {"dropout": 0.2},
         Optimizer(learning_rate=1e-2),
         schedule(3, average=0.9),

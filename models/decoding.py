@@ -21,17 +21,29 @@ Step = Callable[[Tensor, State], tuple[Tensor, State]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What every sentence keeps: most and fewest words, and words that it never has."""
+    """What every sentence keeps: most and fewest words, and words that it never has.
+
+    No run of `unique` words comes twice in a sentence; 0 allows it.
+    """
 
     longest: int
     shortest: int = 0
     never: tuple[int, ...] = ()
+    unique: int = 0
 
-    def allowed(self, scores: Tensor, length: int) -> Tensor:
-        """Leave scores (N, V) after `length` words no chance of breaking the limits."""
+    def allowed(self, scores: Tensor, words: Tensor) -> Tensor:
+        """Leave scores (N, V) after words (N, t) no chance of breaking the limits."""
+        length = words.shape[1]
         banned = self.never if length >= self.shortest else (*self.never, END)
         columns = torch.tensor(banned, dtype=torch.long, device=scores.device)
-        return scores.index_fill(1, columns, float("-inf"))
+        scores = scores.index_fill(1, columns, float("-inf"))
+        if 0 < self.unique <= length:
+            runs = words.unfold(1, self.unique, 1)  # (N, runs, unique)
+            last = words[:, length - self.unique + 1 :]  # (N, unique - 1)
+            again = (runs[..., :-1] == last[:, None]).all(-1)  # (N, runs)
+            rows, which = again.nonzero(as_tuple=True)
+            scores[rows, runs[rows, which, -1]] = float("-inf")
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +72,22 @@ def sample(
     limits: Limits,
     *,
     temperature: float = 1.0,
+    top_p: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> list[Hypothesis]:
-    """Draw each word from p^(1/temperature); the log-probabilities stay those of temperature 1."""
+    """Draw each word from p^(1/temperature), among the likeliest words that hold `top_p` of it.
+
+    The log-probabilities stay those of temperature 1 and of all words.
+    """
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature}; 0 would be `greedy`")
 
     def draw(scores: Tensor) -> Tensor:
         chances = (scores / temperature).softmax(dim=1)  # (N, V)
+        if top_p < 1:
+            ranked, order = chances.sort(dim=1, descending=True)
+            ranked = ranked.masked_fill(ranked.cumsum(1) - ranked >= top_p, 0.0)
+            chances = torch.zeros_like(chances).scatter(1, order, ranked)
         return torch.multinomial(chances, 1, generator=generator).squeeze(1)
 
     return _roll_out(step, state, limits, draw)
@@ -90,9 +110,10 @@ def beam(
     words = torch.full((K, width, 1), END, device=device)
     totals = torch.full((K, width), float("-inf"), device=device)
     totals[:, 0] = 0.0  # all beams start alike: the first step grows only one
-    for length in range(limits.longest):
+    for _ in range(limits.longest):
         scores, state = step(words[:, :, -1].flatten(), state)
-        grown = totals[:, :, None] + limits.allowed(scores, length).view(K, width, -1)  # (K, B, V)
+        allowed = limits.allowed(scores, words[:, :, 1:].flatten(0, 1))  # (K·B, V)
+        grown = totals[:, :, None] + allowed.view(K, width, -1)  # (K, B, V)
         _put_aside(ended, words, grown)
         if min(map(len, ended), default=width) >= width:
             break
@@ -115,9 +136,10 @@ def _roll_out(
     last, totals = torch.full((N,), END, device=device), torch.zeros(N, device=device)
     going = torch.ones(N, dtype=torch.bool, device=device)
     path: list[Tensor] = []
-    for length in range(limits.longest):
+    for _ in range(limits.longest):
         scores, state = step(last, state)
-        last = choose(limits.allowed(scores, length)).masked_fill(~going, END)  # (N,)
+        before = torch.stack(path, 1) if path else last.new_empty(N, 0)  # (N, t)
+        last = choose(limits.allowed(scores, before)).masked_fill(~going, END)  # (N,)
         totals = totals + scores.gather(1, last[:, None]).squeeze(1).masked_fill(~going, 0.0)
         going = going & (last != END)
         path.append(last)

@@ -16,9 +16,11 @@ from typing import Protocol
 
 from torch import Tensor
 
+from models.towers import Sight
 from models.types import FragmentBag, Span
 
 KINDS = ("image_towers", "text_towers", "captioners", "proposers", "grounders")
+WIDEST_BEAM = 20
 MATCHERS = "matchers"  # the kind of models.matcher in checkpoints
 
 
@@ -43,18 +45,73 @@ class Matcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Caption:
-    """A generated sentence and its log-probability (natural log, summed over words)."""
+class CaptionWord:
+    """A word, the natural log of its probability after the words before it, and its attention.
+
+    `attention` (R,) is how much each box of the sight counted for the word; it sums to one. None
+    where the captioner does not attend to boxes.
+    """
 
     text: str
     log_probability: float
+    attention: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A generated sentence and the natural log of its probability, its end counted."""
+
+    words: tuple[CaptionWord, ...]
+    log_probability: float
+
+    @property
+    def text(self) -> str:
+        """As a person reads it: the first letter in upper case, no full stop."""
+        line = " ".join(word.text for word in self.words)
+        return line[:1].upper() + line[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How captions are generated: by beam search, or by sampling with a `temperature`.
+
+    `count` captions a photo; `longest`: words, None for the captioner's own limit. Beam search
+    ranks by log p / length^length_power. Sampling draws each word from the likeliest words that
+    hold `top_p` of the probability (nucleus sampling, Holtzman et al. 2020), by `seed` if given.
+    No run of `unique` words comes twice in a caption; 0 allows it.
+    """
+
+    beam: int = 5
+    count: int = 1
+    longest: int | None = None
+    length_power: float = 0.0
+    temperature: float | None = None
+    top_p: float = 0.9
+    seed: int | None = None
+    unique: int = 3
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.count <= WIDEST_BEAM or not 1 <= self.beam <= WIDEST_BEAM:
+            raise ValueError(
+                f"count {self.count} and beam {self.beam} must be from 1 to {WIDEST_BEAM}"
+            )
+        if self.temperature is None and self.count > self.beam:
+            raise ValueError(f"count: a beam of {self.beam} gives at most as many captions")
+        if self.longest is not None and self.longest < 1:
+            raise ValueError(f"longest is {self.longest}; a caption has at least 1 word")
+        if self.temperature is not None and not self.temperature > 0:
+            raise ValueError(f"temperature is {self.temperature}; use more than 0")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p is {self.top_p}; use more than 0 and at most 1")
 
 
 class Captioner(Protocol):
     """Describes photos. Safe to call from several threads."""
 
-    def describe(self, images: Sequence[Tensor], *, beam: int, count: int) -> list[list[Caption]]:
-        """The `count` best captions of each uint8 RGB photo (3, height, width), best first."""
+    sight: Sight
+
+    def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
+        """The best captions of photos by what `sight` gave for each (F, C), best first."""
         ...
 
 

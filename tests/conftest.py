@@ -25,7 +25,8 @@ from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.matcher import Config, Matcher
 from models.parsing import parse
-from models.registry import Caption
+from models.registry import Caption, CaptionWord, Generation
+from models.towers import Sight
 from models.types import Box, FragmentBag, Span
 from tests.servers import Server, server
 
@@ -75,12 +76,32 @@ class Colours:
         return torch.tensor(colour[:3]) / 127.5 - 1
 
 
+class Sizes(Sight):
+    """The width and height of a photo."""
+
+    def forward(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        sizes = [torch.tensor([[float(image.shape[2]), image.shape[1]]]) for image in images]
+        return sizes, [torch.tensor([[0.0, 0.0, 1.0, 1.0]]) for _ in images]
+
+    def key(self) -> str:
+        return "sizes"
+
+
 class OneSentence:
     """A captioner that says the size."""
 
-    def describe(self, images: Sequence[Tensor], *, beam: int, count: int) -> list[list[Caption]]:
-        said = [f"{image.shape[2]} by {image.shape[1]}" for image in images]
-        return [[Caption(one, -float(rank)) for rank in range(count)] for one in said]
+    def __init__(self) -> None:
+        self.sight: Sight = Sizes()
+
+    def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
+        texts = [f"{int(size[0, 0])} by {int(size[0, 1])}".split() for size in inputs]
+        return [
+            [
+                Caption(tuple(CaptionWord(word, -rank / 3) for word in words), -float(rank))
+                for rank in range(generation.count)
+            ]
+            for words in texts
+        ]
 
 
 class Sides:

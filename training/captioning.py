@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,12 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.captioners import lstm
+from models import registry
+from models.captioning import FIRST_WORD, UNKNOWN, Captioner
 from models.decoding import END
-from models.registry import Caption, Captioner
+from models.registry import Caption, Generation
+from models.types import PaddedBags
+from training import inheritance
 from training.cache import Inputs, cached, file_digest
 from training.data.captions import caption_words, vocabulary
 from training.data.corpus import Corpus, Example
@@ -25,26 +28,58 @@ from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
 from training.loop import Measured, Part, Trainer, half_precision, shuffled
 from training.optimization import Optimizer, Schedule
+from training.preset import made, refuse_unknown
 from training.progress import Progress, silent
 
 PADDING = -1  # a target that is no word
 DESCRIBED = 16  # photos described at once
 BEAM = 5
+PRESETS = "captioners"  # the folder of captioners' presets
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a captioner is trained; the defaults made the one that ships."""
+    """How a captioner is trained: its model's name and options, without the words, and the rest.
 
-    config: Mapping[str, Any] = field(default_factory=dict)  # lstm.Config's, without the words
-    optimizer: Optimizer = field(
-        default_factory=lambda: Optimizer(learning_rate=2e-3, weight_decay=1e-4)
-    )
-    schedule: Schedule = field(
-        default_factory=lambda: Schedule(8, batch=32, average=0.998, precision="bfloat16")
-    )
-    label_smoothing: float = 0.1
+    least_count: how often a word of the vocabulary comes in train, at least.
+    """
+
+    model: str
+    options: Mapping[str, Any]
+    optimizer: Optimizer
+    schedule: Schedule
+    label_smoothing: float = 0.0
     least_count: int = 5
+
+
+def read(preset: str) -> Recipe:
+    """The recipe of a preset in presets/captioners, or of a path that ends in .toml.
+
+    LookupError where there is none, ValueError for an option that nothing knows.
+    """
+    path = inheritance.located(preset if preset.endswith(".toml") else f"{PRESETS}/{preset}")
+    try:
+        return parsed(inheritance.resolved(path))
+    except (ValueError, LookupError) as wrong:
+        raise ValueError(f"{path}: {wrong}") from wrong
+
+
+def parsed(tables: Mapping[str, Any]) -> Recipe:
+    """The recipe of a preset's tables."""
+    refuse_unknown(tables, {"model", "objective", "optimizer", "schedule"}, "the preset")
+    options = dict(tables.get("model", {}))
+    name = options.pop("name", "")
+    known = {one.name for one in fields(registry.find("captioners", name).Config)} - {"words"}
+    refuse_unknown(options, known, "[model]")
+    objective = tables.get("objective", {})
+    refuse_unknown(objective, {"label_smoothing", "least_count"}, "[objective]")
+    return Recipe(
+        name,
+        options,
+        made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        made(Schedule, tables.get("schedule", {}), "[schedule]"),
+        **objective,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +137,25 @@ def train(
     The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is beside
     the checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
     """
-    folder = RunFolder.of_part("captioners", "lstm", corpus, place, {"recipe": asdict(recipe)})
+    folder = RunFolder.of_part(
+        "captioners", recipe.model, corpus, place, {"recipe": asdict(recipe)}
+    )
     folder.claim(resume)
     torch.manual_seed(place.seed)
     examples, validated = corpus.split("train"), corpus.split("val")
     words = vocabulary(corpus, recipe.least_count)
-    model = lstm.Model(lstm.Config(words=words, **recipe.config)).to(place.device)
+    model = built(recipe, words).to(place.device)
     dataset = CaptionDataset(
-        frozen_inputs(model, examples, place.cache, teller.progress),
+        frozen_inputs(model, examples, place, recipe.schedule.precision, teller.progress),
         word_indices(examples, words, model.config.longest),
         recipe.schedule.batch,
     )
 
     def validate() -> Measured:
         model.eval()
-        inputs = frozen_inputs(model, validated, place.cache, teller.progress)
+        inputs = frozen_inputs(model, validated, place, recipe.schedule.precision, teller.progress)
         score = measured(
-            lambda part: model.captions(inputs[part], BEAM, 1), validated, teller.progress
+            lambda part: model.describe(inputs[part], Generation(BEAM)), validated, teller.progress
         )
         return Measured({"beam": BEAM} | asdict(score))
 
@@ -129,8 +166,15 @@ def train(
     return Bleu(tuple(validation["scores"]), validation["length_ratio"])
 
 
+def built(recipe: Recipe, words: tuple[str, ...]) -> Captioner:
+    """A recipe's model with a vocabulary, its weights at random."""
+    module = registry.find("captioners", recipe.model)
+    model: Captioner = module.Model(module.Config(words=words, **recipe.options))
+    return model
+
+
 def evaluate(
-    captioner: Captioner,
+    captioner: registry.Captioner,
     examples: Sequence[Example],
     beam: int = BEAM,
     progress: Progress = silent,
@@ -138,13 +182,14 @@ def evaluate(
     """BLEU of the best captions of a split's photos, by the same path that a service takes."""
 
     def described(part: slice) -> list[list[Caption]]:
-        return captioner.describe([pixels(one.image) for one in examples[part]], beam=beam, count=1)
+        seen, _ = captioner.sight([pixels(one.image) for one in examples[part]])
+        return captioner.describe(seen, Generation(beam))
 
     return measured(described, examples, progress)
 
 
 def cross_entropy(
-    model: lstm.Model,
+    model: Captioner,
     recipe: Recipe,
     device: str,
     batch: CaptionBatch,
@@ -156,16 +201,17 @@ def cross_entropy(
     return F.cross_entropy(predicted.float(), targets, label_smoothing=recipe.label_smoothing)
 
 
-def logits(model: lstm.Model, batch: CaptionBatch, device: str) -> tuple[Tensor, Tensor]:
+def logits(model: Captioner, batch: CaptionBatch, device: str) -> tuple[Tensor, Tensor]:
     """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,)."""
     language = model.language
+    photos = PaddedBags.of(list(batch.photos)).to(device)
     given, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each
-    # The CNN's cells are read once a photo, not once a sentence.
+    # Features are read once a photo, not once a sentence.
     owners = batch.owners.to(device)
-    state = tuple(part[owners] for part in language.look(batch.photos.to(device)))
-    output, _ = language(given, state)  # (N, T, E)
+    state = tuple(part[owners] for part in language.look(photos))
+    output, state = language(given, state)  # (N, T, E)
     real = targets != PADDING
-    return language.logits(output[real]), targets[real]
+    return language.logits(output, state)[real], targets[real]
 
 
 def shifted(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -183,25 +229,38 @@ def word_indices(
     examples: Sequence[Example], words: Sequence[str], longest: int
 ) -> list[list[Tensor]]:
     """Each example's sentences as word indices (T,), cut to the longest length of a caption."""
-    numbers = {word: number for number, word in enumerate(words, lstm.FIRST_WORD)}
+    numbers = {word: number for number, word in enumerate(words, FIRST_WORD)}
 
     def indices(text: str) -> Tensor:
         caption = caption_words(text)[:longest]
-        return torch.tensor([numbers.get(word, lstm.UNKNOWN) for word in caption], dtype=torch.long)
+        return torch.tensor([numbers.get(word, UNKNOWN) for word in caption], dtype=torch.long)
 
     return [[indices(text) for text in example.sentences] for example in examples]
 
 
 def frozen_inputs(
-    model: lstm.Model, examples: Sequence[Example], folder: Path, progress: Progress
+    model: Captioner,
+    examples: Sequence[Example],
+    place: Place,
+    precision: str,
+    progress: Progress,
 ) -> Inputs:
-    """The frozen CNN's cells (R, C) of every photo, from the cache or computed into it."""
+    """The sight's features (F, C) of every photo, from the cache or computed into it.
+
+    Those that a matcher of the same sight and precision left there are found.
+    """
+
+    def features(paths: Sequence[Path]) -> list[Tensor]:
+        with half_precision(place.device, precision):
+            inputs: list[Tensor] = model.sight([pixels(path) for path in paths])[0]
+        return inputs
+
     return cached(
-        folder / "images",
-        model.image_key(),
+        place.cache / "images",
+        f"{precision} {model.sight.key()}",
         [example.image for example in examples],
         [file_digest(example.image) for example in examples],
-        lambda paths: model.image_inputs([pixels(path) for path in paths]),
+        features,
         progress,
         "photos",
     )

@@ -37,9 +37,11 @@ def describe(
     settings = settings_for()
     with plain_errors():
         from app.cli.loading import load_models
+        from models.registry import Generation
 
         photo = _photo(image, settings)
-        captions = load_models(settings).describe(photo, beam=max(beam, count), count=count)
+        generation = Generation(beam=max(beam, count), count=count)
+        captions = load_models(settings).describe(photo, generation)
     for caption in captions:
         typer.echo(caption.text)
 

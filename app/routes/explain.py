@@ -32,6 +32,7 @@ from app.uploads import Upload, answer, reads
 from index.pictures import PictureLost
 from models import images
 from models.images import Photo
+from models.registry import Generation
 from models.types import FragmentBag
 
 router = APIRouter(
@@ -112,12 +113,11 @@ async def caption(
 ) -> Response:
     """Describe a photo in sentences, the likeliest first."""
     asked = upload.fields
-    if asked.count > asked.beam:
-        raise ValueError(f"count: a beam of {asked.beam} gives at most as many captions")
+    generation = Generation(beam=asked.beam, count=asked.count)
 
     def explain() -> CaptionsOut:
         photo, bag = _photo(engine, upload)
-        captions = engine.models.describe(photo, beam=asked.beam, count=asked.count)
+        captions = engine.models.describe(photo, generation)
         probabilities = engine.models.caption_probabilities(photo, captions, bag)
         weak_below = engine.models.weak_below
         return explanations.captions(captions, probabilities, weak_below, photo.notes)

@@ -13,14 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models import backbones, decoding
-from models.decoding import Limits, State, Step
-from models.registry import Caption
-
-UNKNOWN = 1
-FIRST_WORD = 2  # index of the vocabulary's first word, after END and UNKNOWN
-WIDEST_BEAM = 20
-BATCH = 16  # photos that pass the CNN at once
+from models import backbones
+from models.captioning import FIRST_WORD, Captioner, Language
+from models.decoding import State
+from models.towers import Sight
+from models.types import PaddedBags
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class Config:
     shortest: int = 5  # of a photo unlike all that it learnt from, it else says "A toy"
 
 
-class Language(nn.Module):
+class Attention(Language):
     """p(next word | words so far, photo), for a map of R cells with features x_r.
 
     h_1, c_1 = W_hi x̄, once, as eq. 13 gives b_v; h_t, c_t = LSTM(W_w w_t, h_{t-1}, c_{t-1}) for
@@ -64,8 +61,9 @@ class Language(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.sight_dropout = nn.Dropout(config.sight_dropout)
 
-    def look(self, maps: Tensor) -> State:
+    def look(self, inputs: PaddedBags) -> State:
         """Features (K, R, C) to what sentences start from: h, c (K, H), keys and values."""
+        maps = inputs.vectors
         frame = self.frame(maps.mean(dim=1).sqrt())  # (K, C)
         hidden, cell = self.start(self.sight_dropout(frame)).chunk(2, dim=1)
         keys, values = self.cells(self.sight_dropout(maps.sqrt())).split(self.sizes, dim=2)
@@ -83,77 +81,36 @@ class Language(nn.Module):
         joined = self.dropout(self.out(outputs) + attended)
         return joined, (hidden[0], cell[0], keys, values)
 
-    def logits(self, outputs: Tensor) -> Tensor:
+    def logits(self, outputs: Tensor, state: State) -> Tensor:  # noqa: ARG002
         """Outputs of forward (..., E) to the words' logits (..., V)."""
         return F.linear(outputs, self.words.weight, self.bias)
 
 
-class Model(nn.Module):
-    """A frozen CNN and the language that describes what it sees: a registry.Captioner."""
+class Cells(Sight):
+    """The cells (R, C) of a CNN's last map, over photos squashed to squares."""
 
     packaged = ("backbone.",)
-    stored_in_half = ("language.",)
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.config = config
-        self.backbone = backbones.load(config.backbone).requires_grad_(False)
-        self.language = Language(config, self.backbone.channels)
+        self.size, self.name = config.size, config.backbone
+        self.backbone = backbones.load(config.backbone)
 
-    def train(self, mode: bool = True) -> Model:
-        """Train the language alone: the backbone keeps the statistics it came with."""
-        super().train(mode)
-        self.backbone.eval()
-        return self
+    def forward(self, images: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """The cells (R, C) of each uint8 photo (3, H, W), and the frame as its only box (1, 4)."""
+        device = next(self.backbone.parameters()).device
+        pixels = backbones.squash([image.to(device) for image in images], self.size)
+        cells = list(self.backbone(pixels).flatten(2).transpose(1, 2))  # K × (R, C)
+        return cells, [torch.tensor([[0.0, 0.0, 1.0, 1.0]]) for _ in images]
 
-    def image_key(self) -> str:
-        """Changes whenever image_inputs would."""
-        return f"{self.config.backbone} {self.config.size}"
+    def key(self) -> str:
+        """The CNN and the size."""
+        return f"{self.name} {self.size}"
 
-    @torch.inference_mode()
-    def image_inputs(self, images: Sequence[Tensor]) -> list[Tensor]:
-        """The frozen part's cells (R, C) of each uint8 photo (3, H, W)."""
-        device = self.language.bias.device
-        pixels = backbones.squash([image.to(device) for image in images], self.config.size)
-        return list(self.backbone(pixels).flatten(2).transpose(1, 2))  # K × (R, C)
 
-    def start(self, inputs: Sequence[Tensor]) -> tuple[Step, State]:
-        """What a search over sentences needs, for the image_inputs of K photos."""
+class Model(Captioner):
+    """A frozen CNN and the language that describes what it sees."""
 
-        def step(words: Tensor, state: State) -> tuple[Tensor, State]:
-            outputs, state = self.language(words[:, None], state)
-            return self.language.logits(outputs[:, 0]).log_softmax(dim=1), state
-
-        photos = torch.stack(list(inputs)).to(self.language.bias.device)  # (K, R, C)
-        return step, self.language.look(photos)
-
-    @torch.inference_mode()
-    def describe(self, images: Sequence[Tensor], *, beam: int, count: int) -> list[list[Caption]]:
-        """The `count` best captions of each uint8 RGB photo (3, H, W), best first.
-
-        ValueError unless 1 ≤ count ≤ beam ≤ 20.
-        """
-        if not 1 <= count <= beam <= WIDEST_BEAM:
-            raise ValueError(
-                f"count {count} and beam {beam} must keep 1 ≤ count ≤ beam ≤ {WIDEST_BEAM}"
-            )
-        found: list[list[Caption]] = []
-        for at in range(0, len(images), BATCH):
-            found += self.captions(self.image_inputs(images[at : at + BATCH]), beam, count)
-        return found
-
-    @torch.inference_mode()
-    def captions(self, inputs: Sequence[Tensor], beam: int, count: int) -> list[list[Caption]]:
-        """The same from image_inputs; sentences are ranked by their probability."""
-        step, state = self.start(inputs)
-        limits = Limits(self.config.longest, self.config.shortest, never=(UNKNOWN,))
-        found = decoding.beam(step, state, limits, width=beam)
-        return [
-            [Caption(self.text(one.words), one.log_probability) for one in best[:count]]
-            for best in found
-        ]
-
-    def text(self, indices: Sequence[int]) -> str:
-        """Words as a person reads them: the first letter in upper case, no full stop."""
-        line = " ".join(self.config.words[index - FIRST_WORD] for index in indices)
-        return line[:1].upper() + line[1:]
+    def __init__(self, config: Config) -> None:
+        sight = Cells(config)
+        super().__init__(config, sight, Attention(config, sight.backbone.channels))

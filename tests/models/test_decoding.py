@@ -151,3 +151,21 @@ def test_what_cannot_be_searched_is_refused():
         beam(step, state, Limits(5), width=0)
     with pytest.raises(ValueError, match="temperature"):
         sample(step, state, Limits(5), temperature=0.0)
+
+
+def test_no_run_of_words_comes_twice():
+    limits = Limits(6, unique=2)
+    scores = torch.zeros(1, 4)
+    allowed = limits.allowed(scores, torch.tensor([[A, B, A]]))
+    assert allowed[0, B] == float("-inf")
+    assert allowed[0, A] == 0
+    assert limits.allowed(scores, torch.tensor([[A, B]])).isfinite().all()
+
+
+def test_sampling_from_the_nucleus_never_draws_the_tail():
+    step, state = follow({(): {A: 0.7, B: 0.2, END: 0.1}})
+    many = tuple(part.repeat_interleave(300, dim=0) for part in state)
+    drawn = sample(step, many, Limits(1), top_p=0.8, generator=torch.Generator().manual_seed(0))
+    assert {one.words for one in drawn} == {(A,), (B,)}
+    narrow = sample(step, many, Limits(1), top_p=0.5, generator=torch.Generator().manual_seed(0))
+    assert {one.words for one in narrow} == {(A,)}

@@ -1,9 +1,12 @@
 from functools import partial
 
+import pytest
 import torch
 
 from models import checkpoint
 from models.captioners import lstm
+from models.captioning import UNKNOWN
+from models.registry import Generation
 from training import captioning
 from training.captioning import CaptionDataset, Recipe, evaluate, logits, shifted
 from training.data import folders, synthetic
@@ -17,9 +20,7 @@ SMALL = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "dropout": 
 
 def recipe(epochs):
     schedule = Schedule(epochs, batch=4, average=0.9)
-    return Recipe(
-        SMALL, Optimizer(learning_rate=1e-2), schedule, label_smoothing=0.0, least_count=1
-    )
+    return Recipe("lstm", SMALL, Optimizer(learning_rate=1e-2), schedule, least_count=1)
 
 
 def test_each_word_is_given_before_it_is_a_target():
@@ -31,7 +32,7 @@ def test_each_word_is_given_before_it_is_a_target():
 def test_words_outside_the_vocabulary_and_long_sentences_are_cut(tmp_path):
     example = captioning.Example("1", tmp_path, ("A dog sees a unicorn today .",))
     ((caption,),) = captioning.word_indices([example], ("a", "dog"), longest=5)
-    assert caption.tolist() == [2, 3, lstm.UNKNOWN, 2, lstm.UNKNOWN]
+    assert caption.tolist() == [2, 3, UNKNOWN, 2, UNKNOWN]
 
 
 def test_the_loss_of_real_words_alone_is_learnt():
@@ -57,7 +58,7 @@ def test_a_trained_captioner_tells_photos_apart():
     losses = [trainer.epoch().loss for _ in range(60)]
     trainer.descent.average.settle()
     model.eval()
-    texts = [best[0].text for best in model.captions(dataset.photos, 2, 1)]
+    texts = [best[0].text for best in model.describe(dataset.photos, Generation(beam=2))]
     assert losses[-1] < losses[0] / 10
     assert texts == ["A red dog", "A blue dog", "A red cat", "A blue cat"]
 
@@ -76,3 +77,14 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     # The same captions but for half precision: of the cached cells there, of the weights here.
     assert abs(again.scores[0] - score.scores[0]) < 5
     assert score.scores[0] > 30
+
+
+def test_a_preset_gives_the_recipe_and_an_unknown_option_is_named(tmp_path):
+    shipped = captioning.read("lstm")
+    assert (shipped.model, shipped.label_smoothing, shipped.schedule.epochs) == ("lstm", 0.1, 8)
+    own = tmp_path / "own.toml"
+    own.write_text('extends = "captioners/lstm"\n[model]\nhiden = 3\n')
+    with pytest.raises(ValueError, match=r"hiden.*hidden"):
+        captioning.read(str(own))
+    with pytest.raises(LookupError, match="no preset"):
+        captioning.read("nope")

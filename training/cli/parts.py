@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 def train_captioner(
     data: Data,
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
+    preset: Annotated[
+        str, typer.Option(help="One of training/presets/captioners, or a path to a .toml.")
+    ] = "lstm",
     images: Images = None,
     cache: Cache = FEATURES,
     seed: int = 0,
@@ -51,7 +54,7 @@ def train_captioner(
         score = captioning.train(
             folders.read(data, images),
             Place(out, cache, device, seed),
-            captioning.Recipe(),
+            captioning.read(preset),
             resume=resume,
             teller=teller(console),
         )

@@ -1,0 +1,142 @@
+"""Captioners: what turns the frozen features of photos into sentences, for every language model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from models import decoding
+from models.decoding import END, Hypothesis, Limits, State, Step
+from models.registry import Caption, CaptionWord, Generation
+from models.towers import Sight
+from models.types import PaddedBags
+
+UNKNOWN = 1
+FIRST_WORD = 2  # index of the vocabulary's first word, after END and UNKNOWN
+BATCH = 16  # photos whose captions are searched for at once
+
+
+class Language(nn.Module, ABC):
+    """p(next word | words so far, photo), the trained part of a captioner."""
+
+    @abstractmethod
+    def look(self, inputs: PaddedBags) -> State:
+        """The state that sentences start from, for the sight's features (K, F, C) of photos."""
+
+    @abstractmethod
+    def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
+        """Words (N, T) to outputs (N, T, E), for `logits` of the words after them, and a state."""
+
+    @abstractmethod
+    def logits(self, outputs: Tensor, state: State) -> Tensor:
+        """Outputs of forward (N, T, E) to the words' logits (N, T, V)."""
+
+    def attention(self, outputs: Tensor, state: State) -> Tensor | None:  # noqa: ARG002
+        """How much each output looks at each box of the sight (N, T, R); None if it does not."""
+        return None
+
+
+class Captioner(nn.Module):
+    """A frozen sight and the language that describes what it sees: a registry.Captioner."""
+
+    stored_in_half = ("language.",)
+
+    def __init__(self, config: Any, sight: Sight, language: Language) -> None:
+        """`config` has the vocabulary as `words`, `longest` and `shortest`: words of a caption."""
+        super().__init__()
+        self.config, self.sight, self.language = config, sight.requires_grad_(False), language
+
+    def train(self, mode: bool = True) -> Self:
+        """Train the language alone: the sight keeps the statistics it came with."""
+        super().train(mode)
+        self.sight.eval()
+        return self
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.language.parameters()).device
+
+    def start(self, inputs: Sequence[Tensor]) -> tuple[Step, State]:
+        """What a search over sentences needs, for the sight's inputs of K photos."""
+
+        def step(words: Tensor, state: State) -> tuple[Tensor, State]:
+            outputs, state = self.language(words[:, None], state)
+            return self.language.logits(outputs, state)[:, 0].log_softmax(dim=1), state
+
+        return step, self.language.look(PaddedBags.of(list(inputs)).to(self.device))
+
+    @torch.inference_mode()
+    def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
+        """The best captions of each photo by the sight's inputs (F, C) of it, best first.
+
+        None is longer than the captioner's own limit, whatever the generation allows.
+        """
+        limits = self.limits(generation)
+        captions: list[list[Caption]] = []
+        for at in range(0, len(inputs), BATCH):
+            step, state = self.start(inputs[at : at + BATCH])
+            found = generated(step, state, limits, generation)
+            captions += self.captions(state, [best[: generation.count] for best in found])
+        return captions
+
+    def limits(self, generation: Generation) -> Limits:
+        """What every caption keeps: the generation's limits within the captioner's own."""
+        shortest, longest = self.config.shortest, self.config.longest
+        longest = min(generation.longest or longest, longest)
+        return Limits(longest, min(shortest, longest), (UNKNOWN,), generation.unique)
+
+    def captions(self, state: State, found: Sequence[Sequence[Hypothesis]]) -> list[list[Caption]]:
+        """Hypotheses of the photos of a state, each word with its log-probability and attention."""
+        owners = [photo for photo, best in enumerate(found) for _ in best]
+        lines = [one for best in found for one in best]
+        if not lines:
+            return [[] for _ in found]
+        T = max(len(one.words) for one in lines)
+        words = torch.tensor([[END, *one.words] + [END] * (T - len(one.words)) for one in lines])
+        words = words.to(self.device)  # (N, T + 1)
+        own = tuple(part[owners] for part in state)
+        outputs, after = self.language(words, own)
+        chances = self.language.logits(outputs, after).float().log_softmax(-1)  # (N, T + 1, V)
+        each = chances[:, :-1].gather(2, words[:, 1:, None]).squeeze(2).tolist()
+        looked = self.language.attention(outputs, after)
+        captions: list[list[Caption]] = [[] for _ in found]
+        for row, (owner, line) in enumerate(zip(owners, lines, strict=True)):
+            captions[owner].append(
+                Caption(
+                    tuple(
+                        CaptionWord(
+                            self.config.words[word - FIRST_WORD],
+                            each[row][at],
+                            None if looked is None else looked[row, at].float().cpu(),
+                        )
+                        for at, word in enumerate(line.words)
+                    ),
+                    line.log_probability,
+                )
+            )
+        return captions
+
+
+def generated(
+    step: Step, state: State, limits: Limits, generation: Generation
+) -> list[list[Hypothesis]]:
+    """Hypotheses for each photo of a state, best first."""
+    if generation.temperature is None:
+        return decoding.beam(
+            step, state, limits, width=generation.beam, length_power=generation.length_power
+        )
+    generator = None
+    if generation.seed is not None:
+        generator = torch.Generator(state[0].device).manual_seed(generation.seed)
+    many = tuple(part.repeat_interleave(generation.count, dim=0) for part in state)
+    drawn = decoding.sample(
+        step, many, limits, temperature=generation.temperature, top_p=generation.top_p,
+        generator=generator,
+    )  # fmt: skip
+    photos = [drawn[at : at + generation.count] for at in range(0, len(drawn), generation.count)]
+    return [sorted(own, key=lambda one: -one.log_probability) for own in photos]
