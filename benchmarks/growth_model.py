@@ -19,7 +19,7 @@ from benchmarks import curves
 CODES, HEADS, SUMMARY, LISTED, REST = 20 * 258, 1300, 2 * 258, 272, 40
 PHOTO = CODES + HEADS + SUMMARY + LISTED + REST
 STORED = 2 * 20 * 258 + 2000  # bytes in the database: halves, places and labels, indexes
-ANSWER = 10 * 20 * 258 * 4 + 20_000  # bytes of ten hits with their bags, from one shard
+ANSWER = 10 * 120  # bytes of the ten keys that one shard sends
 POWER = math.log(24.1 / 6.89) / math.log(50)  # docs/performance.md: from 20,000 to a million photos
 NODE = 64 * 2**30  # bytes of memory that a node has for segments
 CORES = 2  # of the machine that was measured
@@ -81,7 +81,7 @@ def _row(search: Mapping[str, Any], photos: int) -> str:
     held, stored = (photos * size / 1e9 for size in (PHOTO, STORED))
     return (
         f"| {photos:,} | {held:,.0f} GB | {stored:,.0f} GB | {count:,} | "
-        f"{count * ANSWER / 1e6:.1f} MB | {by_list:,.0f} | {exact:,.0f} |"
+        f"{count * ANSWER / 1e3:.0f} KB | {by_list:,.0f} | {exact:,.0f} |"
     )
 
 
