@@ -35,7 +35,7 @@ def predicted(search: Mapping[str, Any], kind: str, actors: int) -> float:
     hop = max(one["difference"], 0.0)
     alone = one["cluster"] - hop
     share = 1 / actors if kind == "exact scan" else actors**-POWER
-    return hop + alone * share * max(1.0, actors / CORES)
+    return float(hop + alone * share * max(1.0, actors / CORES))
 
 
 def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) -> float:
@@ -44,7 +44,7 @@ def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) 
     hop = max(one["difference"], 0.0)
     growth = photos / actors / search["photos"]
     power = 1.0 if kind == "exact scan" else POWER
-    return hop + (one["cluster"] - hop) * growth**power
+    return float(hop + (one["cluster"] - hop) * growth**power)
 
 
 def nodes(photos: int) -> int:

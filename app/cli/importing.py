@@ -43,7 +43,7 @@ def import_with_bar(
     counts, began = Counter[str](), monotonic()
     with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
         if settings.cluster:
-            outcomes = cluster.bring_in(engine, collection, sources, settings)
+            outcomes: Iterable[Outcome] = cluster.bring_in(engine, collection, sources, settings)
         else:
             outcomes = folder.bring_in(
                 engine,
