@@ -7,10 +7,9 @@ from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
-from app import memory
+from app import follower, memory
 from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
-from app.indexes import Indexes
 from app.inference import Models
 from app.logs import note
 from app.settings import Settings
@@ -20,6 +19,7 @@ from index.audit import Audit
 from index.catalog import Catalog
 from index.disk import try_writing
 from index.failures import Busy
+from index.indexes import Indexes
 from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
 from index.requests import Answer, Request
 from index.search import Index
@@ -44,10 +44,14 @@ class Engine:
         folder: Path,
         device: str = "cpu",
         synonyms: Synonyms | None = None,
+        indexes: Indexes | None = None,
     ) -> None:
+        """Without `indexes`, collections are searched in this process."""
         self.models, self.catalog, self.folder = models, catalog, folder
         self.visible: Sequence[str] | None = None
-        self.indexes = Indexes(catalog, folder, models.calibration, device, synonyms)
+        self.indexes = indexes or Indexes(
+            catalog, folder, models.calibration, device, synonyms, follower.__name__
+        )
 
     @classmethod
     def load(cls, settings: Settings) -> Engine:
@@ -57,7 +61,12 @@ class Engine:
         synonyms = None
         if settings.synonyms is not None:
             synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())
-        return cls(Models.of(settings), catalog, settings.data, settings.device, synonyms)
+        models, indexes = Models.of(settings), None
+        if settings.cluster:
+            from app import cluster  # needs Ray
+
+            indexes = cluster.indexes(settings, catalog, models, synonyms)
+        return cls(models, catalog, settings.data, settings.device, synonyms, indexes)
 
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.
@@ -100,10 +109,14 @@ class Engine:
                 raise
             raise LookupError(f"no collection {name!r}") from absent  # without all others' names
 
-    def check(self) -> None:
-        """Read the database and write to the disk; OSError where the disk is full or broken."""
+    def check(self) -> dict[str, str]:
+        """Read the database and write to the disk; what else there is to say of being ready.
+
+        OSError where the disk is full or broken, or the shards of a cluster do not answer.
+        """
         self.catalog.collections()
         try_writing(self.folder)
+        return self.indexes.check()
 
     def open(self, collection: str, *, create: bool = False) -> Collection:
         """A collection of this matcher's bags; LookupError if there is none, and none is made.

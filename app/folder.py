@@ -76,22 +76,29 @@ def bring_in(
     home = engine.open(collection, create=True)
     pool = ThreadPoolExecutor(DECODERS)
     try:
-        unread = _without_known(engine, home, found)
+        unread = without_known(engine, home, found)
 
-        def read(source: Source) -> Draft | Outcome:
-            return _read(source, most_bytes, decode, fetch)
+        def opened(source: Source) -> Draft | Outcome:
+            return read(source, most_bytes, decode, fetch)
 
-        for ready in _ahead(pool, read, unread, batch):
-            drafts, outcomes = _claim(engine, home, ready)
-            yield from outcomes
-            for draft, reason in zip(drafts, engine.put_each(collection, drafts), strict=True):
-                place = draft.source or draft.id
-                yield Outcome(place, "refused", reason) if reason else Outcome(place, "stored")
+        for ready in _ahead(pool, opened, unread, batch):
+            yield from store(engine, collection, home, ready)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _without_known(
+def store(
+    engine: Engine, collection: str, home: Collection, ready: Sequence[Draft | Outcome]
+) -> Iterator[Outcome]:
+    """Embed and store what was read, and say what became of each; outcomes are passed on."""
+    drafts, outcomes = _claim(engine, home, ready)
+    yield from outcomes
+    for draft, reason in zip(drafts, engine.put_each(collection, drafts), strict=True):
+        place = draft.source or draft.id
+        yield Outcome(place, "refused", reason) if reason else Outcome(place, "stored")
+
+
+def without_known(
     engine: Engine, home: Collection, found: Iterable[Source | Outcome]
 ) -> Iterator[Source | Outcome]:
     """The stream with an Outcome in place of each source that has not changed since it came in."""
@@ -182,8 +189,8 @@ def stamp_of(file: Path) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}"
 
 
-def _read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft | Outcome:
-    """Decode a source's photos, on a thread of the pool."""
+def read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft | Outcome:
+    """Decode a source's photos."""
     draft = Draft(
         source.id,
         source.metadata,

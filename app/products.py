@@ -28,7 +28,8 @@ class Found:
     """What a product search gives: its answer, what explains it, and what it was taken for.
 
     `explained` are the best photo and sentence of items by their revisions, for the `queries` that
-    were asked of them. `known` are the metadata keys that there are.
+    were asked of them. `known` are the metadata keys that there are. `coverage` is
+    the share of the collection whose photos and sentences were searched.
     """
 
     answer: ProductAnswer
@@ -38,6 +39,7 @@ class Found:
     queries: Mapping[Near, Query]
     notes: tuple[str, ...]
     known: frozenset[str]
+    coverage: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ def _search(engine: Engine, home: Collection, request: ProductRequest, asked: So
     items = engine.catalog.get_many(home, [hit.id for hit in hits])
     known = frozenset(documents.columns)
     answer = replace(answer, hits=tuple(hits))
-    return Found(answer, explained, items, request, queries, notes, known)
+    coverage = min((one.coverage for one in near.values()), default=1.0)
+    return Found(answer, explained, items, request, queries, notes, known, coverage)
 
 
 def _queries(

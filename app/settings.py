@@ -87,6 +87,22 @@ class Settings(BaseSettings):
     workers: PositiveInt = Field(
         default=1, description="Processes that serve; each loads the models."
     )
+    cluster: str = Field(
+        default="",
+        description="Address of a Ray cluster that searches, or imports: HOST:6379, or auto.",
+    )
+    shards: PositiveInt = Field(
+        default=4, le=1024, description="Parts into which a cluster's collections are cut."
+    )
+    replicas: PositiveInt = Field(
+        default=2, le=16, description="Actors of a cluster that search the same shard."
+    )
+    shard_cpus: PositiveFloat = Field(
+        default=1.0, description="Processors that Ray reserves for an actor that searches."
+    )
+    shard_seconds: PositiveFloat = Field(
+        default=3.0, description="Seconds that a shard may take to answer; then it is left out."
+    )
     upload_bytes: PositiveInt = Field(
         default=MOST_BYTES, description="Largest image file, in bytes."
     )

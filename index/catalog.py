@@ -292,7 +292,9 @@ class Catalog:
         """One consistent view of a collection; Replaced if it is gone."""
         with self.reader.begin() as connection:
             state = state_of(connection, collection)
-            yield View(connection, collection.key, state.revision, state.floor)
+            yield View(
+                connection, collection.key, state.revision, state.floor, self.storage.buckets
+            )
 
     def purge(self, collection: Collection, until: int, marks: Iterable[int] = ()) -> int:
         """Forget which items were retired up to a revision, once every reader has passed it.

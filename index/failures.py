@@ -19,6 +19,10 @@ AWAY = ("08", "53200", "53300", "57P", "25006")
 DISK_FULL = "53100"
 
 
+class NotReady(OSError):
+    """What searches does not answer yet, or no more."""
+
+
 class Busy(OSError):
     """The database did not answer in time, or cannot be reached: the same request may succeed."""
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
+from index.buckets import Buckets
 from index.catalog import Catalog
 from index.follower import Follower, Sizes
 from index.items import Collection, ModelMismatch
@@ -160,7 +161,8 @@ def main() -> None:
     """Follow the storage that the first line of standard input describes, until that ends."""
     os.nice(5)  # searches come first
     fields = json.loads(sys.stdin.buffer.readline())
-    storage = Storage(**fields | {"folder": Path(fields["folder"])})
+    places = {"folder": Path(fields["folder"]), "buckets": Buckets(**fields["buckets"])}
+    storage = Storage(**fields | places)
     stopped = Event()
     Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
     while (lock := elect(storage.folder)) is None:

@@ -17,13 +17,15 @@ BEST = 1_000  # photos, or sentences, of a search that are looked at
 class Promising:
     """Rows by their items' revisions and their positions (M,), with probabilities from codes.
 
-    An item may have several of them. asked: whether any were searched at all.
+    An item may have several of them. asked: whether any were searched at all. coverage: the
+    share of the collection that was.
     """
 
     revisions: Numbers
     positions: Numbers
     probabilities: NDArray[np.float64]
     asked: bool = True
+    coverage: float = 1.0
 
     def of_items(self, revisions: Sequence[int]) -> list[tuple[int, int]]:
         """The revisions and positions of those that belong to items with some revisions."""

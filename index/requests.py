@@ -90,7 +90,8 @@ class Answer:
 
     exact: whether every row was looked at. candidates: how many rows were scored by their codes.
     rows: how many were searched. behind: how many changes of the catalog are not searched yet.
-    more: whether there are hits behind the last one.
+    more: whether there are hits behind the last one. coverage: the share of the collection's
+    buckets that were searched, below 1 while a shard does not answer.
     """
 
     hits: tuple[Hit, ...]
@@ -99,3 +100,35 @@ class Answer:
     rows: int
     behind: int = 0
     more: bool = False
+    coverage: float = 1.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of the collection was searched."""
+        return self.coverage == 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row among a shard's best; the catalog has its bag, by revision and position."""
+
+    key: Key
+    revision: int
+    probability: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShardAnswer:
+    """A shard's best rows, first ones first, of what it held at a revision; see Answer.
+
+    gone: whether some of what it held has gone since. That might have been among the hits, and its
+    successor is newer than the revision.
+    """
+
+    places: tuple[Place, ...]
+    exact: bool
+    candidates: int
+    rows: int
+    more: bool
+    revision: int
+    gone: bool

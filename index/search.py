@@ -19,9 +19,10 @@ from index.document_reader import DocumentReader
 from index.filters import Filters
 from index.items import Collection
 from index.lookup import Stored
+from index.overview import Overview
 from index.promising import NONE, Promising
 from index.ranking import Key
-from index.requests import Answer, Hit, Request
+from index.requests import Answer, Hit, Place, Request, ShardAnswer
 from index.rescorer import Rescorer, Role, Term
 from index.rows import Numbers, Side
 from index.scan import Scan, Scored
@@ -85,10 +86,19 @@ class Index:
         """What a search would look at now."""
         return self._reader.current()
 
+    def overview(self) -> Overview:
+        """How the collection is searched."""
+        return Overview.of(self.snapshot())
+
     @property
     def unpublished(self) -> int:
         """How many changes of the catalog no published segment has, as of the last look."""
         return self._reader.latest.unpublished
+
+    @property
+    def behind(self) -> int:
+        """How many changes of the catalog are not searched, as of the last look."""
+        return self._reader.latest.behind
 
     def recent(self) -> list[Request]:
         """The newest requests whose answers left rows out."""
@@ -101,24 +111,55 @@ class Index:
         filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
         another model has re-embedded the collection.
         """
-        request = replace(request, query=self._checked(request.query, request.side))
-        if request.least is not None:
-            self._check_calibrated()
+        request = self._prepared(request)
         for _ in range(TRIES):
             snapshot = self._reader.current()
-            answer, vanished = self._answer(request, snapshot)
-            if not vanished:
+            found = self._found(request, snapshot)
+            if not found.vanished:
                 break
             # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
             self._reader.advance()
             if self._reader.latest.revision == snapshot.revision:
                 break
-        if not answer.exact:
-            self._recent.append(request)
+        answer = Answer(
+            self._hits(found.ranked, request),
+            exact=found.exact,
+            candidates=found.candidates,
+            rows=found.rows,
+            behind=snapshot.behind,
+            more=found.more,
+        )
+        self._note(request, answer)
         return answer
 
-    def _answer(self, request: Request, snapshot: Snapshot) -> tuple[Answer, bool]:
-        """The best hits of a snapshot, and whether rows that might be among them have vanished."""
+    def best_at(self, request: Request, revision: int) -> ShardAnswer:
+        """The best rows of what was there at a revision; errors are those of `best`."""
+        request = self._prepared(request)
+        snapshot, gone = self._reader.at(revision)
+        found = self._found(request, snapshot)
+        return ShardAnswer(
+            tuple(Place(one.key, one.revision, one.probability) for one in found.ranked),
+            exact=found.exact,
+            candidates=found.candidates,
+            rows=found.rows,
+            more=found.more,
+            revision=snapshot.revision,
+            gone=gone or found.vanished,
+        )
+
+    def _prepared(self, request: Request) -> Request:
+        """The request, checked, with its query as this matcher asks it."""
+        if request.least is not None:
+            self._check_calibrated()
+        return replace(request, query=self._checked(request.query, request.side))
+
+    def _note(self, request: Request, answer: Answer) -> None:
+        """Keep a request whose answer left rows out, for an audit."""
+        if not answer.exact:
+            self._recent.append(request)
+
+    def _found(self, request: Request, snapshot: Snapshot) -> Found:
+        """The best rows of a snapshot."""
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
@@ -134,16 +175,14 @@ class Index:
         if request.least is not None:
             scored = [self._probable(one, request, share) for one in scored]
         found, vanished = self._exact(scored, request, terms, share)
-        asked = request.query.bag
-        answer = Answer(
-            tuple(self._hit(one, request, asked) for one in found[: request.limit]),
+        return Found(
+            found[: request.limit],
             exact=exact,
             candidates=candidates,
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
-            behind=snapshot.behind,
             more=len(found) > request.limit,
+            vanished=vanished,
         )
-        return answer, vanished
 
     def promising(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
@@ -303,7 +342,7 @@ class Index:
         total = ranking.totals(parts, [term.weight for term in terms])
         told = self._probabilities(vectors, parts, request)
         return {
-            key: Ranked(Key(-score, bag.item, bag.position), bag, probability)
+            key: Ranked(Key(-score, bag.item, bag.position), key[0], bag, probability)
             for (key, bag), score, probability in zip(
                 stored.items(), total.tolist(), told, strict=True
             )
@@ -323,6 +362,10 @@ class Index:
             np.array([len(bag) for bag in bags]),
             in_photos=request.side == "images",
         )
+
+    def _hits(self, found: Sequence[Ranked], request: Request) -> tuple[Hit, ...]:
+        asked = request.query.bag
+        return tuple(self._hit(one, request, asked) for one in found)
 
     def _hit(self, found: Ranked, request: Request, asked: FragmentBag) -> Hit:
         query, bag, score = request.query, found.stored.bag, self._collection.score
@@ -366,6 +409,7 @@ class Ranked:
     """A row's bag as the catalog has it, and its exact place among the hits."""
 
     key: Key
+    revision: int
     stored: Stored
     probability: float | None
 
@@ -376,6 +420,21 @@ class Ranked:
     def by_probability(self) -> tuple[float, float, int]:
         """As by_score, with the most probable photo first."""
         return -(self.probability or 0.0), *self.by_score()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best rows of a snapshot, best first, and how they were found; see Answer.
+
+    vanished: whether rows were looked for that the catalog has no more.
+    """
+
+    ranked: list[Ranked]
+    exact: bool
+    candidates: int
+    rows: int
+    more: bool
+    vanished: bool
 
 
 def _terms(query: Query) -> list[Term]:

@@ -96,6 +96,13 @@ class Segment:
         there = np.union1d(self.images.revisions, self.sentences.revisions)
         return self.without(np.setdiff1d(there, current, assume_unique=True))
 
+    def until(self, revision: int) -> Segment:
+        """The same segment without the rows that were put later than a revision."""
+        if self.span.until <= revision:
+            return self
+        there = np.union1d(self.images.revisions, self.sentences.revisions)
+        return self.without(there[there > revision])
+
     def since(self, revision: int) -> Segment:
         """What of a segment in memory lies behind a revision."""
         return replace(

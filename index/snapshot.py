@@ -24,6 +24,7 @@ from models.scoring import Score
 STEP = 4_096  # revisions that are read from the catalog at a time
 LONGEST = 2**30  # bytes of a tail; what is newer waits for the follower
 POLL = 0.1  # seconds
+CATCH_UP = 4  # steps by which a search that names a revision takes in what is newer
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,15 @@ class Snapshot:
     def segments(self) -> tuple[Segment, ...]:
         """All segments, one after another."""
         return self.published + self.tail
+
+    def until(self, revision: int) -> Snapshot:
+        """The same rows but for those that were put later than a revision."""
+        return replace(
+            self,
+            published=tuple(one.until(revision) for one in self.published),
+            tail=tuple(one.until(revision) for one in self.tail),
+            revision=min(self.revision, revision),
+        )
 
     @property
     def unpublished(self) -> int:
@@ -100,6 +110,21 @@ class Reader:
         while self._snapshot.revision < needed and self.advance():
             pass
         return self._snapshot
+
+    def at(self, revision: int) -> tuple[Snapshot, bool]:
+        """The rows as of a revision that the catalog has reached, and whether some have gone since.
+
+        The snapshot's own revision says where it could not be reached in a few steps.
+        """
+        for _ in range(CATCH_UP):
+            if self._snapshot.revision >= revision or not self.advance():
+                break
+        snapshot = self._snapshot
+        if snapshot.newest <= revision:
+            return snapshot, False
+        with self._catalog.reading(self._collection) as view:
+            gone = revision < view.floor or bool((view.retired(revision) <= revision).any())
+        return snapshot.until(revision), gone
 
     @property
     def latest(self) -> Snapshot:

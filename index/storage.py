@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from index.buckets import ALL, Buckets
+
 WAIT = 5.0  # seconds
 
 
@@ -16,6 +18,7 @@ class Storage:
     or the URL of an object store, a folder below the data folder if empty. Transactions wait up to
     `wait` seconds for a lock. With `shared`, searches include what any process has written, and
     not only what their own has: each asks the database.
+    `buckets` are those whose bags are searched and written to segments: not all for a shard.
     """
 
     folder: Path
@@ -23,3 +26,4 @@ class Storage:
     pictures: str = ""
     wait: float = WAIT
     shared: bool = False
+    buckets: Buckets = ALL

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, func, select
 
+from index.buckets import ALL, Buckets
 from index.conditions import Simple
 from index.facets import carrying
 from index.tables import bags, changes, facets, items, retired
@@ -42,12 +43,14 @@ class View:
 
     Retirements up to revision `floor` were forgotten: `retired(after)` is complete for `after` of
     `floor` and later. Who holds an older state of the collection compares it with `revisions()`.
+    `bags` are those of items in `buckets` alone; all else is of the whole collection.
     """
 
     connection: Connection
     collection: int
     revision: int
     floor: int
+    buckets: Buckets = ALL
 
     def mark(self, revision: int) -> str | None:
         """The random mark of the first change at or after a revision, None if there is none.
@@ -116,6 +119,9 @@ class View:
             )
             .order_by(bags.c.revision, bags.c.position)
         )
+        if self.buckets != ALL:
+            here = items.c.bucket.between(self.buckets.first, self.buckets.end - 1)
+            chosen = chosen.join(items).where(here)
         found: list[BagRow] = []
         filled = 0
         # Rows are of some 10 KB.

@@ -51,6 +51,8 @@ def search_products(engine: Engine, asked: ProductSearch, photo: Photo | None) -
         weak_below=engine.models.weak_below,
         items=answer.items,
         behind=answer.behind,
+        complete=found.coverage == 1.0,
+        coverage=found.coverage,
         total=answer.total,
         groups=answer.groups,
         facets=[

@@ -9,7 +9,9 @@ from __future__ import annotations
 import typer
 
 from app.cli import (
+    cluster,
     explaining,
+    exporting,
     indexing,
     keys,
     listing,
@@ -35,5 +37,7 @@ app.command()(upkeep.restore)
 app.command()(upkeep.check)
 app.command()(stored.delete)
 app.add_typer(indexing.app, name="index")
+app.add_typer(cluster.app, name="cluster")
+app.add_typer(exporting.app, name="export")
 app.add_typer(keys.app, name="keys")
 app.add_typer(stored.collections, name="collections")

@@ -6,13 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import track
 
-from app import folder, tables
+from app import cluster, folder, tables
 from app.decoding.pool import Allowance, Decoders
 from app.engine import Engine
 from app.fetching import Fetcher, refuse
@@ -39,17 +40,20 @@ def import_with_bar(
 
     With a way to count the sources, services on the same data tell how many are yet to come.
     """
-    counts = Counter[str]()
+    counts, began = Counter[str](), monotonic()
     with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
-        outcomes: Iterable[Outcome] = folder.bring_in(
-            engine,
-            collection,
-            sources,
-            batch=settings.batch,
-            most_bytes=settings.upload_bytes,
-            decode=decode,
-            fetch=Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse,
-        )
+        if settings.cluster:
+            outcomes: Iterable[Outcome] = cluster.bring_in(engine, collection, sources, settings)
+        else:
+            outcomes = folder.bring_in(
+                engine,
+                collection,
+                sources,
+                batch=settings.batch,
+                most_bytes=settings.upload_bytes,
+                decode=decode,
+                fetch=Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse,
+            )
         if count is not None:
             home = engine.open(collection, create=True)
             outcomes = noted(outcomes, settings.data, home.name, count)
@@ -60,6 +64,8 @@ def import_with_bar(
         for outcome in outcomes:
             hear(outcome)
             counts[outcome.status] += 1
+    if counts["stored"]:
+        typer.echo(f"{counts['stored'] / (monotonic() - began):,.1f} items a second", err=True)
     return counts
 
 

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 from typer.core import TyperGroup
 
-from app.cli.options import Data, Named, plain_errors, settings_for
+from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def add(
         Path | None,
         typer.Option(help="Where refused rows are told. [default: beside the table]"),
     ] = None,
+    cluster: OnCluster = None,
 ) -> None:
     """Index photos and sentences; may be interrupted and goes on where it was.
 
@@ -67,15 +68,17 @@ def add(
 
     Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
 
+    `tessera index /shared/photos --cluster HOST:6379` embeds on a Ray cluster, see docs/cluster.md.
+
     `TESSERA_MATCHER=new.safetensors tessera index --reembed`
     """
-    settings = settings_for(data=data)
+    settings = settings_for(data=data, cluster=cluster)
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
     with plain_errors():
         from app.cli.loading import load_engine
 
-        engine = load_engine(settings)
+        engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
         from app import folder, tables
         from app.cli.importing import import_table, import_with_bar
         from app.mapping import read_mapping
@@ -100,7 +103,8 @@ def add(
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
-        engine.indexes.build()
+        if not settings.cluster:  # whose shards build what they need
+            engine.indexes.build()
     statuses = ("stored", "skipped", "refused")
     typer.echo(", ".join(f"{counts[status]:,} {status}" for status in statuses), err=True)
     if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from app.settings import Settings
 
 Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera]")]
+OnCluster = Annotated[
+    str | None, typer.Option("--cluster", help="Address of a Ray cluster: HOST:6379, or auto.")
+]
 Named = Annotated[str, typer.Option(help="A named set of items.")]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.options import Data, plain_errors, settings_for
+from app.cli.options import Data, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def serve(
     ssl_certfile: Certificate = None,
     ssl_keyfile: CertificateKey = None,
     workers: Workers = None,
+    cluster: OnCluster = None,
 ) -> None:
     """Serve search, its page and its API over HTTP.
 
@@ -67,6 +68,8 @@ def serve(
 
     `tessera serve --demo products`
 
+    `tessera serve --cluster HOST:6379` searches on a Ray cluster, see docs/cluster.md.
+
     At another address than this machine's own, it needs keys (`tessera keys add`) or `--open`.
     """
     settings = settings_for(
@@ -74,6 +77,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
+        cluster=cluster,
         open=open_ or None,
         ssl_certfile=ssl_certfile,
         ssl_keyfile=ssl_keyfile,

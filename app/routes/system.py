@@ -24,6 +24,7 @@ from app.schemas.system import (
     ModelsOut,
 )
 from app.uploads import reads_json
+from index.failures import NotReady
 from models.checkpoint import Checkpoint
 
 router = APIRouter(tags=["system"])
@@ -40,13 +41,18 @@ async def livez() -> dict[str, str]:
 
 @router.get("/readyz", dependencies=[PUBLIC], responses=NOT_READY)
 async def readyz(request: Request, engine: EngineDep) -> dict[str, str]:
-    """The collections there are can be searched, and the disk can be written; 503 otherwise."""
+    """The collections there are can be searched, and the disk can be written; 503 otherwise.
+
+    Of a cluster, `shards` says how many answer. Every one must have, before a service is ready.
+    """
     limiter: CapacityLimiter = request.app.state.health
     try:
-        await to_thread.run_sync(engine.check, limiter=limiter)
+        about = await to_thread.run_sync(engine.check, limiter=limiter)
+    except NotReady as failed:
+        raise Unavailable(str(failed)) from failed
     except OSError as failed:
         raise Unavailable(f"nothing can be stored: {failed}") from failed
-    return {"status": "ready"}
+    return {"status": "ready", **about}
 
 
 # For all collections together, so not for a key of some; TESSERA_OPEN_METRICS lets all in.

@@ -178,6 +178,10 @@ class ProductsOut(BaseModel):
     weak_below: Probability
     items: int = Field(description="How many items were searched.")
     behind: int = Field(description="Changes that are not searched yet; 0 if all are.")
+    complete: bool = Field(description="Whether the photos and sentences of all were searched.")
+    coverage: float = Field(
+        description="The share of them that was, below 1 while a shard of a cluster is away."
+    )
     total: int = Field(description="How many items are relevant and pass the filter.")
     groups: int = Field(description="How many hits there are: groups, where they are collapsed.")
     facets: list[FacetOut]

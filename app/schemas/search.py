@@ -125,6 +125,10 @@ class SearchedOut(BaseModel):
     rows: int = Field(description="The photos or sentences there are to search.")
     candidates: int = Field(description="How many of them were scored.")
     behind: int = Field(description="Changes that the index has not taken in yet; 0 if whole.")
+    complete: bool = Field(description="Whether all of the collection was searched.")
+    coverage: float = Field(
+        description="The share of it that was, below 1 while a shard of a cluster is away."
+    )
 
 
 class ImageHit(BaseModel):

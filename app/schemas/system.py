@@ -74,6 +74,7 @@ class IndexOut(BaseModel):
     revision: int = Field(description="The change up to which everything is searched.")
     behind: int = Field(description="Changes that the index has not taken in yet; 0 if whole.")
     items: int = Field(description="Items that are stored.")
+    coverage: float = Field(description="The share of it whose shards answer; 1 without a cluster.")
     coming: int = Field(description="What imports on this machine still bring, as far as known.")
     images: SideOut
     sentences: SideOut

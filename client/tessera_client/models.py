@@ -299,6 +299,11 @@ class Searched(BaseModel):
     behind: Annotated[
         int, Field(description="Changes that the index has not taken in yet; 0 if whole.")
     ]
+    complete: Annotated[bool, Field(description="Whether all of the collection was searched.")]
+    coverage: Annotated[
+        float,
+        Field(description="The share of it that was, below 1 while a shard of a cluster is away."),
+    ]
 
 
 class SentenceHit(BaseModel):
@@ -534,6 +539,9 @@ class Index(BaseModel):
         int, Field(description="Changes that the index has not taken in yet; 0 if whole.")
     ]
     items: Annotated[int, Field(description="Items that are stored.")]
+    coverage: Annotated[
+        float, Field(description="The share of it whose shards answer; 1 without a cluster.")
+    ]
     coming: Annotated[
         int, Field(description="What imports on this machine still bring, as far as known.")
     ]
@@ -632,6 +640,15 @@ class Products(BaseModel):
     ]
     items: Annotated[int, Field(description="How many items were searched.")]
     behind: Annotated[int, Field(description="Changes that are not searched yet; 0 if all are.")]
+    complete: Annotated[
+        bool, Field(description="Whether the photos and sentences of all were searched.")
+    ]
+    coverage: Annotated[
+        float,
+        Field(
+            description="The share of them that was, below 1 while a shard of a cluster is away."
+        ),
+    ]
     total: Annotated[int, Field(description="How many items are relevant and pass the filter.")]
     groups: Annotated[
         int, Field(description="How many hits there are: groups, where they are collapsed.")

@@ -254,7 +254,8 @@ def test_answers_say_how_they_were_found(filled: TestClient) -> None:
     asked = {"text": "red", "limit": 2}
     usual = filled.post("/search/image", json=asked).json()
     exact = filled.post("/search/image", json=asked | {"exact": True}).json()
-    assert usual["searched"] == {"exact": True, "rows": 3, "candidates": 3, "behind": 0}
+    whole = {"complete": True, "coverage": 1.0}
+    assert usual["searched"] == {"exact": True, "rows": 3, "candidates": 3, "behind": 0, **whole}
     assert ids(usual) == ids(exact)
 
 

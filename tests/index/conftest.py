@@ -25,7 +25,8 @@ MakeEntry = Callable[..., Entry]
 DIMENSION = 8
 SPEAK_SQL = {
     *("test_backup", "test_catalog", "test_editing", "test_facets", "test_filters"),
-    *("test_garbage", "test_names", "test_reembedding", "test_shards", "test_snapshot"),
+    *("test_garbage", "test_names", "test_reembedding", "test_sharded", "test_shards"),
+    "test_snapshot",
 }
 TINY = Sizes(chunk=8, least=1, quiet=0.0, largest=64)  # segments of a few items each
 Row = tuple[str, int, float]  # item, position and score

@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from app import follower
 from index import following
 from index.catalog import Catalog
 from index.follower import Sizes
@@ -31,9 +30,12 @@ class Indexes:
         calibration: Calibration | None,
         device: str,
         synonyms: Synonyms | None = None,
+        follower: str = following.__name__,
     ) -> None:
-        self._catalog, self._folder = catalog, folder
+        """`follower` is the module that the process runs which follows (index.following.start)."""
+        self.catalog, self._folder = catalog, folder
         self._calibration, self._device, self._synonyms = calibration, device, synonyms
+        self._follower = follower
         self._open: dict[str, Index] = {}  # by the tokens of their collections
         self._lock = Lock()
         self._stopped = Event()
@@ -44,23 +46,29 @@ class Indexes:
         with self._lock:
             if collection.token in self._open:
                 return self._open[collection.token]
-            segments = self._folder / following.SEGMENTS
-            index = Index(
-                self._catalog,
-                collection,
-                segments,
-                calibration=self._calibration,
-                device=self._device,
-                synonyms=self._synonyms,
-            )
+            index = self._made(collection)
             if self._watcher is not None:
                 index.start()
             self._open[collection.token] = index
             return index
 
+    def _made(self, collection: Collection) -> Index:
+        return Index(
+            self.catalog,
+            collection,
+            self._folder / following.SEGMENTS,
+            calibration=self._calibration,
+            device=self._device,
+            synonyms=self._synonyms,
+        )
+
     def build(self) -> None:
         """Build what searches are quick by, unless another process does."""
-        following.catch_up(self._catalog, self._folder)
+        following.catch_up(self.catalog, self._folder)
+
+    def check(self) -> dict[str, str]:
+        """What there is to say of being ready; NotReady where nothing can be searched."""
+        return {}
 
     def follow(self) -> None:
         """Follow what any process writes, in the background, until `close`."""
@@ -83,16 +91,20 @@ class Indexes:
         process: subprocess.Popen[bytes] | None = None
         while not self._stopped.wait(WATCH):
             try:
-                needed = self._close_gone() or self._waiting()
+                needed = self._needed()
             except Exception:
                 log.exception("the collections cannot be listed; it is tried again")
                 continue
             idle = process is None or process.poll() is not None
             if needed and idle and following.free(self._folder):
-                process = following.start(self._catalog.storage, follower.__name__)
+                process = following.start(self.catalog.storage, self._follower)
         if process is not None:
             process.kill()
             process.communicate()  # waits, and closes the pipe
+
+    def _needed(self) -> bool:
+        """Whether there is something to follow, or garbage to delete."""
+        return self._close_gone() or self._waiting()
 
     def _waiting(self) -> bool:
         """Whether enough has been written to be worth a segment."""
@@ -102,9 +114,9 @@ class Indexes:
 
     def _close_gone(self) -> bool:
         """Close the indexes of collections that are gone; says whether any is still to delete."""
-        named = {one.token for one in self._catalog.collections()}
+        named = {one.token for one in self.catalog.collections()}
         with self._lock:
             gone = [self._open.pop(token) for token in self._open.keys() - named]
         for index in gone:
             index.close()
-        return self._catalog.names.garbage()
+        return self.catalog.names.garbage()

@@ -1,0 +1,45 @@
+"""The commands `cluster …`: which actors a Ray cluster has, and their end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from app.cli.options import OnCluster, plain_errors, settings_for
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="See the actors that search on a Ray cluster, and end them: docs/cluster.md.\n\n"
+    "Example: `tessera cluster groups --cluster HOST:6379`",
+)
+
+
+@app.command()
+def groups(cluster: OnCluster = None) -> None:
+    """List the groups of actors: one for each database, matcher and layout that was served.
+
+    Example: `tessera cluster groups --cluster HOST:6379`
+    """
+    settings = settings_for(cluster=cluster)
+    with plain_errors():
+        from app.cluster import connected
+
+        for name, count in sorted(connected(settings).groups().items()):
+            typer.echo(f"{name}  {count} actors")
+
+
+@app.command()
+def remove(
+    group: Annotated[str, typer.Argument(help="Its name, as `tessera cluster groups` says it.")],
+    cluster: OnCluster = None,
+) -> None:
+    """End a group of actors, and give back the processors that Ray reserved for it.
+
+    Example: `tessera cluster remove 5b0c…-tessera-4x2 --cluster HOST:6379`
+    """
+    settings = settings_for(cluster=cluster)
+    with plain_errors():
+        from app.cluster import connected
+
+        connected(settings).remove(group)

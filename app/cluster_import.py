@@ -1,0 +1,157 @@
+"""Imports on a Ray cluster: photos are read and decoded here, embedded and stored there.
+
+Ray Data holds back the reading where embedding is slower. What is done is in the database, so that
+an import that was interrupted anywhere goes on where it was when it is run again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import ray
+import ray.data
+from numpy.typing import NDArray
+from ray.data import ActorPoolStrategy, DataContext
+
+from app import folder
+from app.decoding.pool import Allowance, Decoders
+from app.drafts import Draft
+from app.engine import Engine
+from app.fetching import Fetcher, refuse
+from app.folder import Outcome, Source
+from app.inference import Models
+from app.settings import Settings
+from index.catalog import Catalog
+from index.cluster import connect
+
+WINDOW = 20_000  # sources that are on their way at a time
+# What actors do not need: keys are no business of theirs, nor are models that do not embed.
+WITHOUT: dict[str, Any] = dict.fromkeys(
+    ("read_key", "write_key", "admin_key", "captioner", "grounder")
+)
+Columns = Mapping[str, NDArray[Any]]  # of one batch; "value" holds pickled values as bytes
+
+
+class Reader:
+    """Reads and decodes the photos of sources: a batch of sources in, of drafts out."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._decode = Decoders(1, Allowance.of(settings))
+        self._most = settings.upload_bytes
+        self._fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse
+
+    def __call__(self, batch: Columns) -> Columns:
+        """The drafts of a batch, or why there are none, in order."""
+        return packed([self._read(source) for source in unpacked(batch)])
+
+    def _read(self, source: Source) -> Draft | Outcome:
+        return folder.read(source, self._most, self._decode, self._fetch)
+
+
+class Storer:
+    """Embeds and stores drafts: a batch of them in, of outcomes out."""
+
+    def __init__(self, settings: Settings, collection: str) -> None:
+        self._engine = engine_of(settings)
+        self._collection = collection
+
+    def __call__(self, batch: Columns) -> Columns:
+        """What became of each; one that was stored by a call that was lost is not stored again."""
+        home = self._engine.open(self._collection)
+        ready: list[Draft | Outcome] = unpacked(batch)
+        stamps = {one.source: one.stamp for one in ready if isinstance(one, Draft) and one.source}
+        known = self._engine.catalog.stamps(home, [*stamps])
+        there = {place for place, stamp in known.items() if stamp == stamps[place]}
+        new = [one for one in ready if isinstance(one, Outcome) or one.source not in there]
+        stored = folder.store(self._engine, self._collection, home, new)
+        return packed([*(Outcome(place, "stored") for place in there), *stored])
+
+
+def bring_in(
+    engine: Engine, collection: str, found: Iterable[Source | Outcome], settings: Settings
+) -> Iterator[Outcome]:
+    """Store sources by a cluster, and say what became of each, as app.folder.bring_in does.
+
+    The nodes read the files at the same paths as this process. OSError without a cluster.
+    """
+    connect(settings.cluster)
+    settings = settings.model_copy(update=WITHOUT)
+    DataContext.get_current().enable_progress_bars = False
+    home = engine.open(collection, create=True)
+    stream = folder.without_known(engine, home, found)
+    while part := list(islice(stream, WINDOW)):
+        yield from (one for one in part if isinstance(one, Outcome))
+        sources, taken = _each_id_once([one for one in part if isinstance(one, Source)])
+        yield from taken
+        if sources:
+            yield from _stored(sources, collection, settings)
+
+
+def _stored(sources: Sequence[Source], collection: str, settings: Settings) -> Iterator[Outcome]:
+    """The outcomes of new sources, in whatever order they come."""
+    blocks = -(-len(sources) // settings.batch)
+    most, about = _resources(settings)
+    embedders = min(most, blocks)
+    rows = [{"value": pickle.dumps(one)} for one in sources]
+    outcomes = (
+        ray.data.from_items(rows, override_num_blocks=blocks)
+        .map_batches(
+            Reader,
+            fn_constructor_args=(settings,),
+            batch_size=settings.batch,
+            compute=ActorPoolStrategy(min_size=1, max_size=embedders),
+            num_cpus=0.5,
+        )
+        .map_batches(
+            Storer,
+            fn_constructor_args=(settings, collection),
+            batch_size=settings.batch,
+            compute=ActorPoolStrategy(size=embedders, max_tasks_in_flight_per_actor=2),
+            **about,
+        )
+    )
+    for batch in outcomes.iter_batches(batch_size=None, batch_format="numpy"):
+        yield from unpacked(batch)
+
+
+def _resources(settings: Settings) -> tuple[int, dict[str, float]]:
+    """How many actors can embed, and what Ray reserves for each."""
+    there = ray.available_resources()
+    if settings.device.startswith("cuda"):
+        return max(1, int(there.get("GPU", 0))), {"num_gpus": 1, "num_cpus": 0.5}
+    threads = settings.threads or 1
+    # A processor and a half for each: a half is for reading and decoding.
+    return max(1, int(there.get("CPU", 0) / (threads + 0.5))), {"num_cpus": float(threads)}
+
+
+def _each_id_once(sources: Sequence[Source]) -> tuple[list[Source], list[Outcome]]:
+    """The first source of each id; the others are refused, as actors would not see each other."""
+    first: dict[str, Source] = {}
+    refused = []
+    for source in sources:
+        owner = first.setdefault(source.id, source)
+        if owner.place != source.place:
+            reason = f"its id {source.id!r} is taken by {owner.place}; rename one"
+            refused.append(Outcome(source.place, "refused", reason))
+    return list(first.values()), refused
+
+
+def engine_of(settings: Settings) -> Engine:
+    """An engine that embeds and stores, and does not search."""
+    return Engine(Models.of(settings), Catalog(settings.storage), settings.data, settings.device)
+
+
+def packed(values: Sequence[Any]) -> Columns:
+    """Values as a batch of one column."""
+    column = np.empty(len(values), dtype=object)
+    column[:] = [pickle.dumps(one) for one in values]
+    return {"value": column}
+
+
+def unpacked(batch: Columns) -> list[Any]:
+    """The values of a batch, which our own actors made."""
+    return [pickle.loads(one) for one in batch["value"]]  # noqa: S301

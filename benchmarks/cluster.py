@@ -1,0 +1,247 @@
+"""Searches and imports on a Ray cluster beside those of one process, and what growth would cost.
+
+    python -m benchmarks.cluster search --real ../cache/bench --photos 20000
+    python -m benchmarks.cluster imports PHOTOS --limit 120
+    python -m benchmarks.cluster report
+
+The cluster's nodes, PostgreSQL and the actors all run on this machine, so several actors share its
+processors. Results are files of --out, which `report` makes a page's tables and picture of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks import growth_model, machine, questions
+from benchmarks.bags import Real
+from benchmarks.engines.tessera import BATCH, batches
+from benchmarks.growth import Collection as Grown
+from index.catalog import Catalog
+from index.indexes import Indexes
+from index.items import Collection
+from index.requests import Request
+from index.search import Index
+from index.sharded import ShardedIndex
+from index.storage import Storage
+from tests.clusters import actors, eventually, kill, running
+from tests.servers import server
+
+ACTORS = (1, 2, 4)
+QUERIES, ROUNDS = 100, 3
+WAIT = 900.0  # seconds
+TESSERA = (sys.executable, "-c", "import tessera; tessera.main()")
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """A new database of a PostgreSQL server of its own."""
+    with server() as running_server:
+        assert running_server is not None, "install PostgreSQL: Debian's package postgresql"
+        with running_server.database() as url:
+            yield url
+
+
+def filled(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Collection]:
+    """A catalog of so many photos, of real ones and ones like them."""
+    catalog = Catalog(Storage(folder, database=url, shared=True))
+    source = Grown(real, "images", count)
+    collection = catalog.collection(
+        "default", fingerprint="benchmark", dimension=source.dimension, score="sum_of_max"
+    )
+    for part in batches(source, BATCH):
+        catalog.put_many(collection, part)
+    return catalog, collection
+
+
+def seconds(search: Callable[[], Any]) -> float:
+    """How long a search takes."""
+    began = time.perf_counter()
+    search()
+    return time.perf_counter() - began
+
+
+def raced(local: Index, sharded: ShardedIndex, asked: Sequence[Request]) -> dict[str, float]:
+    """Medians in ms of both, answering the same requests in turn, and that of their differences."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for round_ in range(ROUNDS + 1):
+        for request in asked:
+            taken = [seconds(partial(index.best, request)) for index in (local, sharded)]
+            if round_:  # the first one fills memory
+                for each, one in zip(times, taken, strict=True):
+                    each.append(1000 * one)
+    alone, spread = (statistics.median(one) for one in times)
+    difference = statistics.median(b - a for a, b in zip(*times, strict=True))
+    return {"local": alone, "cluster": spread, "ratio": spread / alone, "difference": difference}
+
+
+def processor_seconds(processes: Sequence[int]) -> float:
+    """Processor time that processes have taken, in steps of a tick."""
+    used = 0
+    for process in processes:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        used += int(fields[11]) + int(fields[12])
+    return used / os.sysconf("SC_CLK_TCK")
+
+
+def costs(index: Index, asked: Sequence[Request], processes: Sequence[int]) -> float:
+    """Processor time in ms of a search, of all its processes: what load hardly changes."""
+    before = processor_seconds(processes)
+    for request in asked:
+        index.best(request)
+    return 1000 * (processor_seconds(processes) - before) / len(asked)
+
+
+def searching(asked: argparse.Namespace) -> None:
+    """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
+    from index.cluster import Cluster, Layout
+
+    real = Real(asked.real)
+    queries = questions.read(real, "12 words", QUERIES)
+    told: dict[str, Any] = {"machine": machine.described(2), "photos": asked.photos, "actors": {}}
+    with database() as url, TemporaryDirectory(prefix="tessera-") as work, running(2) as nodes:
+        catalog, collection = filled(url, Path(work), real, asked.photos)
+        local = Indexes(catalog, Path(work), None, "cpu")
+        local.build()
+        local.follow()
+        for count in ACTORS:
+            layout = Layout(shards=count, replicas=1, cpus=1.0, patience=60.0)
+            servers = Cluster(
+                nodes.address,
+                catalog.storage,
+                layout,
+                collection.fingerprint,
+                secret=catalog.secret,
+            )
+            sharded = ShardedIndex(servers, catalog, collection, Path(work))
+            assert servers.wait(WAIT)
+            eventually(partial(published, sharded, asked.photos), WAIT, every=1.0)
+            row: dict[str, Any] = {}
+            for kind, exact in (("candidates", False), ("exact scan", True)):
+                requests = [Request("images", one, limit=10, exact=exact) for one in queries]
+                requests = requests[: 25 if exact else None]
+                own, shards = [os.getpid()], [one for one, _ in actors(servers.group).values()]
+                row[kind] = raced(local.of(collection), sharded, requests) | {
+                    "local processor": costs(local.of(collection), requests, own),
+                    "cluster processor": costs(sharded, requests, [*own, *shards]),
+                }
+                print(count, kind, {key: round(of, 2) for key, of in row[kind].items()}, flush=True)
+            if count == max(ACTORS):
+                told["recovery"] = recovery(servers, sharded, requests[0], nodes)
+                print(told["recovery"])
+            told["actors"][count] = row
+            servers.remove()
+        local.close()
+        catalog.close()
+    write(asked.out / "cluster-search.json", told)
+
+
+def published(sharded: ShardedIndex, photos: int) -> bool:
+    """Whether all shards have their photos in segments, but for a few that are too new."""
+    overview = sharded.overview()
+    images = overview.images
+    return overview.coverage == 1 and images.rows == photos and images.in_memory < 256
+
+
+def recovery(servers: Any, sharded: ShardedIndex, request: Request, nodes: Any) -> dict[str, float]:
+    """Seconds until answers are complete again after an actor, and a node, were killed."""
+
+    def complete() -> bool:
+        return sharded.best(request).complete
+
+    placed = actors(servers.group)
+    process, _ = placed[f"{servers.group}/0/0"]
+    kill(process)
+    eventually(lambda: not complete(), 60, every=0.01)
+    actor = eventually(complete, WAIT, every=0.01)
+    _, home = placed[f"{servers.group}/1/0"]
+    lost = next(one for one in nodes.worker_nodes if one.node_id == home)
+    nodes.remove_node(lost, allow_graceful=False)
+    eventually(lambda: not complete(), 60, every=0.01)
+    node = eventually(complete, WAIT, every=0.01)
+    return {"actor": actor, "node": node}
+
+
+def importing(asked: argparse.Namespace) -> None:
+    """Import the same photos by one process and by a cluster on this machine."""
+    told: dict[str, Any] = {"machine": machine.described(2), "photos": asked.limit, "rates": {}}
+    with TemporaryDirectory(prefix="tessera-") as work:
+        photos = Path(work, "photos")
+        photos.mkdir()
+        for photo in sorted(asked.photos.rglob("*.jpg"))[: asked.limit]:
+            shutil.copy(photo, photos)
+        for _ in range(asked.rounds):
+            with running(1, cpus=2) as nodes:
+                for name, more in (("local", ()), ("cluster", ("--cluster", nodes.address))):
+                    rate = imported(photos, Path(work), asked.limit, more)
+                    told["rates"].setdefault(name, []).append(rate)
+                    print(name, f"{rate:.2f} photos a second", flush=True)
+    write(asked.out / "cluster-import.json", told)
+
+
+def imported(photos: Path, work: Path, count: int, more: Sequence[str]) -> float:
+    """Photos a second of an import, from the first that is stored to the last."""
+    with database() as url, TemporaryDirectory(dir=work) as data:
+        about = {"DATA": data, "DATABASE": url, "CAPTIONER": "none", "GROUNDER": "none", "BATCH": 8}
+        command = [*TESSERA, "index", str(photos), *more]
+        environment = os.environ | {f"TESSERA_{name}": str(of) for name, of in about.items()}
+        process = subprocess.Popen(command, env=environment)  # noqa: S603 - our own command
+        with closing(Catalog(Storage(Path(data), database=url))) as catalog:
+
+            def stored() -> int:
+                return sum(catalog.count(one) for one in catalog.collections())
+
+            eventually(lambda: stored() or process.poll(), WAIT)
+            began, first = time.monotonic(), stored()
+            eventually(lambda: stored() == count or process.poll(), WAIT)
+            rate = (count - first) / (time.monotonic() - began)
+        assert process.wait(WAIT) == 0
+    return rate
+
+
+def reporting(asked: argparse.Namespace) -> None:
+    """Print the tables of docs/cluster.md, and draw its picture."""
+    search = json.loads((asked.out / "cluster-search.json").read_text())
+    print(growth_model.tables(search))
+    growth_model.picture(search, Path("docs/images/cluster-growth.svg"))
+
+
+def write(file: Path, told: dict[str, Any]) -> None:
+    """Keep results."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(told, indent=1) + "\n")
+
+
+def main() -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("docs/measurements"))
+    commands = parser.add_subparsers(required=True)
+    search = commands.add_parser("search")
+    search.add_argument("--real", type=Path, required=True, help="of benchmarks.index_speed embed")
+    search.add_argument("--photos", type=int, default=20_000)
+    search.set_defaults(run=searching)
+    imports = commands.add_parser("imports")
+    imports.add_argument("photos", type=Path)
+    imports.add_argument("--limit", type=int, default=120)
+    imports.add_argument("--rounds", type=int, default=1)
+    imports.set_defaults(run=importing)
+    commands.add_parser("report").set_defaults(run=reporting)
+    asked = parser.parse_args()
+    asked.run(asked)
+
+
+if __name__ == "__main__":
+    main()

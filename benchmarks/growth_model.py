@@ -1,0 +1,110 @@
+"""A model of what many photos cost on many machines, checked against measured points.
+
+A search waits for its slowest shard: T = hop + max over shards of t(N / A), where A actors share N
+photos. An exact scan reads a number of bytes of every photo, so t grows with N; a search by
+candidates looks at a number of lists that grows with a power of N (docs/performance.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks import curves
+
+# Bytes of a photo of 20 fragments of 258 numbers in a segment: codes, heads, a summary in half
+# precision and FAISS's 8-bit copy of it, and some 40 of numbers.
+CODES, HEADS, SUMMARY, LISTED, REST = 20 * 258, 1300, 2 * 258, 272, 40
+PHOTO = CODES + HEADS + SUMMARY + LISTED + REST
+STORED = 2 * 20 * 258 + 2000  # bytes in the database: halves, places and labels, indexes
+ANSWER = 10 * 120  # bytes of the ten keys that one shard sends
+POWER = math.log(24.1 / 6.89) / math.log(50)  # docs/performance.md: from 20,000 to a million photos
+NODE = 64 * 2**30  # bytes of memory that a node has for segments
+CORES = 2  # of the machine that was measured
+SIZES = (10**7, 10**8, 10**9)
+
+
+def predicted(search: Mapping[str, Any], kind: str, actors: int) -> float:
+    """Milliseconds of a search by so many actors on one machine, from the points with one.
+
+    Of N photos an actor has N / A; A actors share the machine's processors.
+    """
+    one = search["actors"]["1"][kind]
+    hop = max(one["difference"], 0.0)
+    alone = one["cluster"] - hop
+    share = 1 / actors if kind == "exact scan" else actors**-POWER
+    return float(hop + alone * share * max(1.0, actors / CORES))
+
+
+def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) -> float:
+    """Milliseconds of a search by actors that have a processor each, as measured."""
+    one = search["actors"]["1"][kind]
+    hop = max(one["difference"], 0.0)
+    growth = photos / actors / search["photos"]
+    power = 1.0 if kind == "exact scan" else POWER
+    return float(hop + (one["cluster"] - hop) * growth**power)
+
+
+def nodes(photos: int) -> int:
+    """Nodes that hold all segments once in memory."""
+    return math.ceil(photos * PHOTO / NODE)
+
+
+def tables(search: Mapping[str, Any]) -> str:
+    """The measured points beside the model's, and what the sizes would cost, as Markdown."""
+    lines = [
+        "| actors | search | local ms | cluster ms | ratio | model ms |",
+        "|---|---|---|---|---|---|",
+    ]
+    for actors, kinds in search["actors"].items():
+        for kind, row in kinds.items():
+            model = predicted(search, kind, int(actors))
+            lines.append(
+                f"| {actors} | {kind} | {row['local']:.1f} | {row['cluster']:.1f} | "
+                f"{row['ratio']:.2f} | {model:.1f} |"
+            )
+    lines += [
+        "",
+        "| photos | segments | database | nodes | bytes to merge | candidates ms | exact scan ms |",
+    ]
+    lines += ["|---|---|---|---|---|---|---|", *(_row(search, photos) for photos in SIZES)]
+    return "\n".join(lines)
+
+
+def _row(search: Mapping[str, Any], photos: int) -> str:
+    count = nodes(photos)
+    by_list, exact = (
+        on_machines(search, kind, photos, count) for kind in ("candidates", "exact scan")
+    )
+    held, stored = (photos * size / 1e9 for size in (PHOTO, STORED))
+    return (
+        f"| {photos:,} | {held:,.0f} GB | {stored:,.0f} GB | {count:,} | "
+        f"{count * ANSWER / 1e3:.0f} KB | {by_list:,.0f} | {exact:,.0f} |"
+    )
+
+
+def picture(search: Mapping[str, Any], file: Path) -> None:
+    """Draw milliseconds by photos, with as many nodes as hold them."""
+    sizes = [10**at for at in (6, 7, 8, 9)]
+    measured = {
+        f"{kind}, measured": [
+            (float(search["photos"]), row["cluster"]) for row in _of(search, kind)
+        ]
+        for kind in ("candidates", "exact scan")
+    }
+    by_node = {
+        kind: [(float(n), on_machines(search, kind, n, nodes(n))) for n in sizes]
+        for kind in ("candidates", "exact scan")
+    }
+    one = {
+        kind: [(float(n), on_machines(search, kind, n, 1)) for n in (search["photos"], *sizes)]
+        for kind in ("candidates", "exact scan")
+    }
+    panels = {"one actor": {**one, **measured}, "as many nodes as hold them": by_node}
+    file.write_text(curves.draw(panels, "photos", "milliseconds"))
+
+
+def _of(search: Mapping[str, Any], kind: str) -> Iterable[Mapping[str, float]]:
+    return [kinds[kind] for kinds in search["actors"].values()]

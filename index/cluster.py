@@ -1,0 +1,316 @@
+"""Shards on a Ray cluster: actors that serve them, and calls of these with a time limit.
+
+The only import of Ray in this room. Every shard has several actors, on different nodes where there
+are some. Ray starts an actor again wherever it ends; until it answers, another one does.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import count
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Any
+
+import ray
+from ray.exceptions import GetTimeoutError, RayError, RayTaskError
+from ray.util.placement_group import PlacementGroup
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+from index.buckets import cut
+from index.failures import Busy
+from index.shard_server import ShardServer, storage_of
+from index.sharded import Gathered
+from index.storage import Storage
+from models.calibration import Calibration
+
+NAMESPACE = "tessera"
+REACHED = 5.0  # seconds in which a head must accept a connection
+THREADS = 8  # calls that an actor answers at the same time
+PROBING = 0.25  # seconds between looks at actors that do not answer
+CHECKING = 2.0  # seconds between looks at those that do
+REPLIES = (ValueError, LookupError, Busy)  # that another actor of the shard would give, too
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Into how many shards collections are cut, and by how many actors each is served.
+
+    cpus: what Ray reserves for an actor. patience: seconds that a shard may take to answer.
+    """
+
+    shards: int = 4
+    replicas: int = 2
+    cpus: float = 1.0
+    patience: float = 3.0
+
+
+@dataclass(eq=False, slots=True)
+class Replica:
+    """An actor of a shard, and whether it answered the last time."""
+
+    shard: int
+    name: str
+    actor: Any
+    up: bool = False
+    probe: Any = None  # the call that looks whether it answers
+    due: float = 0.0  # when it is looked at next
+
+    def look(self) -> None:
+        """See whether it has answered, and ask it again when it is time; waits for nothing."""
+        if self.probe is None:
+            if monotonic() >= self.due:
+                self.probe = self.actor.ready.remote()
+            return
+        done, _ = ray.wait([self.probe], timeout=0)
+        if done:
+            self.probe = None
+            self.up = _answered(done[0], self.name)
+            self.due = monotonic() + (CHECKING if self.up else PROBING)
+
+
+@dataclass(slots=True)
+class Round:
+    """One question to all shards: what is waited for, and who else could be asked."""
+
+    others: list[Iterator[Replica]]
+    method: str
+    arguments: tuple[Any, ...]
+    answers: dict[int, Any] = field(default_factory=dict)  # by shard
+    waiting: dict[Any, Replica] = field(default_factory=dict)
+
+    def send(self, shard: int) -> None:
+        """Ask the shard's next replica, if there is one."""
+        for replica in self.others[shard]:
+            try:
+                call = getattr(replica.actor, self.method).remote(*self.arguments)
+            except RayError:
+                replica.up = False
+            else:
+                self.waiting[call] = replica
+                return
+
+    def take(self, call: Any) -> None:
+        """Take an answer in; one of an actor that failed is asked of another."""
+        replica = self.waiting.pop(call)
+        if replica.shard in self.answers:
+            return
+        try:
+            self.answers[replica.shard] = ray.get(call)
+        except RayTaskError as failed:
+            if isinstance(failed.cause, REPLIES):
+                raise failed.cause from None
+            log.exception("shard %s failed", replica.name)
+            self.send(replica.shard)
+        except RayError as lost:
+            log.warning("shard %s does not answer: %s", replica.name, type(lost).__name__)
+            replica.up = False
+            self.send(replica.shard)
+
+    def send_again(self) -> None:
+        """Ask further replicas of all shards that are waited for."""
+        for shard in {one.shard for one in self.waiting.values()} - self.answers.keys():
+            self.send(shard)
+
+
+class Cluster:
+    """The actors of all shards of one catalog and model. For many threads.
+
+    Processes that name the same catalog, model and layout use the same actors: the first one makes
+    them, and they outlive it.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        storage: Storage,
+        layout: Layout,
+        fingerprint: str,
+        calibration: Calibration | None = None,
+        *,
+        secret: bytes = b"",
+        release: str = "",
+        device: str = "cpu",
+    ) -> None:
+        """Connect to a Ray cluster; OSError if it cannot be reached.
+
+        `secret` is the catalog's; `release` is the program's, as actors of another one may not
+        understand what this one asks.
+        """
+        connect(address)
+        self.layout = layout
+        self.group = group_of(secret, fingerprint, layout, release)
+        self._buckets = cut(layout.shards)
+        self._turn, self._lock = count(), Lock()
+        self._stopped = Event()
+        made = (storage, fingerprint, calibration, device)
+        self._replicas = [self._made(shard, made) for shard in range(layout.shards)]
+        self._watcher = Thread(target=self._watch, name="shard-watch", daemon=True)
+        self._watcher.start()
+
+    def _made(self, shard: int, made: tuple[Any, ...]) -> list[Replica]:
+        storage, *others = made
+        arguments = (storage_of(storage, self._buckets[shard]), *others)
+        group = _placed(f"{self.group}/{shard}", self.layout)
+        server = ray.remote(ShardServer)
+        gpus = 0.01 if str(arguments[-1]).startswith("cuda") else 0
+        replicas = []
+        for number in range(self.layout.replicas):
+            name = f"{self.group}/{shard}/{number}"
+            place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
+            actor = server.options(
+                name=name,
+                namespace=NAMESPACE,
+                get_if_exists=True,
+                lifetime="detached",
+                max_restarts=-1,
+                max_concurrency=THREADS,
+                num_cpus=self.layout.cpus,
+                num_gpus=gpus,
+                scheduling_strategy=place,
+            ).remote(*arguments)
+            replicas.append(Replica(shard, name, actor))
+        return replicas
+
+    def ask(self, method: str, *arguments: Any) -> Gathered:
+        """Call a method at each shard, see index.sharded.Servers.
+
+        A shard that takes long is asked of another of its actors as well.
+        """
+        turn = next(self._turn)
+        round_ = Round([iter(self._up(shard, turn)) for shard in self._replicas], method, arguments)
+        for shard in range(self.layout.shards):
+            round_.send(shard)
+        deadline = monotonic() + self.layout.patience
+        step = self.layout.patience / self.layout.replicas
+        while (
+            len(round_.answers) < self.layout.shards
+            and round_.waiting
+            and (left := deadline - monotonic()) > 0
+        ):
+            done, _ = ray.wait([*round_.waiting], timeout=min(left, step))
+            for call in done:
+                round_.take(call)
+            if not done:
+                round_.send_again()
+        for late in round_.waiting.values():
+            if late.shard not in round_.answers:
+                late.up = False  # until it answers when it is looked at
+        answered = sorted(round_.answers)
+        coverage = sum(self._buckets[shard].share for shard in answered)
+        return Gathered(
+            tuple(round_.answers[shard] for shard in answered),
+            1.0 if len(answered) == self.layout.shards else coverage,
+        )
+
+    def ready(self) -> list[int]:
+        """How many actors of each shard answer."""
+        return [sum(one.up for one in shard) for shard in self._replicas]
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until every shard answers; says whether all do."""
+        deadline = monotonic() + seconds
+        while not all(self.ready()) and monotonic() < deadline:
+            self._stopped.wait(PROBING / 5)
+        return all(self.ready())
+
+    def close(self) -> None:
+        """Let go of the actors, which go on for others."""
+        self._stopped.set()
+        self._watcher.join()
+
+    def remove(self) -> None:
+        """End the actors, and give back what Ray reserved for them."""
+        self.close()
+        remove(self.group)
+
+    def _up(self, replicas: Sequence[Replica], turn: int) -> list[Replica]:
+        """The replicas that answer, another one first each time."""
+        first = turn % len(replicas)
+        return [one for one in (*replicas[first:], *replicas[:first]) if one.up]
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(PROBING / 5) and ray.is_initialized():
+            for replica in (one for shard in self._replicas for one in shard):
+                try:
+                    replica.look()
+                except RayError:
+                    replica.up, replica.probe = False, None
+                    replica.due = monotonic() + PROBING
+
+
+def connect(address: str) -> None:
+    """Connect to a Ray cluster, unless this process is; OSError if it cannot be reached."""
+    if ray.is_initialized():
+        return
+    try:
+        host, colon, port = address.rpartition(":")
+        if colon:  # Ray itself tries for minutes
+            socket.create_connection((host, int(port)), REACHED).close()
+        ray.init(address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
+    except (OSError, ValueError, RuntimeError, RayError) as failed:
+        raise OSError(
+            f"no Ray cluster answers at {address!r} ({failed}); give the address of a head, as "
+            "`ray start --head` tells it, or start Ray on this machine and give auto"
+        ) from failed
+
+
+def group_of(secret: bytes, fingerprint: str, layout: Layout, release: str) -> str:
+    """The name of the actors of a catalog, a release, a model and a layout."""
+    catalog = blake2b(secret + release.encode(), digest_size=6).hexdigest()
+    return f"{catalog}-{fingerprint[:16]}-{layout.shards}x{layout.replicas}"
+
+
+def groups() -> dict[str, int]:
+    """The groups of actors there are, and of how many each consists."""
+    found: dict[str, int] = {}
+    for one in ray.util.list_named_actors(all_namespaces=True):
+        if one["namespace"] == NAMESPACE:
+            group = one["name"].partition("/")[0]
+            found[group] = found.get(group, 0) + 1
+    return found
+
+
+def remove(group: str) -> None:
+    """End the actors of a group; LookupError if there are none."""
+    names = [
+        one["name"]
+        for one in ray.util.list_named_actors(all_namespaces=True)
+        if one["namespace"] == NAMESPACE and one["name"].startswith(f"{group}/")
+    ]
+    if not names:
+        raise LookupError(f"no actors of {group!r}; there are {', '.join(groups()) or 'none'}")
+    for name in names:
+        ray.kill(ray.get_actor(name, namespace=NAMESPACE), no_restart=True)
+    for name in {one.rpartition("/")[0] for one in names}:
+        ray.util.remove_placement_group(ray.util.get_placement_group(name))
+
+
+def _placed(name: str, layout: Layout) -> PlacementGroup:
+    """Where the actors of a shard run: on different nodes, as far as there are any."""
+    try:
+        return ray.util.get_placement_group(name)
+    except ValueError:
+        pass
+    bundles = [{"CPU": layout.cpus}] * layout.replicas
+    try:
+        return ray.util.placement_group(bundles, strategy="SPREAD", name=name, lifetime="detached")
+    except (ValueError, RayError):  # another process was quicker
+        return ray.util.get_placement_group(name)
+
+
+def _answered(call: Any, name: str) -> bool:
+    """Whether a call that has come back was answered."""
+    try:
+        return bool(ray.get(call, timeout=0))
+    except RayTaskError as failed:
+        log.warning("shard %s cannot be searched: %s", name, failed.cause)
+    except (RayError, GetTimeoutError):
+        pass
+    return False

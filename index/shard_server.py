@@ -1,0 +1,138 @@
+"""A shard's server: the rows of some buckets of every collection, followed and searched.
+
+It runs in a process of its own, which may be killed at any time: what it needs lies in the
+database and, as a cache, in its folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import torch
+
+from index.buckets import Buckets
+from index.catalog import Catalog
+from index.indexes import Indexes
+from index.items import Collection
+from index.overview import Overview
+from index.promising import Promising
+from index.requests import Request, ShardAnswer
+from index.rows import SIDES, Numbers, Side
+from index.search import Index
+from index.snapshot import STEP
+from index.storage import Storage
+from models.calibration import Calibration
+from models.queries import Query
+from models.types import WHOLE_FRAME, WHOLE_PHOTO, FragmentBag
+
+FOLDER = "shards"  # the folder of all shards' folders, below the data folder
+
+
+class ShardServer:
+    """Answers for a shard's buckets. For many threads.
+
+    Making one does nothing that can fail; the first call opens the database and maps the segments
+    that were published. A call that fails leaves the next one to try again.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        fingerprint: str,
+        calibration: Calibration | None,
+        device: str = "cpu",
+    ) -> None:
+        self._storage, self._fingerprint = storage, fingerprint
+        self._calibration, self._device = calibration, device
+        self._lock = Lock()
+        self._indexes: Indexes | None = None
+        self._tried = set[str]()  # collections by token
+
+    def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
+        """See index.search.Index.best_at."""
+        return self._index(collection).best_at(request, revision)
+
+    def promising(
+        self,
+        collection: Collection,
+        side: Side,
+        query: Query,
+        count: int,
+        revisions: Numbers | None,
+    ) -> Promising:
+        """See index.search.Index.promising."""
+        return self._index(collection).promising(side, query, count, revisions)
+
+    def overview(self, collection: Collection) -> Overview:
+        """How the shard's part of a collection is searched."""
+        return self._index(collection).overview()
+
+    def ready(self) -> bool:
+        """Whether every collection of the model can be searched as of about now.
+
+        Each is searched once here, as the first search of a process takes long.
+        """
+        opened = self._opened()
+        ours = [one for one in opened.catalog.collections() if one.fingerprint == self._fingerprint]
+        for collection in ours:
+            if collection.token not in self._tried:
+                for side in SIDES:
+                    opened.of(collection).best(_trial(collection, side))
+                self._tried.add(collection.token)
+        return all(opened.of(one).behind <= STEP for one in ours)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        with self._lock:
+            if self._indexes is not None:
+                self._indexes.close()
+                self._indexes.catalog.close()
+                self._indexes = None
+
+    def _index(self, collection: Collection) -> Index:
+        return self._opened().of(collection)
+
+    def _opened(self) -> Indexes:
+        with self._lock:
+            if self._indexes is None:
+                catalog = Catalog(self._storage)
+                opened = Indexes(catalog, self._storage.folder, self._calibration, self._device)
+                opened.follow()
+                self._indexes = opened
+            return self._indexes
+
+
+def _trial(collection: Collection, side: Side) -> Request:
+    """A search of a side for a photo of one fragment."""
+    vectors = torch.ones(1, collection.dimension)
+    return Request(side, Query.of(FragmentBag(vectors, (WHOLE_FRAME,), (WHOLE_PHOTO,))), limit=1)
+
+
+def storage_of(storage: Storage, buckets: Buckets) -> Storage:
+    """The storage of a shard: the same database and pictures, a folder and buckets of its own.
+
+    Shards that are cut alike find their segments again, whatever process they run in.
+    """
+    return replace(
+        storage,
+        database=storage.database or f"sqlite:///{storage.folder.absolute() / 'catalog.sqlite'}",
+        folder=storage.folder / FOLDER / f"{buckets.first}-{buckets.end}",
+        pictures=storage.pictures or str(Path(storage.folder / "pictures").absolute()),
+        shared=True,
+        buckets=buckets,
+    )
+
+
+def together(parts: Sequence[Promising], coverage: float) -> Promising:
+    """What the rows of several shards promise, as one."""
+    return Promising(
+        np.concatenate([np.empty(0, np.int64), *(one.revisions for one in parts)]),
+        np.concatenate([np.empty(0, np.int64), *(one.positions for one in parts)]),
+        np.concatenate([np.empty(0), *(one.probabilities for one in parts)]),
+        asked=any(one.asked for one in parts),
+        coverage=coverage,
+    )

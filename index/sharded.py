@@ -1,0 +1,187 @@
+"""Search over shards elsewhere: each is asked as of one revision, and their answers are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from index.catalog import Catalog
+from index.failures import NotReady
+from index.indexes import Indexes
+from index.items import Collection
+from index.overview import Overview
+from index.promising import Promising
+from index.requests import Answer, Hit, Place, Request, ShardAnswer
+from index.rows import Numbers, Side
+from index.search import Index, Ranked
+from index.shard_server import together
+from index.wording import Synonyms
+from models.calibration import Calibration
+from models.queries import Query
+
+TRIES = 4  # to find a revision that all shards can answer as of
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What those shards answered that did in time, and their share of all buckets."""
+
+    answers: tuple[Any, ...]
+    coverage: float
+
+
+class Servers(Protocol):
+    """The servers of all shards. Safe for many threads."""
+
+    def ask(self, method: str, *arguments: Any) -> Gathered:
+        """Call a method of index.shard_server.ShardServer at each shard.
+
+        Raises what the caller's mistake raises there; a shard that does not answer is left out.
+        """
+        ...
+
+    def ready(self) -> list[int]:
+        """How many servers of each shard answer."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the servers."""
+        ...
+
+
+def merged(parts: Sequence[ShardAnswer], limit: int) -> list[Place]:
+    """The best places of all shards: a row's score depends on no other row."""
+    return list(islice(merge(*(one.places for one in parts), key=lambda one: one.key), limit))
+
+
+class ShardedIndex(Index):
+    """A collection whose rows are searched by shards; its documents and bags are read here."""
+
+    def __init__(
+        self,
+        servers: Servers,
+        catalog: Catalog,
+        collection: Collection,
+        directory: Path,
+        *,
+        calibration: Calibration | None = None,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        super().__init__(catalog, collection, directory, calibration=calibration, synonyms=synonyms)
+        self._servers = servers
+
+    def start(self) -> None:
+        """Follow the catalog's documents in the background; shards follow it by themselves."""
+        self.documents.start()
+
+    def best(self, request: Request) -> Answer:
+        """The best hits of all shards, as of one revision; errors are those of Index.best.
+
+        Where a shard does not answer in time, those of the others, and their coverage.
+        """
+        request = self._prepared(request)
+        asked = revision = self._catalog.revision(self._collection)
+        for _ in range(TRIES):
+            found = self._servers.ask("best", self._collection, request, revision)
+            parts: Sequence[ShardAnswer] = found.answers
+            reached = min((one.revision for one in parts), default=revision)
+            places = merged(parts, request.limit)
+            hits = self._shown(places, request)
+            gone = len(hits) < len(places) or any(one.gone for one in parts)
+            if reached < revision:
+                revision = reached  # what one shard has not taken in yet, no other shows
+            elif gone and revision == asked:
+                asked = revision = self._catalog.revision(self._collection)
+            else:
+                break
+        answer = Answer(
+            hits,
+            exact=all(one.exact for one in parts),
+            candidates=sum(one.candidates for one in parts),
+            rows=sum(one.rows for one in parts),
+            behind=asked - reached,
+            more=any(one.more for one in parts)
+            or len(places) < sum(len(one.places) for one in parts),
+            coverage=found.coverage,
+        )
+        self._note(request, answer)
+        return answer
+
+    def _shown(self, places: Sequence[Place], request: Request) -> tuple[Hit, ...]:
+        """The hits at places, with their bags as the catalog has them; what has gone is missing."""
+        keys = [(one.revision, one.key.position) for one in places]
+        stored = self._catalog.bags(self._collection, keys)
+        ranked = [
+            Ranked(one.key, one.revision, stored[key], one.probability)
+            for one, key in zip(places, keys, strict=True)
+            if key in stored
+        ]
+        return self._hits(ranked, request)
+
+    def promising(
+        self, side: Side, query: Query, count: int, revisions: Numbers | None = None
+    ) -> Promising:
+        """See Index.promising; of each shard so many."""
+        found = self._servers.ask("promising", self._collection, side, query, count, revisions)
+        return together(found.answers, found.coverage)
+
+    def overview(self) -> Overview:
+        """How all shards search the collection."""
+        found = self._servers.ask("overview", self._collection)
+        return Overview.together(found.answers, found.coverage)
+
+    @property
+    def unpublished(self) -> int:
+        """How many changes of the catalog some shard has in no published segment."""
+        return self.overview().unpublished
+
+
+class ShardedIndexes(Indexes):
+    """The indexes of a catalog's collections, whose shards follow the catalog by themselves."""
+
+    def __init__(
+        self,
+        servers: Servers,
+        catalog: Catalog,
+        folder: Path,
+        calibration: Calibration | None,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        super().__init__(catalog, folder, calibration, "cpu", synonyms)
+        self._servers = servers
+        self._complete = False  # whether all shards have answered at some time
+
+    def check(self) -> dict[str, str]:
+        """How many shards answer; NotReady until all have, and where none does."""
+        up = [count > 0 for count in self._servers.ready()]
+        self._complete |= all(up)
+        told = f"{sum(up)} of {len(up)}"
+        if not self._complete or not any(up):
+            raise NotReady(f"{told} shards of the cluster answer")
+        return {"shards": told}
+
+    def close(self) -> None:
+        """Let go of all indexes, and of the servers, which go on for others."""
+        super().close()
+        self._servers.close()
+
+    def build(self) -> None:
+        """Nothing: each shard builds what it is quick by."""
+
+    def _made(self, collection: Collection) -> Index:
+        return ShardedIndex(
+            self._servers,
+            self.catalog,
+            collection,
+            self._folder,
+            calibration=self._calibration,
+            synonyms=self._synonyms,
+        )
+
+    def _needed(self) -> bool:
+        self._close_gone()
+        return False

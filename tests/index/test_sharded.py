@@ -1,0 +1,231 @@
+"""Search over shards of one catalog: as one index, as of one revision, and what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from index import shard_server, snapshot
+from index.buckets import ALL, BUCKETS, Buckets, cut
+from index.catalog import Catalog
+from index.failures import NotReady
+from index.follower import Follower
+from index.items import bucket_of
+from index.requests import Request
+from index.search import Index
+from index.shard_server import ShardServer, storage_of
+from index.sharded import Gathered, ShardedIndex, ShardedIndexes
+from models.queries import Query
+from tests.index.conftest import TINY
+from tests.index.searches import CALIBRATION, pages, requests_of, stored
+
+
+class Here:
+    """The servers of all shards in this process; some can be away."""
+
+    def __init__(self, servers: list[ShardServer]) -> None:
+        self.servers, self.away = servers, set[int]()
+
+    def ask(self, method: str, *arguments: Any) -> Gathered:
+        there = [one for number, one in enumerate(self.servers) if number not in self.away]
+        answers = tuple(getattr(one, method)(*arguments) for one in there)
+        return Gathered(answers, len(there) / len(self.servers))
+
+    def ready(self) -> list[int]:
+        return [int(number not in self.away) for number in range(len(self.servers))]
+
+    def close(self) -> None:
+        self.away = set(range(len(self.servers)))
+
+
+@pytest.fixture
+def servers(catalog):
+    made = [
+        ShardServer(storage_of(catalog.storage, buckets), "model-a", CALIBRATION)
+        for buckets in cut(3)
+    ]
+    yield Here(made)
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def whole(catalog, collection, segments_folder):
+    index = Index(catalog, collection, segments_folder, calibration=CALIBRATION)
+    yield index
+    index.close()
+
+
+@pytest.fixture
+def sharded(servers, catalog, collection, tmp_path):
+    return ShardedIndex(servers, catalog, collection, tmp_path, calibration=CALIBRATION)
+
+
+@pytest.fixture
+def requests(sentence_bag, image_bag):
+    return requests_of(sentence_bag, image_bag)
+
+
+def test_ranges_hold_every_bucket_once():
+    for shards in (1, 2, 3, 7, 64):
+        ranges = cut(shards)
+        assert [one.first for one in ranges[1:]] == [one.end for one in ranges[:-1]]
+        assert (ranges[0].first, ranges[-1].end) == (0, BUCKETS)
+        assert sum(one.share for one in ranges) == pytest.approx(1.0)
+    assert cut(1) == [ALL]
+    with pytest.raises(ValueError, match=r"1 to 65,536 shards, got 0"):
+        cut(0)
+    with pytest.raises(ValueError, match="no range"):
+        Buckets(7, 7)
+
+
+def test_shards_of_a_catalog_answer_as_one_index(
+    catalog, collection, entry, whole, sharded, requests
+):
+    catalog.put_many(collection, stored(entry, 40))
+    catalog.delete(collection, "007")
+    for request in requests:
+        truth, about = pages(whole, request)
+        assert pages(sharded, request) == (truth, about)
+        assert truth
+    explained = [
+        index.explained("images", requests[0].query, [(1, -1)])[1] for index in (whole, sharded)
+    ]
+    assert explained[0].links == explained[1].links != ()
+
+
+def test_shards_promise_what_one_index_does(catalog, collection, entry, whole, sharded, requests):
+    catalog.put_many(collection, stored(entry, 40))
+    for side in ("images", "sentences"):
+        one, several = (
+            index.promising(side, requests[0].query, 1000) for index in (whole, sharded)
+        )
+        rows = [
+            sorted(
+                zip(
+                    found.revisions.tolist(),
+                    found.positions.tolist(),
+                    found.probabilities.round(5).tolist(),
+                    strict=True,
+                )
+            )
+            for found in (one, several)
+        ]
+        assert rows[0] == rows[1]
+        assert several.coverage == 1.0
+
+
+def test_each_shard_maps_segments_of_its_own_buckets(catalog, collection, entry, servers, sharded):
+    catalog.put_many(collection, stored(entry, 40))
+    items = Counter[int]()
+    for number, buckets in enumerate(cut(3)):
+        storage = storage_of(catalog.storage, buckets)
+        own = Catalog(storage)
+        follower = Follower(own, collection, storage.folder / "segments" / collection.token, TINY)
+        while follower.step(flush=True):
+            pass
+        overview = servers.servers[number].overview(collection)
+        assert overview.images.in_memory == 0
+        items[number] = overview.images.rows
+        there = [one.id for one in catalog.list_items(collection)]
+        own.close()
+        assert items[number] == sum(buckets.first <= bucket_of(one) < buckets.end for one in there)
+    together = sharded.overview()
+    assert items.total() == together.images.rows == 50
+    assert (together.unpublished, together.revision, together.coverage) == (0, 50, 1.0)
+
+
+def test_a_shard_that_is_away_is_told_and_the_others_answer(
+    catalog, collection, entry, whole, servers, sharded, requests
+):
+    catalog.put_many(collection, stored(entry, 40))
+    servers.away = {1}
+    buckets = cut(3)[1]
+    for request in requests:
+        truth = whole.best(replace(request, limit=100)).hits
+        there = [one for one in truth if not buckets.first <= bucket_of(one.item) < buckets.end]
+        answer = sharded.best(request)
+        assert not answer.complete
+        assert answer.coverage == pytest.approx(2 / 3)
+        assert [one.key for one in answer.hits] == [one.key for one in there][:7]
+    servers.away = {0, 1, 2}
+    answer = sharded.best(requests[0])
+    assert (answer.hits, answer.coverage, answer.complete) == ((), 0.0, False)
+    assert sharded.promising("images", requests[0].query, 10).coverage == 0.0
+
+
+def test_all_shards_answer_as_of_one_revision(catalog, collection, entry, servers, sharded, right):
+    """One shard has what the others have not yet: it does not show it."""
+    catalog.put_many(collection, [entry(f"{i:03}") for i in range(30)])
+    request = Request("images", Query.of(entry("q").bags[0]), limit=30)
+    assert len(sharded.best(request).hits) == 30
+    revision = catalog.revision(collection)
+    catalog.put_many(collection, [entry(f"new {i}") for i in range(30)])
+    parts = servers.ask("best", collection, replace(request, limit=60), revision).answers
+    assert {one.revision for one in parts} == {revision}
+    assert not any(one.gone for one in parts)
+    assert all(not at.key.item.startswith("new") for one in parts for at in one.places)
+    right(replace(request, limit=60), sharded.best(replace(request, limit=60)))
+    catalog.delete(collection, "003")
+    parts = servers.ask("best", collection, request, revision + 30).answers
+    servers.ask("best", collection, request, revision + 31)
+    parts = servers.ask("best", collection, request, revision + 30).answers
+    assert all(one.gone for one in parts), "what is gone was there at that revision"
+    assert "003" not in {hit.item for hit in sharded.best(replace(request, limit=60)).hits}
+
+
+def test_what_a_shard_has_not_taken_in_no_shard_shows(
+    catalog, collection, entry, sharded, monkeypatch
+):
+    catalog.put_many(collection, [entry(f"{i:03}") for i in range(30)])
+    request = Request("images", Query.of(entry("q").bags[0]), limit=100)
+    assert len(sharded.best(request).hits) == 30
+    at = ShardServer.best
+    monkeypatch.setattr(
+        ShardServer,
+        "best",
+        lambda self, home, request, revision: at(self, home, request, min(revision, late(self))),
+    )
+
+    def late(server: ShardServer) -> int:
+        return 31 if server._storage.buckets.first == 0 else 10**6
+
+    catalog.put_many(collection, [entry(f"new {i}") for i in range(20)])
+    answer = sharded.best(request)
+    assert (len(answer.hits), answer.behind, answer.complete) == (31, 19, True)
+
+
+def test_indexes_over_shards_build_nothing_here(catalog, collection, entry, servers, tmp_path):
+    catalog.put_many(collection, stored(entry, 40))
+    indexes = ShardedIndexes(servers, catalog, tmp_path / "web", CALIBRATION)
+    indexes.build()
+    indexes.follow()
+    assert indexes.of(collection).best(Request("images", Query.of(entry("q").bags[0]))).hits
+    assert indexes.of(collection).unpublished == 50
+    servers.away = {2}
+    with pytest.raises(NotReady, match="2 of 3 shards of the cluster answer"):
+        indexes.check()
+    servers.away = set()
+    assert indexes.check() == {"shards": "3 of 3"}
+    servers.away = {2}
+    assert indexes.check() == {"shards": "2 of 3"}
+    indexes.close()
+    assert not (tmp_path / "web").exists()
+
+
+def test_a_server_is_ready_once_it_has_caught_up(catalog, collection, entry, servers, monkeypatch):
+    monkeypatch.setattr(snapshot, "STEP", 4)
+    monkeypatch.setattr(shard_server, "STEP", 4)
+    monkeypatch.setattr(snapshot, "POLL", 3600)
+    catalog.put_many(collection, [entry(f"{i:03}") for i in range(40)])
+    server = servers.servers[0]
+    indexes = server._opened()
+    monkeypatch.setattr(indexes.of(collection)._reader, "advance", lambda: False)
+    assert not server.ready(), "it has taken in four of forty changes"
+    monkeypatch.undo()
+    while indexes.of(collection)._reader.advance():
+        pass
+    assert server.ready()
