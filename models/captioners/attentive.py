@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -18,8 +19,7 @@ from torch import Tensor, nn
 
 from models.captioning import FIRST_WORD, Captioner, Language
 from models.decoding import State
-from models.image_towers.regions_in_context import Model as Tower
-from models.matcher import Matcher, Part
+from models.matcher import Matcher, Part, built
 from models.types import PaddedBags
 
 DEVIATIONS = (-4.0, 8.0)  # what evidence is cut to
@@ -115,11 +115,12 @@ class Attentive(Language):
     photo_mean: Tensor
     text_mean: Tensor
 
-    def __init__(self, config: Config, tower: Tower) -> None:
+    def __init__(self, config: Config, tower: Any) -> None:
         super().__init__()
-        self.config, self.views = config, len(tower.config.views)
-        self.tower = tower.requires_grad_(False)
-        channels, joint, E = tower.photo.in_features // self.views, config.joint, config.embedding
+        self.config, self.views = config, len(config.image.options.views)
+        self.tower: Any = tower.requires_grad_(False)  # of views: it has `standardized`
+        channels: int = tower.sight.channels
+        joint, E = config.joint, config.embedding
         self.sizes = [config.attention, E]
         self.words = nn.Embedding(len(config.words) + FIRST_WORD, E)
         nn.init.normal_(self.words.weight, std=E**-0.5)
@@ -155,7 +156,7 @@ class Attentive(Language):
         """The sight's features (K, F, C) to h, c, keys, values, evidence."""
         fragments = self.fragments(inputs)
         with torch.no_grad():
-            rows = self.tower.standardized(inputs)  # (K, F, C)
+            rows: Tensor = self.tower.standardized(inputs)  # (K, F, C)
         joint = F.normalize(fragments[:, 0], dim=-1) - self.photo_mean
         evidence = self.evidence(self.evidence.of_photos(fragments), self.evidence.photos)
         frame = self.frame(self.sight_dropout(rows[:, : self.views].flatten(1)))
@@ -258,9 +259,11 @@ class Model(Captioner):
     language: Attentive
 
     def __init__(self, config: Config) -> None:
-        tower = Tower(config.image.options)
+        tower = built("image_towers", config.image)
+        if not hasattr(tower, "standardized"):
+            raise ValueError(f"captioner attentive needs a tower of views, not {config.image.name}")
         sight, language = tower.sight, Attentive(config, tower)
-        tower.sight = None  # type: ignore[assignment]  # it is the captioner's
+        tower.sight = None  # it is the captioner's
         super().__init__(config, sight, language)
 
 
