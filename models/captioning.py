@@ -72,12 +72,14 @@ class Captioner(nn.Module):
         """Where the weights are."""
         return next(self.language.parameters()).device
 
-    def start(self, inputs: Sequence[Tensor]) -> tuple[Step, State]:
+    def start(self, inputs: Sequence[Tensor], *, doubting: bool = True) -> tuple[Step, State]:
         """What a search over sentences needs, for the sight's inputs of K photos."""
 
         def step(words: Tensor, state: State) -> tuple[Tensor, State]:
             outputs, state = self.language(words[:, None], state)
-            logits = self.language.logits(outputs, state)[:, 0] - self.language.doubts(state)
+            logits = self.language.logits(outputs, state)[:, 0]
+            if doubting:
+                logits = logits - self.language.doubts(state)
             return logits.log_softmax(dim=1), state
 
         return step, self.language.look(PaddedBags.of(list(inputs)).to(self.device))

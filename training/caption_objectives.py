@@ -74,7 +74,7 @@ class SelfCritical:
         advantages = self.advantages(captions, batch.positions)
         own = batch.of(owners, captions)
         with half_precision(self.truth.device, self.truth.precision):
-            predicted, targets = logits(self.model, own, self.truth.device, doubting=True)
+            predicted, targets = logits(self.model, own, self.truth.device)
         costs = F.cross_entropy(predicted.float(), targets, reduction="none")  # (W,)
         sentence = (own.targets != PADDING).nonzero()[:, 0]  # (W,) whose word each is
         return (advantages[sentence].to(costs) * costs).mean()
@@ -83,7 +83,7 @@ class SelfCritical:
     def drawn(self, photos: Tensor) -> list[Tensor]:
         """Captions as word indices (T,), `samples` of each photo (K, F, C) in a row."""
         self.model.eval()
-        step, state = self.model.start(list(photos))
+        step, state = self.model.start(list(photos), doubting=False)
         many = tuple(part.repeat_interleave(self.samples, 0) for part in state)
         found = sample(step, many, Limits(self.model.config.longest, 1, (UNKNOWN,)))
         self.model.train()
@@ -104,18 +104,10 @@ def ended(words: Sequence[str]) -> list[str]:
     return [*words, str(END)]
 
 
-def logits(
-    model: Captioner, batch: CaptionBatch | TextBatch, device: str, *, doubting: bool = False
-) -> tuple[Tensor, Tensor]:
-    """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,).
-
-    With `doubting` they are those that captions are made by, see Language.doubts.
-    """
+def logits(model: Captioner, batch: CaptionBatch | TextBatch, device: str) -> tuple[Tensor, Tensor]:
+    """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,)."""
     language = model.language
     given, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each
     outputs, state = language(given, batch.state(language, device))
     real = targets != PADDING
-    predicted = language.logits_where(real, outputs, state)
-    if doubting and isinstance(doubts := language.doubts(state), Tensor):
-        predicted = predicted - doubts[real.nonzero()[:, 0]]
-    return predicted, targets[real]
+    return language.logits_where(real, outputs, state), targets[real]

@@ -48,7 +48,7 @@ class Config:
     dropout: float = 0.5
     sight_dropout: float = 0.3
     noise: float = 0.5
-    doubt: float = 4.0
+    doubt: float = 2.0
     longest: int = 20  # words of a caption
     shortest: int = 5
 

@@ -71,7 +71,7 @@ def test_a_captioner_is_trained_and_evaluated(world, tmp_path):
     assert "BLEU-1 to 4 on val" in tessera("train-captioner", file, *where)
     tessera("evaluate", file, "--data", world / "scenes", "--json", numbers)
     told = json.loads(numbers.read_text())
-    assert told["name"] == "lstm"
+    assert told["name"] == "attentive"
     assert len(told["bleu"]) == 4
     page = tmp_path / "results.md"
     tessera("report", tmp_path, page)

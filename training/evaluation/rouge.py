@@ -17,8 +17,8 @@ def rouge(
     reference that their longest common subsequence has; as in pycocoevalcap each is the largest
     over the references, which need not be of one reference.
 
-    >>> rouge([["a", "dog", "runs"]], [[["a", "black", "dog"]]])
-    66.66666666666667
+    >>> round(rouge([["a", "dog", "runs"]], [[["a", "black", "dog"]]]), 2)
+    66.67
     """
     return 100 * mean(map(rouge_of_one, captions, references))
 
