@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app import indexes
 from app.engine import Engine
-from index import following
+from index import following, indexes
 from index.following import Following
 from index.storage import Storage
 
