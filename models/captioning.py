@@ -42,9 +42,9 @@ class Language(nn.Module, ABC):
         """The logits (W, V) of the W places of a mask (N, T) alone."""
         return self.logits(outputs, state)[where]
 
-    def doubts(self, state: State) -> Tensor | float:  # noqa: ARG002
-        """What is taken from the logits (N, V) of words when captions are made."""
-        return 0.0
+    def doubts(self, state: State) -> Tensor:
+        """What is taken from the logits of words when captions are made: (N, V), or (N, 1)."""
+        return state[0].new_zeros(len(state[0]), 1)
 
     def attention(self, outputs: Tensor, state: State) -> Tensor | None:  # noqa: ARG002
         """How much each output looks at each box of the sight (N, T, R); None if it does not."""
@@ -73,16 +73,20 @@ class Captioner(nn.Module):
         return next(self.language.parameters()).device
 
     def start(self, inputs: Sequence[Tensor], *, doubting: bool = True) -> tuple[Step, State]:
-        """What a search over sentences needs, for the sight's inputs of K photos."""
+        """What a search over sentences needs, for the sight's inputs of K photos.
+
+        The state is the language's, and the doubts about each photo's words.
+        """
 
         def step(words: Tensor, state: State) -> tuple[Tensor, State]:
-            outputs, state = self.language(words[:, None], state)
-            logits = self.language.logits(outputs, state)[:, 0]
-            if doubting:
-                logits = logits - self.language.doubts(state)
-            return logits.log_softmax(dim=1), state
+            *own, doubts = state
+            outputs, after = self.language(words[:, None], tuple(own))
+            logits = self.language.logits(outputs, after)[:, 0] - doubts
+            return logits.log_softmax(dim=1), (*after, doubts)
 
-        return step, self.language.look(PaddedBags.of(list(inputs)).to(self.device))
+        state = self.language.look(PaddedBags.of(list(inputs)).to(self.device))
+        doubts = self.language.doubts(state)
+        return step, (*state, doubts if doubting else torch.zeros_like(doubts))
 
     @torch.inference_mode()
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
@@ -113,9 +117,10 @@ class Captioner(nn.Module):
         T = max(len(one.words) for one in lines)
         words = torch.tensor([[END, *one.words] + [END] * (T - len(one.words)) for one in lines])
         words = words.to(self.device)  # (N, T + 1)
-        own = tuple(part[owners] for part in state)
-        outputs, after = self.language(words, own)
-        chances = self.language.logits(outputs, after).float().log_softmax(-1)  # (N, T + 1, V)
+        *own, doubts = (part[owners] for part in state)
+        outputs, after = self.language(words, tuple(own))
+        logits = self.language.logits(outputs, after) - doubts[:, None]
+        chances = logits.float().log_softmax(-1)  # (N, T + 1, V)
         each = chances[:, :-1].gather(2, words[:, 1:, None]).squeeze(2).tolist()
         looked = self.language.attention(outputs, after)
         captions: list[list[Caption]] = [[] for _ in found]

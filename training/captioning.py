@@ -54,6 +54,7 @@ def train(
     facts = {
         "recipe": asdict(recipe),
         "start": header.fingerprint(place.start) if place.start else None,
+        "text": file_digest(text) if text else None,
     }
     folder = RunFolder.of_part("captioners", recipe.model, corpus, place, facts)
     folder.claim(resume)

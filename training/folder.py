@@ -18,7 +18,15 @@ from training.data.corpus import Corpus
 from training.loop import EpochRecord, Trainer
 from training.preset import Preset
 
-MADE_OF = ("preset", "recipe", "seed", "start", "data", "boxes")  # what a resumed run must share
+MADE_OF = (
+    "preset",
+    "recipe",
+    "seed",
+    "start",
+    "data",
+    "boxes",
+    "text",
+)  # what a resumed run must share
 
 
 @dataclass(frozen=True, slots=True)

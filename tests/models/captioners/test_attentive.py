@@ -167,3 +167,15 @@ def test_a_word_is_doubted_where_little_speaks_for_it_and_much_for_others():
         assert found[at] == pytest.approx(rho * max(0.0, (most - value) / 2 - value), abs=1e-6)
     assert found[2] == 0
     assert found[4] > 0
+
+
+def test_the_probability_of_a_caption_is_that_of_its_words_with_doubt(captioner, inputs):
+    evidence = captioner.language.evidence
+    before = evidence.reliability.clone()
+    evidence.reliability.copy_(torch.linspace(0, 1, len(WORDS)))
+    doubted = captioner.describe(inputs, Generation(beam=2, longest=2))
+    assert captioner.start(inputs)[1][-1].max() > 0
+    evidence.reliability.copy_(before)
+    for (caption,) in doubted:  # cut off after two words, so without an end
+        words = sum(word.log_probability for word in caption.words)
+        assert caption.log_probability == pytest.approx(words, abs=1e-4)
