@@ -65,20 +65,22 @@ def joined(vectors: Sequence[Tensor], edges: Sequence[Sequence[Edge]]) -> list[T
 class EdgeEncoder(nn.Module):
     """s = f(W_R [W_e w_1; W_e w_2] + b_R)        (Karpathy et al. 2014, eq. 1).
 
-    w_1 governs w_2, f is the rectifier, and each relation R has a matrix of its own. Here it is
-    W + U_R with U_R = 0 at first, so that rare relations learn from frequent ones. W_e w are
-    fixed word vectors; a word that is paired with none has zeros for w_1. Shapes: word vectors
-    (L, T, W), heads (L, T) and relations (L, T), both int64, give (L, T, D), zero where a
-    relation is DROPPED.
+    w_1 governs w_2, f is the rectifier, and each relation R has a matrix W_R of its own. With
+    `shared` it is W + U_R, U_R = 0 at first, so that rare relations learn from frequent ones,
+    which is not in the paper. W_e w are fixed word vectors; a word that is paired with none has
+    zeros for w_1. Shapes: word vectors (L, T, W), heads (L, T) and relations (L, T), both int64,
+    give (L, T, D), zero where a relation is DROPPED.
     """
 
-    def __init__(self, words: int, relations: int, embedding: int, dropout: float) -> None:
+    def __init__(
+        self, words: int, relations: int, embedding: int, dropout: float, *, shared: bool
+    ) -> None:
         super().__init__()
-        self.shared = nn.Parameter(torch.empty(2 * words, embedding))  # W
-        self.own = nn.Parameter(torch.zeros(relations, 2 * words, embedding))  # U_R
+        self.shared = nn.Parameter(torch.empty(2 * words, embedding)) if shared else None  # W
+        self.own = nn.Parameter(torch.zeros(relations, 2 * words, embedding))  # U_R, or W_R
         self.bias = nn.Parameter(torch.zeros(relations, embedding))  # b_R
         self.dropout = nn.Dropout(dropout)
-        nn.init.normal_(self.shared, std=words**-0.5)
+        nn.init.normal_(self.own if self.shared is None else self.shared, std=words**-0.5)
 
     def bags(self, x: Tensor, mask: Tensor) -> PaddedBags:
         """The fragments of `joined` inputs (L, T, W + 2): dropped ones left out, order kept."""
@@ -99,7 +101,8 @@ class EdgeEncoder(nn.Module):
         for relation in torch.unique(relations).tolist():
             if relation != DROPPED:
                 here = relations == relation
-                weight = self.shared + self.own[relation]
+                own = self.own[relation]
+                weight = own if self.shared is None else self.shared + own
                 made = torch.addmm(self.bias[relation], pairs[here], weight).relu()
                 embedded[here] = made.to(embedded.dtype)
         return embedded

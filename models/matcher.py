@@ -165,9 +165,13 @@ class Matcher(nn.Module):
         bags = lengthened_images(bags) if self.config.euclidean else bags
         return self.offsets.images(bags) if self.offsets else bags
 
-    def encode_sentences(self, inputs: PaddedBags) -> PaddedBags:
-        """The trained part: fragments (L, F, D) of inputs (L, T, C)."""
-        bags: PaddedBags = self.text(inputs.to(self.device))
+    def encode_sentences(self, inputs: PaddedBags, *, fixed: bool = False) -> PaddedBags:
+        """The trained part: fragments (L, F, D) of inputs (L, T, C).
+
+        `fixed`: the inputs went through the text tower's `fixed` already.
+        """
+        inputs = inputs.to(self.device)
+        bags: PaddedBags = self.text(inputs if fixed else self.text.fixed(inputs))
         bags = lengthened_sentences(bags) if self.config.euclidean else bags
         return self.offsets.sentences(bags) if self.offsets else bags
 

@@ -111,6 +111,8 @@ class TextTower(nn.Module, ABC):
     words, frequencies, relations, parser.
     """
 
+    fixes = False
+
     def __init__(self, config: Any, reader: Reader, dimension: int) -> None:
         super().__init__()
         self.config, self.reader, self.dimension = config, reader, dimension
@@ -121,6 +123,13 @@ class TextTower(nn.Module, ABC):
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:
         """Measure train's inputs, each (T, C), before the first step; owners are their photos."""
 
+    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+        """What `prepare` fits and no step moves: inputs (L, T, C) to those of `forward`.
+
+        A tower where this takes long sets `fixes`: training then computes it once a sentence.
+        """
+        return inputs
+
     @abstractmethod
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (L, F, D) of inputs (L, T, C)."""
+        """Fragments (L, F, D) of inputs that went through `fixed`."""

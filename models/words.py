@@ -6,6 +6,7 @@ import copy
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -32,6 +33,7 @@ LAYER = {
     "narrow": "output.dense",
     "done": "output.LayerNorm",
 }
+WORDS_KEPT = 50_000  # about 75 MB
 UNKNOWN = 0  # the index of every word that the vocabulary lacks
 
 
@@ -188,17 +190,26 @@ class WordVectors(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.network = LowerMiniLM()
+        self.known: dict[str, Tensor] = {}  # words that came before: texts repeat them
 
     def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Vectors (T, 384) of each sentence's words."""
         words = [[word.text.lower() for word in sentence.words] for sentence in sentences]
-        known = {
-            text: place for place, text in enumerate(sorted({w for own in words for w in own}))
-        }
-        alone = [ParsedSentence(text, (Word(text, Span(0, len(text))),)) for text in known]
-        means = [states.mean(0) for states in self.network(alone)]
-        vectors = F.normalize(torch.stack(means), dim=-1)  # (V, 384)
-        return [vectors[[known[text] for text in own]] for own in words]
+        asked, known = {text for own in words for text in own}, self.known
+        vectors = {text: known[text] for text in asked & known.keys()}
+        if new := sorted(asked - vectors.keys()):
+            alone = [ParsedSentence(text, (Word(text, Span(0, len(text))),)) for text in new]
+            means = torch.stack([states.mean(0) for states in self.network(alone)])
+            vectors.update(zip(new, F.normalize(means, dim=-1), strict=True))
+            # Replaced, never emptied: another thread may be reading the old one.
+            self.known = (known if len(known) < WORDS_KEPT else {}) | vectors
+        return [torch.stack([vectors[text] for text in own]) for own in words]
+
+    def _apply(self, *given: Any, **options: Any) -> Self:
+        """Forget what was computed on another device or in another precision."""
+        self.known = {}
+        super()._apply(*given, **options)  # type: ignore[no-untyped-call]  # torch leaves it so
+        return self
 
 
 def piece(sentence: ParsedSentence) -> Encoding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -97,6 +98,24 @@ class Repeated(Sequence[Tensor]):
         if isinstance(position, slice):
             return [self.inputs[one] for one in self.positions[position]]
         return self.inputs[self.positions[position]]
+
+
+class Deferred(Sequence[Tensor]):
+    """Inputs that are all computed when the first is asked for, and stay in memory."""
+
+    def __init__(self, count: int, compute: Callable[[], Sequence[Tensor]]) -> None:
+        self.size = count
+        self.computed = lru_cache(maxsize=1)(compute)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | Sequence[Tensor]:
+        return self.computed()[position]
 
 
 def taken(inputs: Sequence[Tensor], positions: Sequence[int]) -> list[Tensor]:

@@ -1,13 +1,19 @@
-"""Checks of the papers' claims: the sign of the difference of two presets, seed by seed."""
+"""Checks of the papers' claims: the difference of two presets over seeds, with an interval."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean
+from statistics import mean, stdev
 from typing import Any
 
-Best = Mapping[str, Any]  # the best epoch of a run, as run.json tells it
+from scipy.stats import t as students_t
+
+CONFIDENCE = 0.95
+WAYS = ("annotation", "search")
+RECALLS = ("recall_1", "recall_5", "recall_10")
+Result = Mapping[str, Any]  # both ways' metrics of a run on val
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +25,42 @@ class Claim:
     better: str
     worse: str
 
+    @property
+    def by_rank(self) -> bool:
+        """Whether the paper compares mean ranks (Socher et al. 2014) instead of recalls."""
+        return self.paper == DTRNN
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The mean of differences over seeds, and half of its 95 % interval, None of one alone."""
+
+    mean: float
+    half: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Difference:
+        """Student's interval, which takes the seeds for a sample of all seeds there could be."""
+        if len(values) < 2:
+            return cls(mean(values), None)
+        quantile = float(students_t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+        return cls(mean(values), quantile * stdev(values) / math.sqrt(len(values)))
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Means over common seeds of better minus worse, in points of recall, and what follows."""
+    """What common seeds say: recalls in points better, ranks in places better, and the verdict.
+
+    seeds: how many, 0 where neither preset depends on one.
+    """
 
     seeds: int
-    recall_sum: float
-    annotation: float  # R@1, image → text
-    search: float  # R@1, text → image
+    recall_sum: Difference
+    ranks: Difference
     verdict: str
 
 
+SOLVED = -1  # the seed of a preset that has no epochs
 DEFRAG, DTRNN = "Karpathy et al. 2014", "Socher et al. 2014"
 DVSA, TWO_BRANCH = "Karpathy & Fei-Fei 2015", "Wang et al. 2016"
 
@@ -48,16 +78,27 @@ CLAIMS = (
     Claim("SDT-RNN beats CT-RNN", DTRNN, "sdtrnn", "ctrnn"),
     Claim("SDT-RNN beats DT-RNN", DTRNN, "sdtrnn", "dtrnn"),
     Claim("SDT-RNN beats kernel CCA", DTRNN, "sdtrnn", "kcca"),
-    Claim("the ranking loss beats the squared loss", DTRNN, "sdtrnn", "sdtrnn-squared"),
+    *(
+        Claim(f"the ranking loss beats the squared loss, {name}", DTRNN, preset,
+              f"{preset}-squared")
+        for preset, name in (("sdtrnn", "SDT-RNN"), ("dtrnn", "DT-RNN"), ("ctrnn", "CT-RNN"),
+                             ("rnn", "recurrent network"), ("bow", "BoW"))
+    ),
     Claim("bi-directional beats one-directional", TWO_BRANCH, "two-branch-both-ways",
           "two-branch-one-way"),
     Claim("bi-directional beats one-directional, linear", TWO_BRANCH,
           "two-branch-linear-both-ways", "two-branch-linear-one-way"),
     Claim("structure helps", TWO_BRANCH, "two-branch", "two-branch-both-ways"),
+    Claim("structure helps beyond a second sentence", TWO_BRANCH, "two-branch",
+          "two-branch-two-sentences"),
     Claim("structure helps, linear", TWO_BRANCH, "two-branch-linear",
           "two-branch-linear-both-ways"),
+    Claim("structure helps beyond a second sentence, linear", TWO_BRANCH, "two-branch-linear",
+          "two-branch-linear-two-sentences"),
     Claim("non-linear beats linear", TWO_BRANCH, "two-branch", "two-branch-linear"),
-    Claim("non-linear beats linear CCA", TWO_BRANCH, "two-branch", "cca"),
+    Claim("non-linear beats linear CCA", TWO_BRANCH, "two-branch", "cca-hglmm"),
+    Claim("linear CCA is not beaten by linear with structure", TWO_BRANCH, "cca-hglmm",
+          "two-branch-linear"),
     Claim("Fisher vectors beat mean vectors", TWO_BRANCH, "two-branch", "two-branch-mean"),
     Claim("Fisher vectors beat tf-idf", TWO_BRANCH, "two-branch", "two-branch-tfidf"),
     Claim("BRNN beats dependency edges", DVSA, "dvsa", "dvsa-edges"),
@@ -66,29 +107,40 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def finding(claim: Claim, runs: Mapping[str, Mapping[int, Best]]) -> Finding | None:
-    """What runs, by preset and seed, say of a claim; None without a seed that both presets have."""
+def finding(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> Finding | None:
+    """What results, by preset and seed, say of a claim; None without two to compare.
+
+    A preset without epochs has one result, whatever the seed: it is compared with every seed of
+    the other.
+    """
     better, worse = runs.get(claim.better, {}), runs.get(claim.worse, {})
+    alone = [set(one) == {SOLVED} for one in (better, worse)]
+    if alone[0] and not alone[1]:
+        better = dict.fromkeys(worse, better[SOLVED])
+    if alone[1] and not alone[0]:
+        worse = dict.fromkeys(better, worse[SOLVED])
     pairs = [(better[seed], worse[seed]) for seed in sorted(better.keys() & worse.keys())]
     if not pairs:
         return None
-    sums = [one["recall_sum"] - other["recall_sum"] for one, other in pairs]
-    first = {
-        way: mean(
-            one["validation"][way]["recall_1"] - other["validation"][way]["recall_1"]
-            for one, other in pairs
-        )
-        for way in ("annotation", "search")
-    }
-    return Finding(len(pairs), mean(sums), **first, verdict=verdict(sums))
+    recalls = Difference.of([recall_sum(one) - recall_sum(other) for one, other in pairs])
+    ranks = Difference.of([mean_ranks(other) - mean_ranks(one) for one, other in pairs])
+    seeds = 0 if all(alone) else len(pairs)
+    return Finding(seeds, recalls, ranks, verdict(ranks if claim.by_rank else recalls, seeds))
 
 
-def verdict(differences: Sequence[float]) -> str:
-    """Whether every seed's difference has the claimed sign, the opposite one, or neither."""
-    if all(one > 0 for one in differences):
-        found = "holds"
-    elif all(one < 0 for one in differences):
-        found = "does not hold"
-    else:
-        return "not clear"
-    return found if len(differences) > 1 else f"{found} (one seed)"
+def recall_sum(result: Result) -> float:
+    """All six recalls, at most 600."""
+    return float(sum(result[way][at] for way in WAYS for at in RECALLS))
+
+
+def mean_ranks(result: Result) -> float:
+    """The mean of both ways' mean ranks."""
+    return mean(float(result[way]["mean_rank"]) for way in WAYS)
+
+
+def verdict(difference: Difference, seeds: int) -> str:
+    """Whether the interval lies above zero, below it, or holds it."""
+    found = "holds" if difference.mean > 0 else "does not hold"
+    if difference.half is None:
+        return f"{found} (one seed)" if seeds else found
+    return found if abs(difference.mean) > difference.half else "not clear"

@@ -18,15 +18,9 @@ from training.data.corpus import Corpus
 from training.loop import EpochRecord, Trainer
 from training.preset import Preset
 
-MADE_OF = (
-    "preset",
-    "recipe",
-    "seed",
-    "start",
-    "data",
-    "boxes",
-    "text",
-)  # what a resumed run must share
+# What a resumed run must share.
+MADE_OF = ("preset", "recipe", "seed", "start", "data", "boxes", "text")
+VAL = "val"  # what the best epoch came to on val, where epochs are chosen by photos of train
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +71,17 @@ class RunFolder:
         """How many epochs run.json tells of."""
         return len(json.loads(self.record.read_text())["epochs"]) if self.record.is_file() else 0
 
+    @property
+    def measured(self) -> bool:
+        """Whether val is measured: after the last epoch, where photos of train are held out."""
+        if not self.record.is_file():
+            return False
+        record = json.loads(self.record.read_text())
+        return VAL in record or not record.get("preset", {}).get("hold_out")
+
     def finished(self, epochs: int) -> bool:
         """Whether run.json tells of that many epochs; one without any is validated once."""
-        return self.epochs >= max(1, epochs)
+        return self.epochs >= max(1, epochs) and self.measured
 
     @property
     def changed(self) -> list[str]:

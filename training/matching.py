@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -11,7 +13,7 @@ from torch import Tensor
 from models.matcher import Matcher
 from models.scoring import SCORES
 from models.types import PaddedBags
-from training.cache import taken
+from training.cache import Deferred, Repeated, taken
 from training.data.batches import ALL, Batch, Sampling, batches, steps
 from training.data.truth import Truth
 from training.evaluation.retrieval import Retrieval, ranked, retrieval
@@ -30,7 +32,8 @@ class Pairs:
     """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
 
     `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
-    is the kind of image k, where a sampling mixes batches by kinds.
+    is the kind of image k, where a sampling mixes batches by kinds. `fixed`: sentences went through
+    the text tower's fixed part.
     """
 
     images: Sequence[Tensor]
@@ -38,11 +41,22 @@ class Pairs:
     counts: tuple[int, ...]
     truth: Truth | None = None
     kinds: tuple[str, ...] = ()
+    fixed: bool = False
 
     @property
     def owners(self) -> list[int]:
         """The image of each sentence."""
         return [image for image, count in enumerate(self.counts) for _ in range(count)]
+
+    def at(self, images: Sequence[int]) -> Pairs:
+        """Some of the images with their sentences, of a split where each sentence has one image."""
+        starts = [0, *accumulate(self.counts)]
+        sentences = [place for k in images for place in range(starts[k], starts[k + 1])]
+        return Pairs(
+            Repeated(self.images, images),
+            Repeated(self.sentences, sentences),
+            tuple(self.counts[k] for k in images),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +97,7 @@ class MatchObjective:
             images = numbers(taken(self.pairs.images, batch.images), self.device)
             sentences = numbers(taken(self.pairs.sentences, batch.sentences), self.device)
             regions = self.model.encode_images(images)
-            words = self.model.encode_sentences(sentences)
+            words = self.model.encode_sentences(sentences, fixed=self.pairs.fixed)
         # Scores are summed in full precision: a hinge or a softmax sees their differences.
         regions, words = full(regions), full(words)
         scores = SCORES[self.model.score](regions, words)  # (K, L)
@@ -129,7 +143,8 @@ def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     model.eval()
     asked = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
     images = encoded(model.encode_images, pairs.images, device)
-    sentences = encoded(model.encode_sentences, taken(pairs.sentences, asked), device)
+    encode = partial(model.encode_sentences, fixed=pairs.fixed)
+    sentences = encoded(encode, taken(pairs.sentences, asked), device)
     scores = score_matrix(images, sentences, model.score, device)
     if pairs.truth:
         return ranked(scores, pairs.truth.weights(range(len(images)), asked).numpy() > 0)
@@ -146,6 +161,19 @@ def encoded(
         batch = encode(numbers(inputs[first : first + ENCODED], device))
         bags += [vectors[mask] for vectors, mask in zip(batch.vectors, batch.mask, strict=True)]
     return bags
+
+
+def with_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
+    """Pairs whose sentences go through the text tower's fixed part once, where it takes long.
+
+    They go when the first is asked for: a resumed run has its weights by then.
+    """
+    if not model.text.fixes:
+        return pairs
+    sentences = Deferred(
+        len(pairs.sentences), lambda: encoded(model.text.fixed, pairs.sentences, device)
+    )
+    return replace(pairs, sentences=sentences, fixed=True)
 
 
 def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +19,7 @@ OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
     "adamw": AdamW,
     "adagrad": Adagrad,
     "rmsprop": RMSprop,
-    "sgd": partial(SGD, lr=1e-3, momentum=0.9, nesterov=True),
+    "sgd": partial(SGD, lr=1e-3, momentum=0.9),
 }
 
 # How gradients are clipped: all of them to a norm, or each number to a range.
@@ -33,7 +33,7 @@ CLIPPINGS: dict[str, Callable[[Iterable[Tensor], float], object]] = {
 class Optimizer:
     """How weights move. rates: what multiplies the learning rate of parameters by name's prefix.
 
-    name is adamw, adagrad, rmsprop, or sgd with Nesterov's momentum; reset is after how many epochs
+    name is adamw, adagrad, rmsprop, or sgd with momentum 0.9; reset is after how many epochs
     adagrad's sums of squares start anew (Socher et al. 2014, section 5), 0 for never.
     """
 
@@ -55,7 +55,8 @@ class Schedule:
     """The loop's options.
 
     batch: images in a step, and sentences that each brings. warmup: a share of all steps. clip: the
-    most that gradients are, by `clipping`: the norm of all, or elementwise.
+    most that gradients are, by `clipping`: the norm of all, or elementwise. drops: the epochs after
+    which the rate is a tenth of what it was, in steps; without any it falls by half a cosine.
     average: a decay, 0 averages nothing. epochs = 0 is for a model that `prepare` makes whole.
     """
 
@@ -67,6 +68,7 @@ class Schedule:
     clipping: str = "norm"
     average: float = 0.0
     precision: str = "float32"
+    drops: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.precision not in ("float32", "bfloat16"):
@@ -80,6 +82,9 @@ class Schedule:
             )
         if not (0 <= self.average < 1 and 0 <= self.warmup < 1):
             raise ValueError(f"average {self.average} and warmup {self.warmup} must be in [0, 1)")
+        object.__setattr__(self, "drops", tuple(self.drops))
+        if any(not 0 < drop <= self.epochs for drop in self.drops):
+            raise ValueError(f"drops {self.drops} must be among the {self.epochs} epochs")
 
 
 def optimizer_of(model: nn.Module, options: Optimizer) -> TorchOptimizer:
@@ -120,9 +125,19 @@ def warm_up_then_cosine(step: int, total: int, warmup: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
 
 
-def scheduler(optimizer: TorchOptimizer, total: int, warmup: float) -> LambdaLR:
-    """Linear warm-up over a share of total steps, then cosine."""
-    return LambdaLR(optimizer, partial(warm_up_then_cosine, total=total, warmup=warmup))
+def warm_up_then_drops(step: int, total: int, warmup: float, drops: Sequence[int]) -> float:
+    """The share of the peak rate at a step: a line up to 1, then a tenth from each drop on."""
+    warm = max(1, round(warmup * total))
+    risen = min(1.0, (step + 1) / warm)
+    return risen * 0.1 ** sum(step >= drop for drop in drops)
+
+
+def scheduler(optimizer: TorchOptimizer, schedule: Schedule, steps: int) -> LambdaLR:
+    """The rates of a schedule whose epochs have so many steps."""
+    drops = [epoch * steps for epoch in schedule.drops]
+    shape = partial(warm_up_then_drops, drops=drops) if drops else warm_up_then_cosine
+    share = partial(shape, total=schedule.epochs * steps, warmup=schedule.warmup)
+    return LambdaLR(optimizer, share)
 
 
 class Average:
@@ -188,7 +203,7 @@ class Descent:
         """`steps` are those of an epoch, `start` is the share of first weights in averages."""
         self.model, self.schedule = model, schedule
         self.optimizer = optimizer_of(model, options)
-        self.rates = scheduler(self.optimizer, schedule.epochs * steps, schedule.warmup)
+        self.rates = scheduler(self.optimizer, schedule, steps)
         self.average = Average(model, schedule.average, start)
 
     def step(self, loss: Tensor) -> float:

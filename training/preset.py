@@ -52,7 +52,8 @@ class Preset:
     """One training, checked as far as it can be without data.
 
     With `sampling` it learns from the fields of a catalogue; with `terms` it learns which photos
-    show what they name, and nothing else.
+    show what they name, and nothing else. hold_out: so many photos are not learned and choose the
+    best epoch, so that val chooses nothing.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Preset:
     start: Start | None = None
     sampling: Sampling | None = None
     terms: TermOptions | None = None
+    hold_out: int | None = None
 
     def described(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
@@ -105,10 +107,12 @@ def parsed(
 ) -> Preset:
     """A preset's tables, each option known to the part it is for; `file` is where they stand."""
     known = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
-    refuse_unknown(tables, known | {"start", "catalogue", "terms"}, "the preset")
+    refuse_unknown(tables, known | {"start", "catalogue", "terms", "hold_out"}, "the preset")
     begun = made(Start, tables["start"], "[start]") if "start" in tables else None
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
+    if "hold_out" in tables and "catalogue" in tables:
+        raise ValueError("a catalogue divides itself into train and val: leave hold_out out")
     aims = tables.get("objective", [])
     terms = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
@@ -127,6 +131,7 @@ def parsed(
         if "catalogue" in tables
         else None,
         terms=made(TermOptions, tables["terms"], "[terms]") if "terms" in tables else None,
+        hold_out=tables.get("hold_out"),
     )
 
 

@@ -79,7 +79,9 @@ def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
     """How far one training is; ValueError as in plan."""
     folder = RunFolder.of(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []
-    found = Training(preset, place, folder.epochs, folder.resumable, bool(changed))
+    most = max(1, preset.schedule.epochs)
+    done = folder.epochs if folder.measured else min(folder.epochs, most - 1)
+    found = Training(preset, place, done, folder.resumable, bool(changed))
     if changed and (found.left or changed != ["preset"]):
         raise ValueError(
             f"{folder.path} was made with another {', '.join(changed)}: delete it, or choose "

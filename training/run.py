@@ -11,17 +11,25 @@ import torch
 
 from models import checkpoint, header
 from models.checkpoint import Checkpoint
+from models.matcher import Matcher
 from training import terms
 from training.building import built
-from training.data.batches import ALL
+from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus
 from training.evaluation.embedding import from_inputs
 from training.evaluation.terms import TermSearch, term_search
 from training.fitting import TELL_NOBODY, Teller, fit
-from training.folder import Place, RunFolder
+from training.folder import VAL, Place, RunFolder
 from training.frozen import Frozen
 from training.loop import Part, Trainer
-from training.matching import MatchObjective, PairDataset, validated
+from training.matching import (
+    MatchObjective,
+    PairDataset,
+    Pairs,
+    Taught,
+    validated,
+    with_fixed,
+)
 from training.objectives import total
 from training.optimization import optimizer_of
 from training.preset import Preset, started
@@ -48,7 +56,8 @@ def train(
     start = checkpoint.load(place.start) if place.start else None
     folder = RunFolder.of(preset, corpus, place)
     torch.manual_seed(place.seed)
-    model = built(preset, examples, start).to(place.device).eval()
+    learned, held = divided(len(examples), preset.hold_out or 0)
+    model = built(preset, [examples[k] for k in learned], start).to(place.device).eval()
     if preset.terms:
         assert start is not None
         return learn_terms(preset, corpus, place, start, teller, resume=resume)
@@ -64,22 +73,47 @@ def train(
         teller.begins(folder.path.name)
         taught = teacher_scores(files, examples, place, preset.schedule.precision, teller.progress)
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
-    pairs, validation = frozen.pairs(examples, "train"), frozen.pairs(corpus.split("val"), "val")
+    pairs, val = frozen.pairs(examples, "train"), frozen.pairs(corpus.split("val"), "val")
+    pairs, chosen_by = (pairs.at(learned), pairs.at(held)) if held else (pairs, val)
     if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
+    trainer = of_pairs(preset, model, pairs, chosen_by, place, taught)
+    torch.manual_seed(place.seed)  # dropout's
+    fit(trainer, folder, teller, resume=resume)
+    if held:
+        best = checkpoint.load(folder.best, place.device).model
+        folder.facts[VAL] = validated(best, pairs, val, place.device, preset.share).values
+        folder.write(trainer.history)
+    return folder.best
+
+
+def divided(total: int, count: int) -> tuple[list[int], list[int]]:
+    """Which photos of train are learned, and `count` that are held out, spread evenly."""
+    if not 0 <= count < total - 1:
+        raise ValueError(f"hold_out is {count}, and train has {total} photos: take fewer")
+    held = torch.linspace(0, total - 1, count).round().long().tolist()
+    return sorted(set(range(total)) - set(held)), held
+
+
+def of_pairs(
+    preset: Preset,
+    model: Matcher,
+    pairs: Pairs,
+    validation: Pairs,
+    place: Place,
+    taught: Taught | None,
+) -> Trainer[Batch]:
+    """The trainer of a prepared matcher on pairs; sentences pass its fixed part once."""
     schedule, device = preset.schedule, place.device
+    pairs, validation = (with_fixed(one, model, device) for one in (pairs, validation))
+    objective = partial(total, preset.objectives)
     part = Part(
         model,
         PairDataset(pairs, schedule, place.seed, preset.sampling or ALL),
-        MatchObjective(
-            model, pairs, partial(total, preset.objectives), device, schedule.precision, taught
-        ),
+        MatchObjective(model, pairs, objective, device, schedule.precision, taught),
         lambda: validated(model, pairs, validation, device, preset.share),
     )
-    torch.manual_seed(place.seed)  # dropout's
-    trainer = Trainer(part, preset.optimizer, schedule, device, preset.share)
-    fit(trainer, folder, teller, resume=resume)
-    return folder.best
+    return Trainer(part, preset.optimizer, schedule, device, preset.share)
 
 
 def learn_terms(

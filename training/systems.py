@@ -29,6 +29,7 @@ class System:
 
 DEFRAG = "Karpathy et al. 2014, table 2"
 DTRNN = "Socher et al. 2014, table 1"
+SQUARED = "Socher et al. 2014, table 2"
 DVSA = "Karpathy & Fei-Fei 2015, table 5"
 TWO_BRANCH = "Wang et al. 2016, table 1"
 OURS = "Tessera"
@@ -58,20 +59,28 @@ SYSTEMS = (
     System("ctrnn", "CT-RNN", FRAME, "binary tree", DTRNN),
     System("rnn", "recurrent network", FRAME, "last hidden state", DTRNN),
     System("bow", "bag of words", FRAME, MEAN, DTRNN),
-    System("sdtrnn-squared", "SDT-RNN, squared loss", FRAME, "tree, a matrix a relation",
-           "Socher et al. 2014, table 2"),
+    System("sdtrnn-squared", "SDT-RNN, squared loss", FRAME, "tree, a matrix a relation", SQUARED),
+    System("dtrnn-squared", "DT-RNN, squared loss", FRAME, "tree, a matrix a position", SQUARED),
+    System("ctrnn-squared", "CT-RNN, squared loss", FRAME, "binary tree", SQUARED),
+    System("rnn-squared", "recurrent network, squared loss", FRAME, "last hidden state", SQUARED),
+    System("bow-squared", "bag of words, squared loss", FRAME, MEAN, SQUARED),
     System("cca", "CCA", FRAME, MEAN, DTRNN),
     System("kcca", "kernel CCA", FRAME, MEAN, DTRNN),
     System("devise", "DeViSE", FRAME, MEAN, DEFRAG,
            Published((4.8, 16.5, 27.3), (5.9, 20.1, 29.6))),
+    System("cca-hglmm", "CCA", FRAME, FISHER, TWO_BRANCH),
     # On Flickr8K only later papers give it: the paper has Flickr30K and MSCOCO.
     System("two-branch", "two-branch", FRAME, FISHER, "Wang et al. 2016, as quoted since",
            Published((30.1, 60.4, 73.7), (23.0, 51.3, 64.8))),
     System("two-branch-both-ways", "two-branch, bi-directional", FRAME, FISHER, TWO_BRANCH),
+    System("two-branch-two-sentences", "two-branch, bi-directional, two sentences", FRAME, FISHER,
+           "–"),
     System("two-branch-one-way", "two-branch, one-directional", FRAME, FISHER, TWO_BRANCH),
     System("two-branch-linear", "linear two-branch", FRAME, FISHER, TWO_BRANCH),
     System("two-branch-linear-both-ways", "linear two-branch, bi-directional", FRAME, FISHER,
            TWO_BRANCH),
+    System("two-branch-linear-two-sentences", "linear two-branch, bi-directional, two sentences",
+           FRAME, FISHER, "–"),
     System("two-branch-linear-one-way", "linear two-branch, one-directional", FRAME, FISHER,
            TWO_BRANCH),
     System("two-branch-mean", "two-branch", FRAME, MEAN, TWO_BRANCH),

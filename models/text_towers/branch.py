@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from models.branches import Branch
-from models.fisher import FisherVectors
 from models.readers import NumberReader, WordReader
-from models.sentences import MeanVector, TfIdf
+from models.sentence_features import FEATURES, sentence_features
 from models.towers import TextTower
 from models.types import PaddedBags
-from models.words import MINILM_HIDDEN
-
-FEATURES = ("hglmm", "mean", "tfidf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +46,14 @@ class Config:
 class Model(TextTower):
     """y of length one, by models.branches.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
 
+    fixes = True
+
     def __init__(self, config: Config) -> None:
         numbers = config.features == "tfidf"
         reader = NumberReader(config.words) if numbers else WordReader(whole=True)
         super().__init__(config, reader, config.embedding)
-        self.features = sentence_features(config)
+        sizes_of = config.axes, config.components, config.principal
+        self.features = sentence_features(config.features, len(config.words), *sizes_of)
         sizes = self.features.features, config.hidden, config.embedding
         self.branch = Branch(*sizes, config.dropout, config.input_dropout)
 
@@ -62,16 +61,12 @@ class Model(TextTower):
         """Fit what makes a sentence one vector."""
         self.features.fit(inputs)
 
+    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+        """One vector a sentence, (L, 1, C), of word vectors (L, T, W) or numbers (L, T, 1)."""
+        features = self.features(inputs.vectors, inputs.mask)
+        return PaddedBags(features[:, None], inputs.mask[:, :1])
+
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Vectors y (L, 1, D) of word vectors (L, T, W) or numbers (L, T, 1)."""
-        y = self.branch(self.features(inputs.vectors, inputs.mask))  # (L, D)
-        return PaddedBags(y[:, None], inputs.mask[:, :1])
-
-
-def sentence_features(config: Config) -> FisherVectors | MeanVector | TfIdf:
-    """What makes a sentence's words one vector."""
-    if config.features == "tfidf":
-        return TfIdf(1 + len(config.words))
-    if config.features == "mean":
-        return MeanVector(MINILM_HIDDEN)
-    return FisherVectors(MINILM_HIDDEN, config.axes, config.components, config.principal)
+        """Vectors y (L, 1, D) of features (L, 1, C)."""
+        y = self.branch(inputs.vectors[:, 0])  # (L, D)
+        return PaddedBags(y[:, None], inputs.mask)

@@ -1,4 +1,4 @@
-"""Text tower of one vector a sentence: directions of mean words that correlate with photos."""
+"""Text tower of one vector a sentence: directions of its words that correlate with photos."""
 
 from __future__ import annotations
 
@@ -8,44 +8,66 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.correlation import View
+from models.correlation import PART, View
 from models.readers import WordReader
-from models.sentences import MeanVector
+from models.sentence_features import sentence_features
 from models.towers import TextTower
 from models.types import PaddedBags
-from models.words import MINILM_HIDDEN
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes. kernel "linear" is CCA, "rbf" kernel CCA by `landmarks` training vectors."""
+    """What a sentence is before its view, "mean" or "hglmm", and sizes.
+
+    kernel "linear" is CCA, "rbf" kernel CCA by `landmarks` training vectors. hglmm: `axes` numbers
+    a word, `components` of the mixture, `principal` numbers a sentence.
+    """
 
     kernel: str = "linear"
     embedding: int = 200
     landmarks: int = 1500
+    features: str = "mean"
+    axes: int = 64
+    components: int = 30
+    principal: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.features not in ("mean", "hglmm"):
+            raise ValueError(f"no features {self.features!r}; there are: mean, hglmm")
 
 
 class Model(TextTower):
     """y of length one, by a View that models.correlation solves for.
 
-    Sentences are the means of their word vectors (Socher et al. 2014, section 6).
+    Sentences are the means of their word vectors (Socher et al. 2014, section 6), or their Fisher
+    vectors (Klein et al. 2015; CCA (FV HGLMM) of Wang, Li & Lazebnik 2016, table 1).
     """
+
+    fixes = True
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, WordReader(whole=True), config.embedding)
-        self.mean = MeanVector(MINILM_HIDDEN)
-        self.view = View(MINILM_HIDDEN, config.embedding, config.kernel, config.landmarks)
+        sizes = config.axes, config.components, config.principal
+        self.sentence = sentence_features(config.features, 0, *sizes)
+        dimensions = config.embedding, config.kernel, config.landmarks
+        self.view = View(self.sentence.features, *dimensions)
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:  # noqa: ARG002 - of any photo
-        """Measure train's sentences."""
-        self.mean.fit(inputs)
+        """Fit what makes a sentence one vector."""
+        self.sentence.fit(inputs)
 
     def features(self, inputs: Sequence[Tensor]) -> Tensor:
-        """What the view projects of inputs, each (T, W): (L, W)."""
-        means = torch.stack([words.mean(0) for words in inputs]).to(self.mean.mean)
-        return (means - self.mean.mean) / self.mean.deviation
+        """What the view projects of inputs, each (T, W): (L, C)."""
+        device = self.view.centre.device
+        parts = (inputs[at : at + PART] for at in range(0, len(inputs), PART))
+        bags = (PaddedBags.of([one.to(device) for one in part]) for part in parts)
+        return torch.cat([self.fixed(bag).vectors[:, 0] for bag in bags])
+
+    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+        """One vector a sentence, (L, 1, C), of word vectors (L, T, W)."""
+        features = self.sentence(inputs.vectors, inputs.mask)
+        return PaddedBags(features[:, None], inputs.mask[:, :1])
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Vectors y (L, 1, D) of word vectors (L, T, W)."""
-        y = self.view(self.mean(inputs.vectors, inputs.mask))  # (L, D)
-        return PaddedBags(y[:, None], inputs.mask[:, :1])
+        """Vectors y (L, 1, D) of features (L, 1, C)."""
+        return PaddedBags(self.view(inputs.vectors), inputs.mask)

@@ -15,11 +15,13 @@ from models.words import MINILM_HIDDEN
 class Config:
     """Sizes, and what the fragments are: pairs "dependencies", "bigrams" or "words".
 
-    MiniLM's vectors of single words stand for those of Huang et al., fixed. `relations` are
-    train's, those above 1 %, and `parser` is the key of the one that found them.
+    MiniLM's vectors of single words stand for those of Huang et al., fixed. `shared` adds a matrix
+    that all relations share to each relation's own. `relations` are train's, those above 1 %, and
+    `parser` is the key of the one that found them.
     """
 
     pairs: str = "dependencies"
+    shared: bool = True
     relations: tuple[str, ...] = ()
     parser: str = ""
     embedding: int = 256
@@ -42,7 +44,8 @@ class Model(TextTower):
         reader = PairReader(config.pairs, config.relations, config.parser)
         super().__init__(config, reader, config.embedding)
         kinds = 1 + len(config.relations) if config.pairs == "dependencies" else 1
-        self.edges = EdgeEncoder(MINILM_HIDDEN, kinds, config.embedding, config.dropout)
+        sizes = MINILM_HIDDEN, kinds, config.embedding, config.dropout
+        self.edges = EdgeEncoder(*sizes, shared=config.shared)
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """s_j (L, F, D) of `joined` inputs (L, T, W + 2), for each pair whose relation is kept."""

@@ -30,9 +30,10 @@ DOG = sentence(("a", 2, "det"), ("black", 2, "amod"), ("dog", 3, "nsubj"), ("run
 CHILD = sentence(("runs", -1, "root"), ("child", 0, "nsubj"))
 
 
-def encoder(dtype=torch.float64, dropout=0.0):
+def encoder(dtype=torch.float64, dropout=0.0, *, shared=True):
     torch.manual_seed(0)
-    made = EdgeEncoder(words=4, relations=3, embedding=6, dropout=dropout).to(dtype)
+    sizes = {"words": 4, "relations": 3, "embedding": 6}
+    made = EdgeEncoder(**sizes, dropout=dropout, shared=shared).to(dtype)
     torch.nn.init.normal_(made.bias, std=0.5)
     torch.nn.init.normal_(made.own, std=0.5)
     return made
@@ -45,7 +46,8 @@ def literal(made, vectors, edges):
         if relation == DROPPED:
             continue
         governor = torch.zeros_like(vectors[word]) if head == ALONE else vectors[head]
-        W_R, b_R = (made.shared + made.own[relation]).T, made.bias[relation]
+        shared = 0 if made.shared is None else made.shared
+        W_R, b_R = (shared + made.own[relation]).T, made.bias[relation]
         fragments.append((W_R @ torch.cat([governor, vectors[word]]) + b_R).clamp(min=0))
     return torch.stack(fragments)
 
@@ -82,9 +84,8 @@ def test_a_pair_reads_in_the_order_of_the_sentence_and_lies_at_its_dependent():
 
 
 def test_a_fragment_worked_by_hand():
-    made = EdgeEncoder(words=1, relations=2, embedding=2, dropout=0.0)
+    made = EdgeEncoder(words=1, relations=2, embedding=2, dropout=0.0, shared=False)
     with torch.no_grad():
-        made.shared.zero_()
         made.own.copy_(torch.tensor([[[9.0, 9], [1, -1]], [[2.0, 0], [3, 1]]]))
         made.bias.copy_(torch.tensor([[0.5, 0], [-1.0, -6]]))
     vectors = torch.tensor([[[4.0], [5.0]]])
@@ -93,9 +94,10 @@ def test_a_fragment_worked_by_hand():
     assert s.tolist() == [[[4.5, 0.0], [22.0, 0.0]]]
 
 
+@pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("kind", [lambda one: dependencies(one, RELATIONS), bigrams, alone])
-def test_bags_equal_the_literal_loop_with_dropped_relations_left_out(kind):
-    made, edges = encoder().eval(), [kind(DOG), kind(CHILD)]
+def test_bags_equal_the_literal_loop_with_dropped_relations_left_out(kind, shared):
+    made, edges = encoder(shared=shared).eval(), [kind(DOG), kind(CHILD)]
     vectors, batch = inputs([DOG, CHILD], edges)
     bags = made.bags(batch.vectors, batch.mask)
     for own, real, *given in zip(bags.vectors, bags.mask, vectors, edges, strict=True):

@@ -1,42 +1,71 @@
 import pytest
 
-from training.claims import CLAIMS, Claim, finding, verdict
+from training.claims import CLAIMS, SOLVED, Claim, Difference, finding, verdict
 from training.systems import SYSTEMS
 
-CLAIM = Claim("trees beat bags", "a paper", "tree", "bag")
+RECALLS = Claim("trees beat bags", "a paper", "tree", "bag")
+RANKS = Claim("trees beat bags", "Socher et al. 2014", "tree", "bag")
 
 
-def best(annotation: float, search: float) -> dict:
-    validation = {"annotation": {"recall_1": annotation}, "search": {"recall_1": search}}
-    return {"recall_sum": annotation + search, "validation": validation}
+def result(recall: float, rank: float) -> dict:
+    way = {"recall_1": recall, "recall_5": 0.0, "recall_10": 0.0, "mean_rank": rank}
+    return {"annotation": way, "search": {**way, "recall_1": 0.0}}
+
+
+def test_an_interval_is_student_s():
+    difference = Difference.of([1.0, 2.0, 3.0])
+    assert difference.mean == 2
+    assert difference.half == pytest.approx(4.303 * 1 / 3**0.5, abs=1e-3)
+    assert Difference.of([4.0]) == Difference(4.0, None)
 
 
 @pytest.mark.parametrize(
-    ("differences", "said"),
+    ("mean", "half", "seeds", "said"),
     [
-        ([1.0, 0.1], "holds"),
-        ([-1.0, -0.1], "does not hold"),
-        ([9.0, -0.1], "not clear"),
-        ([9.0, 0.0], "not clear"),
-        ([1.0], "holds (one seed)"),
-        ([-1.0], "does not hold (one seed)"),
+        (1.0, 0.9, 3, "holds"),
+        (-1.0, 0.9, 3, "does not hold"),
+        (1.0, 1.1, 3, "not clear"),
+        (-1.0, 1.1, 3, "not clear"),
+        (1.0, None, 1, "holds (one seed)"),
+        (-1.0, None, 1, "does not hold (one seed)"),
+        (1.0, None, 0, "holds"),
     ],
 )
-def test_a_claim_needs_its_sign_in_every_seed(differences, said):
-    assert verdict(differences) == said
+def test_a_claim_needs_an_interval_without_zero(mean, half, seeds, said):
+    assert verdict(Difference(mean, half), seeds) == said
 
 
-def test_differences_are_means_over_the_seeds_that_both_have():
-    trees = {0: best(30, 20), 1: best(32, 21), 2: best(90, 90)}
-    found = finding(CLAIM, {"tree": trees, "bag": {0: best(29, 20), 1: best(29, 21)}})
+def test_differences_are_paired_over_the_seeds_that_both_have():
+    trees = {0: result(30, 9), 1: result(32, 8), 2: result(90, 1)}
+    found = finding(RECALLS, {"tree": trees, "bag": {0: result(29, 8), 1: result(30, 7)}})
     assert found is not None
-    assert (found.seeds, found.recall_sum, found.annotation, found.search) == (2, 2, 2, 0)
-    assert found.verdict == "holds"
+    assert (found.seeds, found.recall_sum.mean, found.ranks.mean) == (2, 1.5, -1)
+    assert found.verdict == "not clear"  # 1.5 ± 12.7 · 0.71 / 1.41
+
+
+def test_a_paper_that_compares_mean_ranks_is_judged_by_them():
+    trees = {0: result(30, 7), 1: result(30, 7)}
+    bags = {0: result(32, 9), 1: result(32, 9)}
+    by_ranks = finding(RANKS, {"tree": trees, "bag": bags})
+    by_recalls = finding(RECALLS, {"tree": trees, "bag": bags})
+    assert by_ranks is not None
+    assert by_recalls is not None
+    assert (by_ranks.verdict, by_recalls.verdict) == ("holds", "does not hold")
+
+
+def test_what_is_solved_for_is_compared_with_every_seed_and_counts_once_alone():
+    bags = {0: result(29, 8), 1: result(30, 8)}
+    found = finding(RECALLS, {"tree": {SOLVED: result(33, 9)}, "bag": bags})
+    assert found is not None
+    assert (found.seeds, found.recall_sum.mean) == (2, 3.5)
+    alone = finding(RECALLS, {"tree": {SOLVED: result(33, 9)}, "bag": {SOLVED: result(30, 9)}})
+    assert alone is not None
+    assert (alone.seeds, alone.recall_sum, alone.verdict) == (0, Difference(3.0, None), "holds")
 
 
 def test_seeds_that_are_not_shared_say_nothing():
-    assert finding(CLAIM, {"tree": {0: best(30, 20)}, "bag": {1: best(29, 20)}}) is None
-    assert finding(CLAIM, {"tree": {0: best(30, 20)}}) is None
+    assert finding(RECALLS, {"tree": {0: result(30, 9)}, "bag": {1: result(29, 9)}}) is None
+    assert finding(RECALLS, {"tree": {0: result(30, 9)}}) is None
 
 
 def test_every_claim_compares_two_rows_of_the_table():

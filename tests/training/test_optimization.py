@@ -51,6 +51,19 @@ def test_the_rate_warms_up_in_a_line_and_falls_as_a_cosine(step, share):
     assert warm_up_then_cosine(step, total=100, warmup=0.1) == pytest.approx(share)
 
 
+def test_with_drops_the_rate_stays_and_is_a_tenth_after_each():
+    made = nn.Linear(1, 1, bias=False)
+    schedule = Schedule(epochs=4, warmup=0.25, drops=[2, 3])
+    descent = Descent(made, Optimizer("sgd", 8.0, 0.0), schedule, steps=2)
+    rates = []
+    for _ in range(8):
+        rates.append(descent.optimizer.param_groups[0]["lr"])
+        descent.step(made.weight.sum() * 0)
+    assert rates == pytest.approx([4, 8, 8, 8, 0.8, 0.8, 0.08, 0.08])
+    with pytest.raises(ValueError, match=r"drops \(5,\) must be among the 4 epochs"):
+        Schedule(epochs=4, drops=(5,))
+
+
 def test_an_average_moves_towards_the_weights_and_can_be_worn():
     made = nn.Linear(1, 1, bias=False)
     with torch.no_grad():

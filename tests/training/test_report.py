@@ -4,31 +4,47 @@ from training import report
 
 
 def direction(first: float) -> dict:
-    return {"recall_1": first, "recall_5": 60.0, "recall_10": 70.0, "median_rank": 3.0}
+    return {"recall_1": first, "recall_5": 60.0, "recall_10": 70.0, "median_rank": 3.0,
+            "mean_rank": 9.0}  # fmt: skip
 
 
 def a_run(seed: int, annotation: float, search: float, preset: str = "tessera") -> dict:
-    best = {"annotation": direction(annotation), "search": direction(search)}
-    worse = {"annotation": direction(0.0), "search": direction(0.0)}
+    last = {"annotation": direction(annotation), "search": direction(search)}
+    better = {"annotation": direction(99.0), "search": direction(99.0)}
     return {
-        "preset": {"name": preset},
+        "preset": {"name": preset, "schedule": {"epochs": 2}},
         "seed": seed,
         "data": {"name": "flickr8k"},
         "epochs": [
-            {"recall_sum": annotation + search + 260.0, "validation": best},
-            {"recall_sum": 100.0, "validation": worse},
+            {"recall_sum": 458.0, "validation": better},
+            {"recall_sum": annotation + search + 260.0, "validation": last},
         ],
     }
 
 
-def test_seeds_of_a_preset_share_a_row_of_their_best_epochs():
+def test_seeds_of_a_preset_share_a_row_of_their_last_epochs():
     page = report.report([a_run(0, 30, 20), a_run(1, 32, 21), a_run(2, 34, 25)])
     assert (
-        "| tessera | 3 | 32.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 | 314.0 (310.0–319.0) | – | – |"
+        "| tessera | 3 | 32.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 | 314.0 (310.0–319.0) "
+        "| 3, 3 | 9.0, 9.0 | – | – |"
     ) in page
     assert "## Every system, on flickr8k val" in page
     assert "## Claims" not in page
     assert "## Checkpoints" not in page
+
+
+def test_a_run_with_photos_held_out_is_measured_once_on_val():
+    run = a_run(0, 30, 20)
+    run["val"] = {"annotation": direction(31.0), "search": direction(22.0)}
+    assert "31.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 | 313.0 |" in report.report([run])
+
+
+def test_what_is_solved_for_has_one_row_and_no_seed():
+    solved = a_run(0, 30, 20, "cca")
+    solved["preset"]["schedule"]["epochs"] = 0
+    with pytest.raises(ValueError, match="two files hold cca"):
+        report.report([solved, solved | {"seed": 1}])
+    assert "| cca | 1 |" in report.report([solved])
 
 
 def test_the_page_says_what_the_sentence_side_has_seen():
@@ -41,7 +57,8 @@ def test_our_number_stands_beside_the_published_one():
     (row,) = [one for one in report.report([a_run(0, 12, 8, "dvsa")]).splitlines() if "DVSA" in one]
     assert row == (
         "| DVSA | regions · words of a BRNN | dvsa | 1 | 12.0 / 60.0 / 70.0 | 8.0 / 60.0 / 70.0 "
-        "| 280.0 | 16.5 / 40.6 / 54.2 | 11.8 / 32.1 / 44.7 | Karpathy & Fei-Fei 2015, table 5 |"
+        "| 280.0 | 3, 3 | 9.0, 9.0 | 16.5 / 40.6 / 54.2 | 11.8 / 32.1 / 44.7 "
+        "| Karpathy & Fei-Fei 2015, table 5 |"
     )
 
 
@@ -60,9 +77,10 @@ def test_a_claim_is_judged_over_common_seeds():
     runs = [a_run(0, 30, 20, "sdtrnn"), a_run(1, 34, 20, "sdtrnn"), a_run(2, 99, 99, "sdtrnn")]
     page = report.report([*runs, a_run(0, 28, 19, "bow"), a_run(1, 28, 20, "bow")])
     assert (
-        "| SDT-RNN beats BoW | Socher et al. 2014 | sdtrnn − bow | 2 | +4.5 | +4.0 | +0.5 | holds |"
+        "| SDT-RNN beats BoW | Socher et al. 2014 | sdtrnn − bow | 2 | +4.5 ± 19.1 | +0.0 ± 0.0 "
+        "| not clear |"
     ) in page
-    assert "| sdtrnn − rnn | 0 | – | – | – | not measured |" in page
+    assert "| sdtrnn − rnn | 0 | – | – | not measured |" in page
 
 
 def test_corpora_are_not_mixed():

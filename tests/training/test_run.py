@@ -6,11 +6,13 @@ import torch
 
 from models import checkpoint, header
 from models.parsing import parser_key
+from models.types import PaddedBags
 from training import run
 from training.building import built
 from training.data import entities
 from training.data.corpus import Corpus, Example
 from training.evaluation.measure import measure
+from training.fitting import Teller
 from training.folder import Place
 from training.loop import Trainer
 from training.preset import parsed
@@ -96,6 +98,59 @@ def test_words_of_val_are_not_in_the_vocabulary(preset, corpus, cache, tmp_path)
     assert "circle" in words
 
 
+def test_photos_that_are_held_out_choose_the_epoch_and_are_not_learned(
+    preset, corpus, cache, tmp_path
+):
+    train = corpus.split("train")[:60]
+    # The last of five held out is the last photo of train.
+    train = (*train[:-1], replace(train[-1], sentences=("a zebra",) * 3))
+    data = Corpus("few", {"train": train, "val": corpus.split("val")[:20]})
+    chosen = replace(preset.with_epochs(2), hold_out=5)
+    best = run.train(chosen, data, Place(tmp_path, cache))
+    told = json.loads((best.parent / "run.json").read_text())
+    assert told["epochs"][0]["validation"]["search"]["mean_rank"] <= 5
+    assert 5 < told["val"]["search"]["mean_rank"] <= 20
+    assert "zebra" not in checkpoint.load(best).model.text.config.words
+    del told["val"]  # as if it had been killed before val was measured
+    (best.parent / "run.json").write_text(json.dumps(told))
+    run.train(chosen, data, Place(tmp_path, cache), resume=True)
+    assert "val" in json.loads((best.parent / "run.json").read_text())
+    with pytest.raises(ValueError, match="hold_out is 59, and train has 60 photos: take fewer"):
+        run.train(replace(chosen, hold_out=59), data, Place(tmp_path / "most", cache))
+
+
+def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroken_one(
+    few, cache, tmp_path
+):
+    model = {
+        "image": {"name": "branch", "sizes": [64], "embedding": 4, "hidden": 8},
+        "text": {"name": "branch", "embedding": 4, "hidden": 8, "axes": 4, "components": 2,
+                 "principal": 6},
+    }  # fmt: skip
+    tables = {"model": model, "objective": {"name": "structure", "top": 3}, "hold_out": 3}
+    schedule = {"epochs": 2, "batch": 4, "sentences": 2, "clip": 1e6, "drops": [1]}
+    wanted = parsed("fisher", {**tables, "schedule": schedule})
+    whole = run.train(wanted, few, Place(tmp_path / "whole", cache))
+    broken = Place(tmp_path / "broken", cache)
+
+    def stop(record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.train(wanted, few, broken, teller=Teller(report=stop))
+    resumed = run.train(wanted, few, broken, resume=True)
+    expected = weights(whole)
+    assert all(torch.equal(one, expected[name]) for name, one in weights(resumed).items())
+    matcher = checkpoint.load(whole).model
+    text = matcher.sentence_inputs(["a red circle"])
+    bag = PaddedBags.of(text)
+    with torch.inference_mode():
+        encoded = matcher.encode_sentences(bag).vectors
+        assert torch.equal(
+            encoded, matcher.encode_sentences(matcher.text.fixed(bag), fixed=True).vectors
+        )
+
+
 def test_a_model_that_train_s_data_make_whole_needs_no_epoch(few, cache, tmp_path):
     model = {
         "image": {"name": "correlated", "sizes": [64], "embedding": 4},
@@ -106,7 +161,7 @@ def test_a_model_that_train_s_data_make_whole_needs_no_epoch(few, cache, tmp_pat
     best = run.train(solved, few, Place(tmp_path, cache))
     (epoch,) = json.loads((best.parent / "run.json").read_text())["epochs"]
     assert (epoch["epoch"], epoch["loss"]) == (1, 0)
-    assert checkpoint.load(best).model.text.mean.mean.any()  # measured on train
+    assert checkpoint.load(best).model.text.sentence.mean.any()  # measured on train
     assert run.train(solved, few, Place(tmp_path, cache), resume=True) == best
 
 

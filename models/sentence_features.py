@@ -1,0 +1,24 @@
+"""What makes a sentence's words one vector before anything is trained, by name."""
+
+from __future__ import annotations
+
+from models.fisher import FisherVectors
+from models.sentences import MeanVector, TfIdf
+from models.words import MINILM_HIDDEN
+
+FEATURES = ("hglmm", "mean", "tfidf")
+
+
+def sentence_features(
+    kind: str, words: int, axes: int, components: int, principal: int
+) -> FisherVectors | MeanVector | TfIdf:
+    """A module of one vector a sentence, to be fitted on train's.
+
+    tfidf: of a vocabulary of `words`. hglmm: `axes` numbers a word, `components` of the mixture,
+    `principal` numbers a sentence.
+    """
+    if kind == "tfidf":
+        return TfIdf(1 + words)
+    if kind == "mean":
+        return MeanVector(MINILM_HIDDEN)
+    return FisherVectors(MINILM_HIDDEN, axes, components, principal)
