@@ -53,9 +53,10 @@ def vectors_of(bags: Tensor) -> Tensor:
 def violations(distances: Tensor, positive: Tensor, margin: float, top: int) -> Tensor:
     """Σ over positive pairs (i, j) of the `top` largest [m + d_ij − d_ik]₊, k no positive of i.
 
-    Shapes: distances (A, B), positive (A, B) give a scalar.
+    Shapes: distances (A, B), positive (A, B) give a scalar. The largest are those of the nearest
+    k, which all positives of i share.
     """
     i, j = positive.nonzero(as_tuple=True)  # (P,)
-    hinges = (margin + distances[i, j][:, None] - distances[i]).clamp_min(0)  # (P, B)
-    hinges = hinges.masked_fill(positive[i], 0)
-    return hinges.topk(min(top, hinges.shape[1]), dim=1).values.sum()
+    rivals = distances.masked_fill(positive, float("inf"))
+    nearest = rivals.topk(min(top, rivals.shape[1]), dim=1, largest=False).values  # (A, K)
+    return (margin + distances[i, j][:, None] - nearest[i]).clamp_min(0).sum()
