@@ -128,6 +128,16 @@ def means_of_positives(
         out[b] = total / np.float32(image * (sentence + SMOOTHING))
 
 
+def products(images: PaddedBags, sentences: PaddedBags) -> Tensor:
+    """v_iᵀ s_t of each real fragment of sentences (L, T, D), N of them, with images: (N, K, R).
+
+    Only real words are multiplied: half of the places in a batch are padding.
+    """
+    K, R, D = images.vectors.shape
+    words = sentences.vectors[sentences.mask]  # (N, D)
+    return (words @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
+
+
 class Score(ABC):
     """How well an image answers a sentence.
 
@@ -142,9 +152,13 @@ class Score(ABC):
     kernel: ClassVar[Callable[..., None]]
     adds_shifts: ClassVar[bool] = False  # whether what all fragments' products share just adds up
 
-    @abstractmethod
     def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
         """Scores (K, L) of images (K, R, D) and sentences (L, T, D)."""
+        return self.summed(products(images, sentences), images.mask, sentences.mask)
+
+    @abstractmethod
+    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+        """Scores (K, L) of `products` (N, K, R) and both sides' masks, (K, R) and (L, T)."""
 
     @abstractmethod
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
@@ -197,14 +211,11 @@ class SumOfMax(Score):
     adds_shifts = True
     kernel = staticmethod(sums_of_maxima)
 
-    def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
-        """Only real words are multiplied: half of the places in a batch are padding."""
-        K, R, D = images.vectors.shape
-        words = sentences.vectors[sentences.mask]  # (N, D)
-        similarities = (words @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
-        best = similarities.masked_fill(~images.mask, float("-inf")).amax(dim=2)  # (N, K)
-        owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each word
-        return best.new_zeros(len(sentences), K).index_add(0, owners, best).T
+    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+        """The best region of each word, added up over the words of a sentence."""
+        best = products.masked_fill(~images, float("-inf")).amax(dim=2)  # (N, K)
+        owners = sentences.nonzero()[:, 0]  # (N,) the sentence of each word
+        return best.new_zeros(len(sentences), best.shape[1]).index_add(0, owners, best).T
 
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
         """Every sentence fragment's best region."""
@@ -275,15 +286,14 @@ class MeanOfPositive(Score):
     name = "mean_of_positive"
     kernel = staticmethod(means_of_positives)
 
-    def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
-        """As SumOfMax, without the padding."""
-        K, R, D = images.vectors.shape
-        fragments = sentences.vectors[sentences.mask]  # (N, D)
-        similarities = (fragments @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
-        positive = (similarities.clamp_min(0) * images.mask).sum(2)  # (N, K)
-        owners = sentences.mask.nonzero()[:, 0]  # (N,) the sentence of each fragment
-        totals = positive.new_zeros(len(sentences), K).index_add(0, owners, positive).T  # (K, L)
-        return totals / images.mask.sum(1)[:, None] / (sentences.mask.sum(1) + SMOOTHING)[None, :]
+    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+        """The mean over a sentence's and an image's fragments of what is above zero."""
+        positive = (products.clamp_min(0) * images).sum(2)  # (N, K)
+        owners = sentences.nonzero()[:, 0]  # (N,) the sentence of each fragment
+        totals = positive.new_zeros(len(sentences), positive.shape[1]).index_add(
+            0, owners, positive
+        )
+        return totals.T / images.sum(1)[:, None] / (sentences.sum(1) + SMOOTHING)[None, :]
 
     def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
         """Every pair of fragments that agrees."""

@@ -16,7 +16,8 @@ class Match:
 
     taught (K, L) are the scores that other matchers give, where a training has teachers.
     weights (K, L) say how much each pair counts, 0 for one that is not true; without them the
-    pairs of images with their own sentences count 1.
+    pairs of images with their own sentences count 1. products (N, K, R) are v_iᵀ s_t of the N real
+    fragments of the sentences.
     """
 
     images: PaddedBags
@@ -25,6 +26,7 @@ class Match:
     scores: Tensor
     taught: Tensor | None = None
     weights: Tensor | None = None
+    products: Tensor | None = None
 
     @property
     def true(self) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from models.matcher import Matcher
-from models.scoring import SCORES
+from models.scoring import SCORES, products
 from models.types import PaddedBags
 from training.cache import Deferred, Repeated, taken
 from training.data.batches import ALL, Batch, Sampling, batches, steps
@@ -100,12 +100,13 @@ class MatchObjective:
             words = self.model.encode_sentences(sentences, fixed=self.pairs.fixed)
         # Scores are summed in full precision: a hinge or a softmax sees their differences.
         regions, words = full(regions), full(words)
-        scores = SCORES[self.model.score](regions, words)  # (K, L)
+        similarity = products(regions, words)  # (N, K, R)
+        scores = SCORES[self.model.score].summed(similarity, regions.mask, words.mask)  # (K, L)
         owners = torch.tensor(batch.owners, device=scores.device)
         taught = self.taught(batch) if self.taught else None
         truth = self.pairs.truth
         weights = truth.weights(batch.images, batch.sentences).to(scores) if truth else None
-        match = Match(regions, words, owners, scores, taught, weights)
+        match = Match(regions, words, owners, scores, taught, weights, similarity)
         return self.objective(match, epoch)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from models.scoring import products
 from training.match import Match
 
 
@@ -17,10 +18,12 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     A batch has some hundred false pairs for each true one; `balanced` gives both the same weight
     for every sentence fragment and divides by their number, so that a batch's size does not matter.
     """
-    words = match.sentences.vectors[match.sentences.mask]  # (N, D)
-    K, R, D = match.images.vectors.shape
-    similarity = words @ match.images.vectors.reshape(K * R, D).T  # (N, K · R)
-    real = match.images.mask.reshape(1, K * R)
+    R = match.images.mask.shape[1]
+    similarity = match.products
+    if similarity is None:
+        similarity = products(match.images, match.sentences)
+    similarity = similarity.flatten(1)  # (N, K · R)
+    real = match.images.mask.reshape(1, -1)
     owner = match.owners[match.sentences.mask.nonzero()[:, 0]]  # (N,) the image of each fragment
     at = owner[:, None] * R + torch.arange(R, device=owner.device)  # (N, R) its own regions
     y = torch.full_like(similarity, -1.0).scatter(1, at, 1.0)
