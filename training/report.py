@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from training import checkpoint_report
+from training import checkpoint_report, inheritance, preset
 from training.checkpoint_report import RECALLS, WAYS, Measurement
 from training.claims import CLAIMS, SOLVED, Claim, Difference, Result, finding, recall_sum
 from training.folder import VAL
 from training.markdown import line, section, slashed, spread
+from training.optimization import Optimizer, Schedule
 from training.systems import SYSTEMS, System
 
 INTRODUCTION = """# Results
@@ -34,7 +36,8 @@ SYSTEMS_SAY = (
     "Ours: from cached features, the mean over seeds; in brackets the range of the sum of the six "
     "recalls. Val chooses no epoch: it is the last, or in presets with `hold_out` the best on "
     "photos of train that were not learned. Ranks are those of image → text and text → image, "
-    "over 5,000 sentences and 1,000 photos. Published: the paper's own, on the test split of "
+    "over 5,000 sentences and 1,000 photos. § Trained by an earlier form of the preset, whose run "
+    "file in docs/measurements says how. Published: the paper's own, on the test split of "
     "Flickr8K and with other CNNs and word vectors, so for orientation."
 )
 SYSTEMS_HEAD = ("system", "photo · sentence", "preset", "seeds", "image → text", "text → image",
@@ -47,6 +50,7 @@ CLAIMS_SAY = (
     "al.), does not hold where it lies below, and is not clear where zero is in it. The interval "
     "tells of seeds, not of other photos. CCA is solved for and has no seed."
 )
+EARLIER = "§"
 CLAIMS_HEAD = ("claim", "paper", "presets", "seeds", "sum of recalls", "mean rank",
                "here")  # fmt: skip
 
@@ -55,9 +59,10 @@ Runs = dict[str, dict[int, Result]]  # what runs came to on val, by preset and s
 
 def report(stored: Sequence[Measurement]) -> str:
     """The page of results, from what `tessera train` and `tessera evaluate --json` left behind."""
+    old = earlier(stored)
     lines = [
         INTRODUCTION,
-        *(line for data, runs in results(stored).items() for line in trainings(data, runs)),
+        *(one for data, runs in results(stored).items() for one in trainings(data, runs, old)),
         *checkpoint_report.sections(stored),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -83,21 +88,48 @@ def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
     return dict(sorted(found.items()))
 
 
-def trainings(data: str, runs: Runs) -> list[str]:
+def earlier(stored: Iterable[Measurement]) -> set[str]:
+    """The presets of which a run was trained by an earlier form than the one that ships."""
+    return {
+        run["preset"]["name"]
+        for run in stored
+        if run.get("epochs")
+        and run["preset"]["name"] in inheritance.names()
+        and recipe(run["preset"]) != recipe(preset.read(run["preset"]["name"]).described())
+    }
+
+
+def recipe(described: Measurement) -> list[Any]:
+    """How a preset trains, as run files and presets both tell it; the model's sizes apart."""
+    return [
+        [[one["name"], one["weight"], one["first"], one["last"], one["options"]]
+         for one in described["objectives"]],
+        asdict(Optimizer(**described["optimizer"])),
+        asdict(Schedule(**described["schedule"])),
+        described.get("hold_out"),
+    ]  # fmt: skip
+
+
+def trainings(data: str, runs: Runs, old: Collection[str]) -> list[str]:
     """The sections on what was trained on one corpus: every system, and the papers' claims."""
     rows = [system for system in SYSTEMS if system.preset in runs]
     others = sorted(runs.keys() - {system.preset for system in SYSTEMS})
     rows += [System(preset, "–", "–", "–", "–") for preset in others]
-    systems = [system_row(system, list(runs[system.preset].values())) for system in rows]
+    systems = [system_row(system, list(runs[system.preset].values()), old) for system in rows]
     measured = any(finding(claim, runs) for claim in CLAIMS)
-    claims = [claim_row(claim, runs) for claim in CLAIMS if measured]
+    claims = [claim_row(claim, runs, old) for claim in CLAIMS if measured]
     return [
         *section(f"Every system, on {data} val", SYSTEMS_SAY, SYSTEMS_HEAD, systems),
         *section(f"Claims, on {data} val", CLAIMS_SAY, CLAIMS_HEAD, claims),
     ]
 
 
-def system_row(system: System, seeds: Sequence[Result]) -> str:
+def marked(name: str, old: Collection[str]) -> str:
+    """A preset's name, marked where its runs were of an earlier form."""
+    return f"{name} {EARLIER}" if name in old else name
+
+
+def system_row(system: System, seeds: Sequence[Result], old: Collection[str]) -> str:
     """A system here, the mean over seeds, beside what its paper published."""
     ours = [slashed(mean(seed[way][at] for seed in seeds) for at in RECALLS) for way in WAYS]
     ranks = [
@@ -110,14 +142,15 @@ def system_row(system: System, seeds: Sequence[Result]) -> str:
     if published := system.published:
         theirs = [slashed(published.annotation), slashed(published.search)]
     kind = "–" if system.photo == "–" else f"{system.photo} · {system.sentence}"
-    return line([system.name, kind, system.preset, len(seeds), *ours, total, *ranks, *theirs,
+    name = marked(system.preset, old)
+    return line([system.name, kind, name, len(seeds), *ours, total, *ranks, *theirs,
                  system.source])  # fmt: skip
 
 
-def claim_row(claim: Claim, runs: Runs) -> str:
+def claim_row(claim: Claim, runs: Runs, old: Collection[str]) -> str:
     """What a paper claims, and what the runs say of it."""
     result = finding(claim, runs)
-    presets = f"{claim.better} − {claim.worse}"
+    presets = " − ".join(marked(name, old) for name in (claim.better, claim.worse))
     if not result:
         return line([claim.says, claim.paper, presets, 0, "–", "–", "not measured"])
     seeds = result.seeds or "–"

@@ -1,6 +1,11 @@
+import json
+
 import pytest
 
-from training import report
+from training import inheritance, report
+from training.preset import read
+
+OWN = {"objectives": [], "optimizer": {}, "schedule": {"epochs": 2}}
 
 
 def direction(first: float) -> dict:
@@ -11,8 +16,9 @@ def direction(first: float) -> dict:
 def a_run(seed: int, annotation: float, search: float, preset: str = "tessera") -> dict:
     last = {"annotation": direction(annotation), "search": direction(search)}
     better = {"annotation": direction(99.0), "search": direction(99.0)}
+    described = read(preset).described() if preset in inheritance.names() else OWN
     return {
-        "preset": {"name": preset, "schedule": {"epochs": 2}},
+        "preset": json.loads(json.dumps(described | {"name": preset})),  # as run.json has it
         "seed": seed,
         "data": {"name": "flickr8k"},
         "epochs": [
@@ -39,9 +45,17 @@ def test_a_run_with_photos_held_out_is_measured_once_on_val():
     assert "31.0 / 60.0 / 70.0 | 22.0 / 60.0 / 70.0 | 313.0 |" in report.report([run])
 
 
+def test_a_run_of_an_earlier_form_of_a_preset_is_marked():
+    old = a_run(0, 30, 20, "sdtrnn")
+    old["preset"]["schedule"]["batch"] = 7
+    page = report.report([old, a_run(0, 28, 19, "bow")])
+    assert "| sdtrnn § | 1 |" in page
+    assert "| bow | 1 |" in page
+    assert "| sdtrnn § − bow | 1 |" in page
+
+
 def test_what_is_solved_for_has_one_row_and_no_seed():
     solved = a_run(0, 30, 20, "cca")
-    solved["preset"]["schedule"]["epochs"] = 0
     with pytest.raises(ValueError, match="two files hold cca"):
         report.report([solved, solved | {"seed": 1}])
     assert "| cca | 1 |" in report.report([solved])
