@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from safetensors.torch import load_file
 
-from training import captioning, grounding, preset, proposals, run
+from training import captioning, grounding, grounding_recipe, preset, proposals, run
 from training.caption_recipe import Recipe
 from training.data import entities, folders, synthetic
 from training.folder import Place
@@ -63,8 +63,11 @@ def digests(folder: Path) -> dict[str, str]:
         least_count=1,
     )
     boxes = proposals.Recipe(schedule=schedule(2, average=0.9, clip=5.0))
-    full = replace(grounding.SUPERVISED, schedule=schedule(3, warmup=0.1), mined=1)
-    weak = replace(grounding.WEAK, schedule=schedule(2, warmup=0.1))
+    full = grounding_recipe.read("supervised")
+    full = replace(
+        full, schedule=schedule(3, warmup=0.1), objective=replace(full.objective, mined=1)
+    )
+    weak = replace(grounding_recipe.read("weak"), schedule=schedule(2, warmup=0.1))
     captioning.train(corpus, places["captioner"], language)
     proposals.train(corpus, truth, places["proposals"], boxes)
     grounding.train(corpus, truth, places["grounder"], full)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,46 +19,13 @@ from training.evaluation.embedding import pixels
 from training.evaluation.localisation import Localisation, Localised, localisation
 from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
+from training.grounding_recipe import Recipe, Weak
 from training.loop import Measured, Part, Trainer, half_precision, shuffled
-from training.optimization import Optimizer, Schedule
 from training.phrase_objectives import PhraseMatch, supervised, weak
 from training.progress import Progress
 from training.proposals import Truth, phrase_boxes, truth_digest
 
 PHRASES = 6  # of each photo in a step
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How a grounder is trained. `boxes` is full supervision: the box of each phrase is known.
-
-    margin and top are m and K of eq. 5, mined the last epochs with hard negatives, mining their
-    weight. Without boxes, `temperature` is how sharply a phrase chooses among a photo's regions.
-    """
-
-    boxes: bool = True
-    config: Mapping[str, Any] = field(default_factory=dict)  # two_branch.Config's
-    optimizer: Optimizer = field(
-        default_factory=lambda: Optimizer(learning_rate=1e-3, weight_decay=0.05)
-    )
-    schedule: Schedule = field(
-        default_factory=lambda: Schedule(6, batch=100, warmup=0.1, precision="bfloat16")
-    )
-    margin: float = 0.1
-    top: int = 10
-    mined: int = 3
-    mining: float = 20.0
-    temperature: float = 0.1
-    sharpness: float = 12.0  # of the contrast between photos
-
-
-SUPERVISED = Recipe()
-WEAK = Recipe(
-    boxes=False,
-    config={"hidden": 0, "prior": 0.1, "region_dropout": 0.4, "phrase_dropout": 0.2},
-    optimizer=Optimizer(learning_rate=7e-4, weight_decay=0.05),
-    schedule=Schedule(2, batch=128, warmup=0.1, precision="bfloat16"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +96,14 @@ def train(
     """Train on split train, write the checkpoint to `place.out`; what it localises on split val.
 
     The last epoch's weights are kept: val chooses nothing. `truth` says where sentences have
-    phrases, and only with recipe.boxes where these are in a photo. The run's folder is beside the
+    phrases, and only under supervision where these are in a photo. The run's folder is beside the
     checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
     """
     facts = {"recipe": asdict(recipe), "boxes": truth_digest(truth)}
     folder = RunFolder.of_part("grounders", "two_branch", corpus, place, facts)
     folder.claim(resume)
     torch.manual_seed(place.seed)
-    model = two_branch.Model(two_branch.Config(**recipe.config)).to(place.device)
+    model = two_branch.Model(two_branch.Config(**recipe.options)).to(place.device)
     dataset, val = (
         learned_from(model, corpus.split(split), truth, place.cache, teller.progress)
         for split in ("train", "val")
@@ -208,12 +174,14 @@ def objective(
     model: two_branch.Model, recipe: Recipe, device: str, batch: PhraseBatch, epoch: int
 ) -> Tensor:
     """The loss of a batch with true boxes or without, as the recipe says; a scalar."""
-    embedded = embed(model, batch, device)
-    if not recipe.boxes:
+    embedded, options = embed(model, batch, device), recipe.objective
+    if isinstance(options, Weak):
         preference = model.preference(batch.regions.shape[1])
-        return weak(embedded, preference, recipe.temperature, recipe.sharpness)
-    mined = epoch > recipe.schedule.epochs - recipe.mined
-    return supervised(embedded, recipe.margin, recipe.top, recipe.mining if mined else 0.0)
+        return weak(embedded, preference, options.temperature, options.sharpness)
+    mined = epoch > recipe.schedule.epochs - options.mined
+    structure = options.lambda_2, options.lambda_3
+    mining = options.mining if mined else 0.0
+    return supervised(embedded, options.margin, options.top, mining, *structure)
 
 
 def embed(model: two_branch.Model, batch: PhraseBatch, device: str) -> PhraseMatch:

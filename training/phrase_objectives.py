@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torchvision.ops import box_iou
 
+from training.objectives.structure import violations
+
 RIGHT = 0.5  # IoU from which a proposal is what a phrase means
 
 
@@ -28,13 +30,22 @@ class PhraseMatch:
     boxes: Tensor
 
 
-def supervised(match: PhraseMatch, margin: float, top: int, mining: float) -> Tensor:
-    """The ranking terms of eq. 5 for regions and phrases   (Wang, Li & Lazebnik 2016, section 3.3).
+def supervised(
+    match: PhraseMatch,
+    margin: float,
+    top: int,
+    mining: float,
+    lambda_2: float = 0.0,
+    lambda_3: float = 0.0,
+) -> Tensor:
+    """Eq. 5 for regions and phrases   (Wang, Li & Lazebnik 2016, section 3.3); gives a scalar.
 
     A phrase's pair is the proposal that overlaps its box most. Negatives are the pairs of other
     phrases, unless the words or the boxes are the same; the `top` most violated count, both ways.
-    With `mining`, the proposals of its own photo that lie nearer to it than any right one by the
-    margin are its hard negatives.
+    Those of the same words or boxes are neighbours: lambda_2 weighs that regions of neighbours lie
+    closer than others by the margin (eq. 3), lambda_3 that phrases do (eq. 4). With `mining`, the
+    proposals of its own photo that lie nearer to it than any right one by the margin are its hard
+    negatives, and neighbours do not count, as published.
     """
     own = match.regions[match.owners]  # (P, R, D)
     overlap = overlaps(match)  # (P, R)
@@ -48,6 +59,10 @@ def supervised(match: PhraseMatch, margin: float, top: int, mining: float) -> Te
     for d in (distances, distances.T):
         hinges = (margin + pairs[:, None] - d).clamp_min(0).masked_fill(true, 0)
         loss = loss + hinges.topk(min(top, len(d)), dim=1).values.sum(1).mean()
+    for weight, vectors in ((lambda_2, regions), (lambda_3, phrases)):
+        if weight and not mining:
+            within = violations(torch.cdist(vectors, vectors), true, margin, top)
+            loss = loss + weight * within / max(1, len(vectors))
     if mining:
         inside = torch.cdist(phrases[:, None], own[known])[:, 0]  # (N, R)
         right = overlap[known] >= RIGHT

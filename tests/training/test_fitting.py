@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from training import captioning, grounding, proposals
+from training import captioning, grounding, grounding_recipe, proposals
 from training.caption_recipe import Recipe
 from training.data import entities
 from training.fitting import Teller
@@ -16,6 +16,8 @@ from training.optimization import Optimizer, Schedule
 SHORT = Schedule(2, batch=4, average=0.9)
 TINY = {"size": 64, "embedding": 8, "hidden": 8, "attention": 8}
 CAPTIONER = Recipe("lstm", TINY, Optimizer(learning_rate=2e-3), SHORT, least_count=1)
+BOTH = grounding_recipe.read("supervised-both")
+GROUNDER = replace(BOTH, schedule=SHORT, objective=replace(BOTH.objective, mined=1))
 PARTS = {
     "captioner": lambda corpus, truth, *given, **more: captioning.train(
         corpus, *given, CAPTIONER, **more
@@ -23,9 +25,7 @@ PARTS = {
     "proposals": lambda *given, **more: proposals.train(
         *given, proposals.Recipe({"size": 64}, schedule=SHORT), **more
     ),
-    "grounder": lambda *given, **more: grounding.train(
-        *given, replace(grounding.SUPERVISED, schedule=SHORT, mined=1), **more
-    ),
+    "grounder": lambda *given, **more: grounding.train(*given, GROUNDER, **more),
 }
 
 

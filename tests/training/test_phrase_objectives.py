@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -33,6 +35,32 @@ def test_phrases_on_each_others_regions_cost_the_margin_and_the_way_back():
 def test_phrases_of_the_same_words_are_no_negatives_of_each_other():
     swapped = batch([[0.0, 1.0], [1.0, 0.0]], words=(7, 7))
     assert supervised(swapped, 0.1, 10, mining=0.0) == 0
+
+
+def test_neighbours_are_closer_than_others_by_the_margin():
+    # Phrases 0 and 1 have the same words; phrase 2 lies nearer to 0 than 1 does.
+    three = PhraseMatch(
+        regions=torch.eye(3)[None],
+        phrases=torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.0]]),
+        owners=torch.zeros(3, dtype=torch.long),
+        words=torch.tensor([7, 7, 8]),
+        truth=torch.tensor([LEFT, RIGHT, ALL]),
+        boxes=torch.tensor([[LEFT, RIGHT, ALL]]),
+    )
+    plain = supervised(three, 0.1, 10, mining=0.0)
+    phrases = supervised(three, 0.1, 10, mining=0.0, lambda_3=3.0) - plain
+    # [m + d(0,1) − d(0,2)] = 0.1 + 1 − 0.5, and nothing else: from 1 to 2 it is √1.25 away. The
+    # overlap of ALL with LEFT is 0.5, so by their boxes 2 is a neighbour of 0, and of 1.
+    assert phrases.item() == 0
+    apart = replace(three, truth=torch.tensor([LEFT, RIGHT, [0.0, 0.0, 1.0, 0.4]]),
+                    boxes=torch.tensor([[LEFT, RIGHT, [0.0, 0.0, 1.0, 0.4]]]))  # fmt: skip
+    plain = supervised(apart, 0.1, 10, mining=0.0)
+    phrases = supervised(apart, 0.1, 10, mining=0.0, lambda_3=3.0) - plain
+    assert phrases.item() == pytest.approx(0.1 + 1 - 0.5, rel=1e-5)
+    # Three regions a distance of √2 apart: two are neighbours, both at m from the third.
+    regions = supervised(apart, 0.1, 10, mining=0.0, lambda_2=3.0) - plain
+    assert regions.item() == pytest.approx(2 * 0.1, rel=1e-4)
+    assert supervised(apart, 0.1, 10, 1.0, 3.0, 3.0) == supervised(apart, 0.1, 10, 1.0)
 
 
 def test_a_phrase_that_no_proposal_finds_teaches_nothing():

@@ -179,9 +179,13 @@ def train_grounder(
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
     images: Images = None,
     boxes: TrueBoxes = None,
-    weak: Annotated[
-        bool, typer.Option("--weak", help="Learn without the boxes of phrases.")
-    ] = False,
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="One of training/presets/grounders, such as weak, which learns without the boxes "
+            "of phrases; or a path to a .toml."
+        ),
+    ] = "supervised",
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
@@ -193,15 +197,16 @@ def train_grounder(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import grounding
+        from training import grounding, grounding_recipe
         from training.data import folders
         from training.folder import Place
 
+        recipe = grounding_recipe.read(preset)
         localisation = grounding.train(
             folders.read(data, images),
             required_boxes(data, boxes),
             Place(out, cache, device, seed),
-            grounding.WEAK if weak else grounding.SUPERVISED,
+            recipe,
             resume=resume,
             teller=teller(console),
         )
