@@ -57,6 +57,14 @@ PROPOSALS_SAY = (
     "5 / 10 / 20 boxes, the whole frame being the first."
 )
 PROPOSALS_HEAD = ("checkpoint", "data", "recall")
+COMPOSITIONS_SAY = (
+    "The relations with the largest matrices, by the Frobenius norm, and those with the smallest "
+    "(Socher et al. 2014, section 6.7, names nominal subject, possession, passive auxiliary and "
+    "prepositions as the largest, by the Stanford parser's collapsed relations)."
+)
+COMPOSITIONS_HEAD = ("checkpoint", "largest", "smallest")
+NAMED = 8  # kinds of edges at either end of the list
+
 Measurement = Mapping[str, Any]
 
 
@@ -67,6 +75,12 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
     return [
         *of_matchers(stored),
         *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, grounding_rows(stored)),
+        *section(
+            "Compositions",
+            COMPOSITIONS_SAY,
+            COMPOSITIONS_HEAD,
+            (compositions_row(row) for row in stored if "compositions" in row),
+        ),
         *section("Proposals", PROPOSALS_SAY, PROPOSALS_HEAD, map(proposals_row, proposers)),
         *caption_report.sections(captioners),
         *region_report.sections(stored),
@@ -112,6 +126,13 @@ def category_rows(row: Measurement) -> list[str]:
                 for at in ("mean_precision", "precision_1", "precision_5", "chance"))])
         for search in row["categories"]
     ]  # fmt: skip
+
+
+def compositions_row(row: Measurement) -> str:
+    """What `tessera compositions` listed, both ends of it."""
+    named = [f"{one['kind']} {one['norm']:.2f}" for one in row["compositions"]]
+    ends = named[:NAMED], named[-NAMED:]
+    return line([f"{row['preset']}, seed {row['seed']}", *(", ".join(end) for end in ends)])
 
 
 def queries_row(row: Measurement) -> str:

@@ -182,6 +182,25 @@ def show_magnitudes(
         analysis.store(json_file, numbers | {"regions": analysis.listed(longest, examples)})
 
 
+def show_compositions(file: File, json_file: Numbers = None) -> None:
+    """List the relations of an SDT-RNN, or positions of a DT-RNN, by their matrices' norms.
+
+    Example: tessera compositions runs/sdtrnn-0/matcher.safetensors
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        from training import analysis
+        from training.evaluation.compositions import compositions
+
+        loaded = analysis.matcher(file, "cpu")
+        found = compositions(loaded.model.text)
+        for one in found:
+            typer.echo(f"{one.norm:8.3f}  {one.kind}")
+        numbers = {"checkpoint": loaded.fingerprint, "preset": loaded.name}
+        kinds = {"compositions": [asdict(one) for one in found], "seed": loaded.facts.get("seed")}
+        analysis.store(json_file, numbers | kinds)
+
+
 def show_regions(
     file: File,
     snippet: Annotated[str, typer.Argument(metavar="TEXT", help="As short as “red bus”.")],
