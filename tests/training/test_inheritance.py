@@ -13,7 +13,12 @@ def flat(value, path=""):
 
 MODEL, IMAGE, TEXT = ".model", ".model.image.options.", ".model.text.options."
 RATE, AIMS, EPOCHS = ".optimizer.learning_rate", ".objectives", ".schedule.epochs"
+EUCLIDEAN = {MODEL + ".euclidean", IMAGE + "unit", TEXT + "unit", AIMS}
+ONE_SENTENCE = {AIMS, ".schedule.sentences", EPOCHS}
 EXTENDED = {
+    "bow-squared": ("bow", EUCLIDEAN),
+    "cca-hglmm": ("cca", {TEXT + "features"}),
+    "ctrnn-squared": ("ctrnn", EUCLIDEAN),
     "ctrnn": ("sdtrnn", {TEXT + "composition"}),
     "defrag-bigrams": ("defrag-dense", {TEXT + "pairs"}),
     "defrag-dense": ("defrag", {AIMS}),
@@ -25,22 +30,25 @@ EXTENDED = {
         {IMAGE + "tuned", AIMS, RATE, EPOCHS, ".optimizer.rates.image.sight"},
     ),
     "defrag-words": ("defrag-dense", {TEXT + "pairs"}),
+    "dtrnn-squared": ("dtrnn", EUCLIDEAN),
     "dtrnn": ("sdtrnn", {TEXT + "composition"}),
     "rnn": ("sdtrnn", {TEXT + "composition"}),
     "sdtrnn": ("bow", {TEXT + "composition", ".optimizer.rates.text.compose"}),
-    "sdtrnn-squared": (
-        "sdtrnn",
-        {MODEL + ".euclidean", IMAGE + "unit", TEXT + "unit", AIMS, EPOCHS},
-    ),
+    "rnn-squared": ("rnn", EUCLIDEAN),
+    "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
     "tessera-windows": ("tessera", {IMAGE + "proposals", IMAGE + "likelihood", TEXT + "prior"}),
-    "two-branch-both-ways": ("two-branch", {AIMS}),
+    "two-branch-both-ways": ("two-branch", ONE_SENTENCE),
     "two-branch-linear": ("two-branch", {IMAGE + "hidden", TEXT + "hidden", RATE}),
-    "two-branch-linear-both-ways": ("two-branch-linear", {AIMS}),
-    "two-branch-linear-one-way": ("two-branch-linear", {AIMS}),
+    "two-branch-linear-both-ways": ("two-branch-linear", ONE_SENTENCE),
+    "two-branch-linear-one-way": ("two-branch-linear-both-ways", {AIMS}),
+    "two-branch-linear-two-sentences": ("two-branch-linear", {AIMS}),
     "two-branch-mean": ("two-branch", {TEXT + "features"}),
-    "two-branch-one-way": ("two-branch", {AIMS}),
+    "two-branch-mean-both-ways": ("two-branch-both-ways", {TEXT + "features"}),
+    "two-branch-one-way": ("two-branch-both-ways", {AIMS}),
     "two-branch-tfidf": ("two-branch", {TEXT + "features"}),
+    "two-branch-tfidf-both-ways": ("two-branch-both-ways", {TEXT + "features"}),
+    "two-branch-two-sentences": ("two-branch", {AIMS}),
 }
 
 
