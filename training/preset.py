@@ -111,8 +111,8 @@ def parsed(
     begun = made(Start, tables["start"], "[start]") if "start" in tables else None
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
-    if "hold_out" in tables and "catalogue" in tables:
-        raise ValueError("a catalogue divides itself into train and val: leave hold_out out")
+    if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
+        raise ValueError("hold_out goes with neither [catalogue] nor [teachers]: leave it out")
     aims = tables.get("objective", [])
     terms = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None

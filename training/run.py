@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -22,6 +24,7 @@ from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import VAL, Place, RunFolder
 from training.frozen import Frozen
 from training.loop import Part, Trainer
+from training.markdown import slashed
 from training.matching import (
     MatchObjective,
     PairDataset,
@@ -81,10 +84,25 @@ def train(
     torch.manual_seed(place.seed)  # dropout's
     fit(trainer, folder, teller, resume=resume)
     if held:
-        best = checkpoint.load(folder.best, place.device).model
-        folder.facts[VAL] = validated(best, pairs, val, place.device, preset.share).values
-        folder.write(trainer.history)
+        report_val(folder, trainer, pairs, val, place.device)
+        teller.begins(f"val: {told_briefly(folder.facts[VAL])}")
     return folder.best
+
+
+def report_val(
+    folder: RunFolder, trainer: Trainer[Batch], learned: Pairs, val: Pairs, device: str
+) -> None:
+    """Measure the best epoch's checkpoint on val, once, and write it to run.json."""
+    best = checkpoint.load(folder.best, device).model
+    folder.facts[VAL] = validated(best, learned, val, device, share=0.0).values
+    folder.write(trainer.history)
+
+
+def told_briefly(values: Mapping[str, Any]) -> str:
+    """Both ways' recalls at 1, 5 and 10."""
+    ways = {"annotation": "image → text", "search": "text → image"}
+    recalls = {way: [values[way][f"recall_{k}"] for k in (1, 5, 10)] for way in ways}
+    return ", ".join(f"{ways[way]} {slashed(own)}" for way, own in recalls.items())
 
 
 def divided(total: int, count: int) -> tuple[list[int], list[int]]:

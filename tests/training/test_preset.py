@@ -103,6 +103,12 @@ def test_teachers_without_a_lesson_or_the_other_way_round_are_refused(tables, wr
         parsed("mine", TABLES | tables)
 
 
+@pytest.mark.parametrize("table", ["catalogue", "teachers"])
+def test_photos_are_held_out_of_plain_trainings_alone(table):
+    with pytest.raises(ValueError, match="hold_out goes with neither"):
+        parsed("mine", {"model": MODEL, "hold_out": 5, table: {}})
+
+
 def test_a_teacher_s_path_starts_at_its_learner_s_folder(tmp_path):
     alone = MODEL + '[objective]\nname = "contrastive"\n'
     taught = MODEL + '[[objective]]\nname = "distillation"\n[teachers]\n'
