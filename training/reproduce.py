@@ -52,10 +52,16 @@ class Estimate:
 def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
     """Every preset with every seed after its teachers, as far as place.out says that each is.
 
+    What has no epochs is solved for and the same with every seed: it is done once.
     ValueError for a run of other data, a broken-off one of other options, or a teacher of such.
     """
     # All rows with one seed before any with two: broken off, the table is wide rather than deep.
-    wanted = [(preset, replace(place, seed=seed)) for seed in range(seeds) for preset in presets]
+    wanted = [
+        (preset, replace(place, seed=seed))
+        for seed in range(seeds)
+        for preset in presets
+        if seed == 0 or preset.schedule.epochs
+    ]
     rows = {one.name: one for one in (training(preset, corpus, own) for preset, own in wanted)}
     planned: dict[str, Training] = {}
     for row in rows.values():

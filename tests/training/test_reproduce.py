@@ -36,6 +36,12 @@ def test_every_seed_is_trained_and_stands_in_the_page(short, corpus, place, publ
     assert "| – | cells | 2 |" in publisher.page.read_text()
 
 
+def test_what_is_solved_for_is_done_once(short, corpus, place):
+    solved = replace(short, name="solved", schedule=replace(short.schedule, epochs=0))
+    names = [one.name for one in plan([short, solved], corpus, place, seeds=3)]
+    assert names == ["cells-0", "solved-0", "cells-1", "cells-2"]
+
+
 def test_what_is_finished_is_not_trained_again(short, corpus, place, publisher):
     best = run.train(short, corpus, place)
     made = best.stat().st_mtime_ns

@@ -152,7 +152,9 @@ def reproduce_rows(
     only: Annotated[
         list[str] | None, typer.Option(help="A preset; may be given more than once.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Trainings of each preset.")] = 3,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Trainings of each preset that has epochs.")
+    ] = 5,
     results: Annotated[Path, typer.Option(help="Run files are copied to here.")] = RESULTS,
     page: Annotated[Path, typer.Option(help="The page to write.")] = PAGE,
     device: Device = "cpu",
