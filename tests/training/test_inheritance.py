@@ -100,7 +100,7 @@ def test_a_teacher_s_path_starts_at_the_folder_of_the_file_that_names_it(tmp_pat
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [('extends = "mine.toml"', r"mine\.toml: 'mine\.toml' extends itself in the end"),
-     ('extends = "nothing"', r"mine\.toml: .*no preset 'nothing'; there are: bow, cca"),
+     ('extends = "nothing"', r"mine\.toml: .*no preset 'nothing'; there are: bow, bow-squared"),
      ("extends = 3", r"extends is 3: give one preset")],
 )  # fmt: skip
 def test_a_preset_that_extends_nothing_there_is_is_refused(tmp_path, text, wrong):
