@@ -21,25 +21,33 @@ def described(
     examples: Sequence[Example],
     generation: Generation | None = None,
     progress: Progress = silent,
+    inputs: Sequence[Tensor] | None = None,
 ) -> list[Described]:
-    """The best caption of each photo; by default of a beam of five."""
+    """The best caption of each photo; by default of a beam of five.
+
+    `inputs` are the sight's features (F, C) of each photo where they are known: the photos are then
+    not read, and words have no boxes.
+    """
     captions = []
     starts = range(0, len(examples), BATCH)
     for start in progress(starts, len(starts), "captions"):
-        images = [pixels(one.image) for one in examples[start : start + BATCH]]
-        inputs, boxes = captioner.sight(images)
+        some = slice(start, start + BATCH)
+        if inputs is None:
+            features, boxes = captioner.sight([pixels(one.image) for one in examples[some]])
+        else:
+            features, boxes = inputs[some], [None] * len(inputs[some])
         for best, places in zip(
-            captioner.describe(inputs, generation or Generation()), boxes, strict=True
+            captioner.describe(features, generation or Generation()), boxes, strict=True
         ):
             captions.append(Described(best[0].text, dict(attended(best[0], places))))
     return captions
 
 
-def attended(caption: Caption, boxes: Tensor) -> Iterator[tuple[Span, Box]]:
+def attended(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:
     """The place of each word that attends to boxes (R, 4), and the box that it attends to most."""
     start = 0
     for word in caption.words:
-        if word.attention is not None:
+        if word.attention is not None and boxes is not None:
             best = boxes[int(word.attention.argmax())]
             yield Span(start, start + len(word.text)), Box(*best.tolist())
         start += len(word.text) + 1

@@ -44,7 +44,7 @@ FrozenFeatures = Annotated[
     bool,
     typer.Option(
         "--frozen",
-        help="Take photos from --cache, or into it: a matcher's ranks alone, without links.",
+        help="Take photos from --cache, or into it: a matcher's ranks or captions, without boxes.",
     ),
 ]
 

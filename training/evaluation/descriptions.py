@@ -11,7 +11,7 @@ from models.types import Box, Span
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence
 from training.evaluation.captioning import bleu
-from training.evaluation.cider import Cider
+from training.evaluation.cider import cider
 from training.evaluation.hallucination import Hallucination, Shown, hallucination
 from training.evaluation.meteor import meteor, package
 from training.evaluation.rouge import rouge
@@ -67,7 +67,7 @@ def descriptions(
         length_ratio=scored.length_ratio,
         meteor=meteor(words, meant) if installed(package) else None,
         rouge=rouge(words, meant),
-        cider=100 * float(Cider(meant).scores(words, range(len(words))).mean()),
+        cider=cider(words, meant),
         length=mean(map(len, words)),
         vocabulary=len({word for caption in words for word in caption}),
         copied=100 * mean(tuple(caption) in known for caption in words) if known else None,
