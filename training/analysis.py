@@ -37,7 +37,8 @@ class Exam:
 
     fields and queries: searches over the photos. occluded: photos that lose a region. frozen:
     matchers and captioners take the photos' features that training keeps, in `cache`, and have no
-    boxes. train: what a captioner may have learned by heart.
+    boxes. train: what a captioner may have learned by heart. judge: the matcher by
+    which a captioner's candidates are ranked and their words have boxes.
     """
 
     examples: Sequence[Example]
@@ -50,6 +51,7 @@ class Exam:
     occluded: int = 0
     frozen: bool = False
     train: Sequence[Example] = ()
+    judge: Checkpoint | None = None
 
     @property
     def place(self) -> Place:
@@ -125,10 +127,13 @@ def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
 def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Captions against sentences and boxes, and what they repeat of train."""
     captions = describing.described(
-        loaded.model, exam.examples, progress=exam.progress, inputs=exam.inputs(loaded)
-    )
+        loaded.model, exam.examples, progress=exam.progress, inputs=exam.inputs(loaded),
+        judge=exam.judge,
+    )  # fmt: skip
     measured = descriptions(captions, exam.examples, exam.train, exam.truth)
-    return tables.descriptions(measured), asdict(measured)
+    ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
+    options = loaded.facts.get("recipe", {}).get("options", {})
+    return tables.descriptions(measured), {"options": options} | ranked | asdict(measured)
 
 
 def of_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:

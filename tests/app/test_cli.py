@@ -163,7 +163,7 @@ def test_a_description_shows_its_support_and_its_regions(
     assert "0.00  0.00  0.50  0.50" in red
     (lime,) = (line for line in said.splitlines() if "│ lime" in line)
     assert "not supported" in lime
-    assert said.count("│ Red") + said.count("│ Blue") == 2
+    assert said.count("│ Red thing") + said.count("│ Blue thing") == 2
     assert picture.read_text().startswith("<svg")
     code, said = command("describe", photo, "--seed", 1)
     assert (code, "send a temperature as well" in said) == (1, True)

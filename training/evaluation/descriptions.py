@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean
 from typing import TypeVar
 
@@ -23,10 +23,14 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A generated caption and the boxes of its words, by their places in it, where it has some."""
+    """A generated caption and the boxes of its words, by their places in it, where it has some.
+
+    attended: by the captioner's attention; linked: by a matcher.
+    """
 
     text: str
-    boxes: Mapping[Span, Box]
+    attended: Mapping[Span, Box] = field(default_factory=dict)
+    linked: Mapping[Span, Box] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,8 @@ def shown(
             caption.text,
             example.sentences,
             truth.get(example.image.name, ()),
-            caption.boxes,
+            caption.attended,
+            caption.linked,
             tuple(filter(None, [example.metadata.get("category")])),
         )
         for caption, example in zip(captions, examples, strict=True)
