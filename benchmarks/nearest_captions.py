@@ -41,7 +41,7 @@ def main(
     sight = loaded.model.image.sight
     assert isinstance(sight, ViewSight)
     train, examples = corpus.split("train"), corpus.split(split)
-    frames = [
+    known, asked = (
         torch.stack([sight.regions(own)[0] for own in inputs])
         for inputs in (
             frozen_inputs(
@@ -49,8 +49,8 @@ def main(
             )
             for part in (train, examples)
         )
-    ]
-    captions = [Described(text, {}) for text in nearest(*frames, train)]
+    )
+    captions = [Described(text, {}) for text in nearest(known, asked, train)]
     boxes = entities.find(data)
     measured = descriptions(captions, examples, train, entities.read(boxes) if boxes else {})
     typer.echo(tables.descriptions(measured))

@@ -86,7 +86,7 @@ def rank(caption: Caption, probability: float | None) -> float:
     p is the captioner's probability of the words and their end, and q the matcher's that the photo,
     or region, shows what they say; without a calibration q is not known and does not count.
     """
-    fluency = caption.log_probability / (len(caption.words) + 1) ** LENGTH_POWER
+    fluency: float = caption.log_probability / (len(caption.words) + 1) ** LENGTH_POWER
     if probability is None:
         return fluency
     likely = min(max(probability, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
