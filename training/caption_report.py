@@ -25,8 +25,8 @@ CONTENT_SAY = (
     "Sentences leave out much of what a photo shows, so this compares captioners and is no share "
     "of errors. Invented persons: captions that name a person where no sentence does. Grounded: "
     "of the nouns with a box and a true box, those with IoU ≥ 0.5, by the box that the captioner "
-    "attends to most and by the matcher's, which has one for fewer nouns. Copied: captions that are a "
-    "sentence of train word for word; a dash where the data have no split train."
+    "attends to most and by the matcher's, which has one for fewer nouns. Copied: captions that "
+    "are a sentence of train word for word; a dash where the data have no split train."
 )
 CONTENT_HEAD = ("captioner", "data", "nouns", "invented nouns", "captions with one",
                 "invented persons", "grounded: attention, matcher", "copied", "words used",
