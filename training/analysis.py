@@ -151,9 +151,10 @@ def of_grounder(loaded: Checkpoint, exam: Exam) -> Outcome:
         loaded.model, exam.examples, exam.truth, exam.cache, exam.progress
     )
     measured = grounding.measured(loaded.model, phrases, exam.device)
-    supervised = loaded.facts.get("recipe", {}).get("boxes")
-    preset = f"{loaded.name}, {'supervised' if supervised else 'weakly supervised'}"
-    return tables.boxes(measured), {"preset": preset, "grounding": asdict(measured)}
+    recipe = loaded.facts.get("recipe", {})
+    preset = recipe.get("preset") or ("supervised" if recipe.get("boxes") else "weak")
+    numbers = {"preset": f"{loaded.name}, {preset}", "grounding": asdict(measured)}
+    return tables.boxes(measured), numbers
 
 
 EXAMS: Mapping[str, Callable[[Checkpoint, Exam], Outcome]] = {

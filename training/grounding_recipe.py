@@ -43,8 +43,9 @@ class Weak:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a grounder is trained: its model's options, and the supervision that it has."""
+    """How a grounder is trained: its preset's name, its model's options, its supervision."""
 
+    preset: str
     options: Mapping[str, Any]
     optimizer: Optimizer
     schedule: Schedule
@@ -61,12 +62,12 @@ def read(preset: str) -> Recipe:
     """
     path = inheritance.located(preset if preset.endswith(".toml") else f"{PRESETS}/{preset}")
     try:
-        return parsed(inheritance.resolved(path))
+        return parsed(path.stem, inheritance.resolved(path))
     except (ValueError, LookupError) as wrong:
         raise ValueError(f"{path}: {wrong}") from wrong
 
 
-def parsed(tables: Mapping[str, Any]) -> Recipe:
+def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:
     """The recipe of a preset's tables."""
     refuse_unknown(tables, {"model", "objective", "optimizer", "schedule"}, "the preset")
     options, objective = tables.get("model", {}), dict(tables.get("objective", {}))
@@ -75,6 +76,7 @@ def parsed(tables: Mapping[str, Any]) -> Recipe:
     if name not in OBJECTIVES:
         raise ValueError(f"[objective] name is {name!r}; there are: {', '.join(OBJECTIVES)}")
     return Recipe(
+        preset,
         options,
         made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         made(Schedule, tables.get("schedule", {}), "[schedule]"),

@@ -29,7 +29,7 @@ def test_presets_differ_by_what_they_are_told():
 )
 def test_a_mistake_names_what_there_is(tables, wrong):
     with pytest.raises(ValueError, match=wrong):
-        parsed({"objective": {"name": "weak"}, **tables})
+        parsed("mine", {"objective": {"name": "weak"}, **tables})
 
 
 def test_an_unknown_preset_is_refused():
