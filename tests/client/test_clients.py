@@ -53,7 +53,7 @@ def test_batches_are_small_and_lose_nothing(monkeypatch: pytest.MonkeyPatch, png
     from tessera_client import items as module
 
     monkeypatch.setattr(module, "BATCH_LINES", 2)
-    lines = list(module.batches(items(png)))
+    lines = list(module.batches(item.line() for item in items(png)))
     assert [batch.count(b"\n") for batch in lines] == [2, 2, 1]
 
 
