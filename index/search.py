@@ -111,20 +111,20 @@ class Index:
         request = self._prepared(request)
         for _ in range(TRIES):
             snapshot = self._reader.current()
-            found = self._found(request, snapshot)
-            if not found.vanished:
+            best = self._best_rows(request, snapshot)
+            if not best.vanished:
                 break
             # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
             self._reader.advance()
             if self._reader.latest.revision == snapshot.revision:
                 break
         answer = Answer(
-            self._exact.hits(found.ranked, request),
-            exact=found.exact,
-            candidates=found.candidates,
-            rows=found.rows,
+            self._exact.hits(best.ranked, request),
+            exact=best.exact,
+            candidates=best.candidates,
+            rows=best.rows,
             behind=snapshot.behind,
-            more=found.more,
+            more=best.more,
         )
         self._note(request, answer)
         return answer
@@ -133,15 +133,15 @@ class Index:
         """The best rows of what was there at a revision; errors are those of `best`."""
         request = self._prepared(request)
         snapshot, gone = self._reader.at(revision)
-        found = self._found(request, snapshot)
+        best = self._best_rows(request, snapshot)
         return ShardAnswer(
-            tuple(Place(one.key, one.revision, one.probability) for one in found.ranked),
-            exact=found.exact,
-            candidates=found.candidates,
-            rows=found.rows,
-            more=found.more,
+            tuple(Place(one.key, one.revision, one.probability) for one in best.ranked),
+            exact=best.exact,
+            candidates=best.candidates,
+            rows=best.rows,
+            more=best.more,
             revision=snapshot.revision,
-            gone=gone or found.vanished,
+            gone=gone or best.vanished,
         )
 
     def _prepared(self, request: Request) -> Request:
@@ -158,7 +158,7 @@ class Index:
         if not answer.exact:
             self._recent.append(request)
 
-    def _found(self, request: Request, snapshot: Snapshot) -> Found:
+    def _best_rows(self, request: Request, snapshot: Snapshot) -> BestRows:
         """The best rows of a snapshot."""
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
@@ -174,7 +174,7 @@ class Index:
         share = np.float32(1 if exact else LIKELY[request.role])
         scored = [probable.probable(self._calibration, one, request, share) for one in scored]
         ranked, vanished = self._exact.best(scored, request, terms, share)
-        return Found(
+        return BestRows(
             ranked[: request.limit],
             exact=exact,
             candidates=candidates,
@@ -230,7 +230,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BestRows:
     """The best rows of a snapshot, best first, and how they were found; see Answer.
 
     vanished: whether rows were looked for that the catalog has no more.
