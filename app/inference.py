@@ -95,6 +95,11 @@ class Models:
         self.region_captioner: Captioner | None = (
             region_captioner.model if region_captioner else None
         )
+        if region_captioner and not region_captioner.model.of_regions:
+            raise ValueError(
+                f"the captioner {region_captioner.name} describes whole photos alone: set "
+                "TESSERA_REGION_CAPTIONER to one that was trained with the preset regions"
+            )
         self.grounder: Grounder | None = grounder.model if grounder else None
         self.calibration = matcher.calibration
         share_sight(self.matcher.sight, self.captioner, self.region_captioner)
@@ -191,8 +196,9 @@ class Models:
     ) -> Description:
         """Captions of a photo with what the matcher finds for their words, and of its regions.
 
-        `regions` is how many regions to describe at most; `bag` is the photo's own, where it is
-        known. NoCaptioner and NoRegionCaptioner where none is loaded.
+        `regions` is how many regions to describe at most: those whose caption is improbable are
+        left out. `bag` is the photo's own, where it is known. NoCaptioner and
+        NoRegionCaptioner where none is loaded.
         """
         if self.captioner is None:
             raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
@@ -205,22 +211,22 @@ class Models:
         bag = bag or self.bag(look)
         with stage("caption"):
             inputs, boxes = look.by(self.captioner.sight)
-            captions = self.captioner.describe([inputs], generation)[0]
+            captions = self.captioner.describe([inputs], generation.candidates)[0]
         with stage("support"):
             found = support(self.matcher, self.calibration, bag, captions, boxes)
         described = self._describe_regions(look, generation, regions, bag) if regions else []
-        return Description(tuple(found), tuple(described))
+        return Description(tuple(found[: generation.count]), tuple(described))
 
     def _describe_regions(
         self, look: Look, generation: Generation, count: int, bag: FragmentBag
     ) -> list[RegionCaption]:
-        """The best `count` captions of a photo's regions."""
+        """The best `count` captions of a photo's regions, none that is weak."""
         assert self.region_captioner is not None
         with stage("caption_regions"):
             inputs, boxes = look.by(self.region_captioner.sight)
             found = region_captions.described(self.region_captioner, inputs, boxes, generation)
             ranked = region_captions.ranked(self.matcher, self.calibration, bag, found)
-        return region_captions.distinct(ranked, count)
+        return region_captions.distinct(ranked, count, self.weak_below)
 
     def ground(
         self,

@@ -225,7 +225,9 @@ def main() -> None:
     parser.add_argument("--bags", type=Path, help="folder of real photos' bags")
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
-    engine = Engine.load(Settings(data=asked.data, captioner=None, grounder=None))
+    engine = Engine.load(
+        Settings(data=asked.data, captioner=None, region_captioner=None, grounder=None)
+    )
     rows = chosen(asked.catalogue, asked.limit)
     embed(engine, asked.catalogue, rows)
     items = {row["id"]: row for row in rows}

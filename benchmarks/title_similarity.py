@@ -158,7 +158,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="of the models")
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
-    models = Models.of(Settings(captioner=None, grounder=None))
+    models = Models.of(Settings(captioner=None, region_captioner=None, grounder=None))
     rows = chosen(asked.catalogue, asked.limit)
     titles, items = Titles(models, rows), {row["id"]: row for row in rows}
     for name, judged in {**queries(items), "words that no title has": other_words(items)}.items():

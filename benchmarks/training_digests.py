@@ -26,7 +26,8 @@ from training.optimization import Optimizer, Schedule
 SCENES = {"train": 60, "val": 12}
 SEED = 3
 PRESETS = ("scenes", "sdtrnn-squared", "defrag")
-CAPTIONER = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "shortest": 1}
+SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
+CAPTIONER = {**SIGHT, "recurrence": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.2}
 
 
 def digest(file: Path) -> str:
@@ -56,8 +57,8 @@ def digests(folder: Path) -> dict[str, str]:
         for name in ("captioner", "proposals", "grounder", "weak")
     }
     language = Recipe(
-        "lstm",
-        CAPTIONER | {"dropout": 0.2},
+        "multimodal_rnn",
+        CAPTIONER,
         Optimizer(learning_rate=1e-2),
         schedule(3, average=0.9),
         least_count=1,

@@ -23,6 +23,8 @@ BATCH = 16  # photos whose captions are searched for at once
 class Language(nn.Module, ABC):
     """p(next word | words so far, photo), the trained part of a captioner."""
 
+    of_regions = False  # whether the features (1, C) of one region are enough
+
     def begin(self, counts: Tensor) -> None:
         """Take how often each word (V,) comes in train, before the first step."""
 
@@ -66,6 +68,11 @@ class Captioner(nn.Module):
         super().train(mode)
         self.sight.eval()
         return self
+
+    @property
+    def of_regions(self) -> bool:
+        """Whether it can describe a region by its features (1, C) alone."""
+        return self.language.of_regions
 
     @property
     def device(self) -> torch.device:

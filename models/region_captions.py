@@ -9,8 +9,10 @@ from torch import Tensor
 
 from models import alignment, queries
 from models.calibration import Calibration
+from models.parsing import parse_trees
 from models.registry import Caption, Captioner, Generation, Matcher
-from models.types import Box, FragmentBag
+from models.support import rank
+from models.types import Box, FragmentBag, ParsedSentence
 
 REPEATED = 0.5  # of the smaller box's area: from there on an equal caption is a repetition
 
@@ -29,7 +31,7 @@ class RegionCaption:
     probability: float | None
 
     @property
-    def rank(self) -> float:
+    def order(self) -> float:
         """What regions are ordered by: scores of different texts do not compare."""
         return self.score if self.probability is None else self.probability
 
@@ -43,18 +45,26 @@ class RegionCaption:
 def described(
     captioner: Captioner, inputs: Tensor, boxes: Tensor, generation: Generation
 ) -> list[tuple[Box, Caption]]:
-    """The best caption of every region of a photo but the whole frame, in one batch.
+    """All candidate captions of every region of a photo but the whole frame, in one batch.
 
     Shapes: inputs (F, C) and boxes (R, 4) are the sight's; the last R inputs are those of the
-    boxes, the whole frame's first. Regions of which nothing is said are left out.
+    boxes, the whole frame's first. Captions without a noun, such as "a large", are left out.
     """
     regions = inputs[len(inputs) - len(boxes) + 1 :]  # (R - 1, C)
-    captions = captioner.describe(list(regions[:, None]), replace(generation, count=1))
+    captions = captioner.describe(list(regions[:, None]), generation.candidates)
+    texts = list({caption.text for own in captions for caption in own if caption.words})
+    naming = {tree.text for tree in parse_trees(texts) if has_noun(tree)}
     return [
-        (Box(*box), best[0])
-        for box, best in zip(boxes[1:].tolist(), captions, strict=True)
-        if best and best[0].words
+        (Box(*box), caption)
+        for box, own in zip(boxes[1:].tolist(), captions, strict=True)
+        for caption in own
+        if caption.text in naming
     ]
+
+
+def has_noun(tree: ParsedSentence) -> bool:
+    """Whether a text names anything."""
+    return any(word.tag.startswith("NN") for word in tree.words)
 
 
 def ranked(
@@ -63,22 +73,24 @@ def ranked(
     image: FragmentBag,
     found: Sequence[tuple[Box, Caption]],
 ) -> list[RegionCaption]:
-    """Captions of a photo's regions, those that the matcher finds likeliest first.
+    """The best candidate of each of a photo's regions, what the matcher finds likeliest first.
 
     `image` is the photo's bag; each caption is compared with the fragment nearest to its box.
+    Candidates are ranked as those of whole photos are (`support.rank`).
     """
     known = calibration.words if calibration else ()
     texts = list(dict.fromkeys(caption.text for _, caption in found))
     made = queries.of_several(matcher, [[(text, 1.0)] for text in texts], known)
     asked = dict(zip(texts, made, strict=True))
-    judged = []
+    best: dict[Box, RegionCaption] = {}
     for box, caption in found:
         region, query = nearest(image, box), asked[caption.text]
         links = alignment.query_links(region, query, matcher.score)
         probability = calibration.of_pair(region, query, matcher.score) if calibration else None
         score = sum(link.similarity for link in links)
-        judged.append(RegionCaption(box, caption, score, probability))
-    return sorted(judged, key=lambda region: -region.rank)
+        one = RegionCaption(box, caption, score, probability)
+        best[box] = max(one, best.get(box, one), key=lambda own: rank(own.caption, own.probability))
+    return sorted(best.values(), key=lambda region: -region.order)
 
 
 def nearest(image: FragmentBag, box: Box) -> FragmentBag:
@@ -92,12 +104,15 @@ def nearest(image: FragmentBag, box: Box) -> FragmentBag:
     )
 
 
-def distinct(found: Sequence[RegionCaption], count: int) -> list[RegionCaption]:
-    """The first `count` that do not repeat one before them."""
+def distinct(
+    found: Sequence[RegionCaption], count: int, least: float | None = None
+) -> list[RegionCaption]:
+    """The first `count` that repeat none before them, less those of a probability below `least`."""
     kept: list[RegionCaption] = []
     for region in found:
         if len(kept) == count:
             break
-        if not any(region.repeats(other) for other in kept):
+        probable = region.probability is None or region.probability >= (least or 0)
+        if probable and not any(region.repeats(other) for other in kept):
             kept.append(region)
     return kept

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Protocol
 
@@ -99,6 +99,11 @@ class Generation:
     seed: int | None = None
     unique: int = 3
 
+    @property
+    def candidates(self) -> Generation:
+        """The same with every caption that is found: as many as the beam is wide, or are drawn."""
+        return self if self.temperature is not None else replace(self, count=self.beam)
+
     def __post_init__(self) -> None:
         if not 1 <= self.count <= WIDEST_BEAM or not 1 <= self.beam <= WIDEST_BEAM:
             raise ValueError(
@@ -118,6 +123,11 @@ class Captioner(Protocol):
     """Describes photos. Safe to call from several threads."""
 
     sight: Sight
+
+    @property
+    def of_regions(self) -> bool:
+        """Whether it can describe a region by its features (1, C) alone."""
+        ...
 
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
         """The best captions of photos by what `sight` gave for each (F, C), best first."""

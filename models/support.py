@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,10 @@ from models.types import Box, FragmentBag, ParsedSentence, Span
 # nouns and verbs of captions of Flickr8k's val, by benchmarks/caption_support.py (decision 0045).
 SUPPORTED = 0.042
 ALONE = ("NN", "VB")  # tags of nouns and verbs
+# How candidates are ranked: both chosen on Flickr8k's val (decision 0048).
+LENGTH_POWER = 0.7
+MATCH_WEIGHT = 0.4
+LEAST_PROBABILITY = 1e-6  # whose log odds are finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,24 @@ class SupportedCaption:
         """As a person reads it."""
         return self.caption.text
 
+    @property
+    def rank(self) -> float:
+        """What captions of a photo are ordered by, see `rank`."""
+        return rank(self.caption, self.probability)
+
+
+def rank(caption: Caption, probability: float | None) -> float:
+    """How good a caption of T words is: log p / (T + 1)^0.7 + 0.4 log(q / (1 − q)).
+
+    p is the captioner's probability of the words and their end, and q the matcher's that the photo,
+    or region, shows what they say; without a calibration q is not known and does not count.
+    """
+    fluency: float = caption.log_probability / (len(caption.words) + 1) ** LENGTH_POWER
+    if probability is None:
+        return fluency
+    likely = min(max(probability, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+    return fluency + MATCH_WEIGHT * math.log(likely / (1 - likely))
+
 
 def support(
     matcher: Matcher,
@@ -77,7 +100,7 @@ def support(
     captions: Sequence[Caption],
     boxes: Tensor | None = None,
 ) -> list[SupportedCaption]:
-    """What a photo's bag says for each word of its captions.
+    """What a photo's bag says for each word of its captions, the best caption first.
 
     `boxes` (R, 4) are those that the words' attention (R,) is over.
     """
@@ -88,7 +111,7 @@ def support(
     made = queries.of_several(matcher, [[(text, 1.0)] for text in asked], known)
     trees = dict(zip(texts, parse_trees(texts), strict=True))
     found = Support(matcher, calibration, image, boxes, dict(zip(asked, made, strict=True)), trees)
-    return [found.caption(caption) for caption in captions]
+    return sorted(map(found.caption, captions), key=lambda one: -one.rank)
 
 
 def has_content(word: CaptionWord) -> bool:

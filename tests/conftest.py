@@ -108,6 +108,8 @@ class Sizes(Sight):
 class OneSentence:
     """A captioner that says the size."""
 
+    of_regions = False
+
     def __init__(self) -> None:
         self.sight: Sight = Sizes()
 
@@ -128,6 +130,8 @@ class ColourNames:
     It looks at what it names.
     """
 
+    of_regions = True
+
     def __init__(self) -> None:
         self.sight: Sight = Quadrants()
 
@@ -136,7 +140,11 @@ class ColourNames:
 
     def _caption(self, colours: Tensor) -> Caption:
         names = [self._name(colour) for colour in colours]
-        line = names if len(names) == 1 else ["a", names[1], "by", "a", names[2], "and", "lime"]
+        line = (
+            [*names, "thing"]
+            if len(names) == 1
+            else ["a", names[1], "by", "a", names[2], "and", "lime"]
+        )
         looked = {1: 1, 4: 2} if len(names) > 1 else {}
         attention = torch.eye(len(names))
         words = (

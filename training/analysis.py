@@ -16,6 +16,7 @@ from torch import Tensor
 from models import checkpoint
 from models.checkpoint import Checkpoint
 from training import contact_sheet, describing, grounding, proposals
+from training.captioning import frozen_inputs
 from training.data.corpus import Example
 from training.evaluation import tables
 from training.evaluation.descriptions import descriptions
@@ -25,7 +26,7 @@ from training.evaluation.open_world import open_world
 from training.evaluation.queries import Query
 from training.evaluation.regions import Region
 from training.folder import Place
-from training.frozen import Frozen
+from training.frozen import Frozen, precision_of
 from training.markdown import slashed
 from training.progress import Progress
 
@@ -34,9 +35,10 @@ from training.progress import Progress
 class Exam:
     """The examples that a checkpoint is measured on, what is asked, and where it is computed.
 
-    fields and queries: searches over the photos. occluded: photos that lose a region. frozen: a
-    matcher takes the photos' features that training keeps, in `cache`, and has no boxes. train:
-    what a captioner may have learned by heart.
+    fields and queries: searches over the photos. occluded: photos that lose a region. frozen:
+    matchers and captioners take the photos' features that training keeps, in `cache`, and have no
+    boxes. train: what a captioner may have learned by heart. judge: the matcher by
+    which a captioner's candidates are ranked and their words have boxes.
     """
 
     examples: Sequence[Example]
@@ -49,13 +51,24 @@ class Exam:
     occluded: int = 0
     frozen: bool = False
     train: Sequence[Example] = ()
+    judge: Checkpoint | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where frozen features are kept and computed."""
+        return Place(self.cache, self.cache, self.device)
 
     def vectors(self, loaded: Checkpoint) -> list[Tensor]:
         """The photos' vectors (R_k, D) by their frozen features, which are computed if need be."""
-        schedule = loaded.facts.get("preset", {}).get("schedule", {})
-        place = Place(self.cache, self.cache, self.device)
-        frozen = Frozen(loaded.model, place, schedule.get("precision", "float32"), self.progress)
+        frozen = Frozen(loaded.model, self.place, precision_of(loaded), self.progress)
         return from_inputs(loaded.model, frozen.photos(self.examples, "these"), self.progress)
+
+    def inputs(self, loaded: Checkpoint) -> Sequence[Tensor] | None:
+        """The photos' frozen features (F, C) for a captioner; None if photos are to be read."""
+        if not self.frozen:
+            return None
+        precision = precision_of(loaded)
+        return frozen_inputs(loaded.model, self.examples, self.place, precision, self.progress)
 
 
 def sample(
@@ -113,9 +126,14 @@ def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
 
 def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Captions against sentences and boxes, and what they repeat of train."""
-    captions = describing.described(loaded.model, exam.examples, progress=exam.progress)
+    captions = describing.described(
+        loaded.model, exam.examples, progress=exam.progress, inputs=exam.inputs(loaded),
+        judge=exam.judge,
+    )  # fmt: skip
     measured = descriptions(captions, exam.examples, exam.train, exam.truth)
-    return tables.descriptions(measured), asdict(measured)
+    ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
+    options = loaded.facts.get("recipe", {}).get("options", {})
+    return tables.descriptions(measured), {"options": options} | ranked | asdict(measured)
 
 
 def of_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -21,8 +21,10 @@ from training.caption_recipe import Recipe
 from training.data.caption_batches import Batches
 from training.data.corpus import Corpus, Example
 from training.data.snippets import regions
-from training.evaluation.captioning import Bleu, bleu
+from training.evaluation.captioning import bleu
+from training.evaluation.cider import cider
 from training.evaluation.embedding import pixels
+from training.evaluation.treebank import treebank_words
 from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
 from training.loop import Measured, Part, Trainer, half_precision
@@ -30,6 +32,15 @@ from training.progress import Progress
 
 DESCRIBED = 16  # photos described at once
 BEAM = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Captions against sentences, in percent: BLEU-1 to 4, and CIDEr-D as papers print it."""
+
+    bleu: tuple[float, ...]
+    length_ratio: float
+    cider: float
 
 
 def train(
@@ -40,8 +51,8 @@ def train(
     text: Path | None = None,
     resume: bool = False,
     teller: Teller = TELL_NOBODY,
-) -> Bleu:
-    """Train on split train, write the checkpoint to `place.out`; its BLEU on split val with beam 5.
+) -> Validation:
+    """Train on split train, write the checkpoint to `place.out`; its scores on val with beam 5.
 
     `text` is a file of sentences without photos, for a recipe with [text]. The averaged weights of
     the last epoch are kept: val chooses nothing. The run's folder is beside the checkpoint;
@@ -79,7 +90,7 @@ def train(
     part = Part(model, dataset, objective, validate, once=True)
     trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
     validation = fit(trainer, folder, teller, resume=resume)
-    return Bleu(tuple(validation["scores"]), validation["length_ratio"])
+    return Validation(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
 
 
 def objective_of(
@@ -143,12 +154,18 @@ def measured(
     describe: Callable[[slice], list[list[Caption]]],
     examples: Sequence[Example],
     progress: Progress,
-) -> Bleu:
-    """BLEU of the best caption that `describe` has for each of a slice of the examples."""
+) -> Validation:
+    """Scores of the best caption that `describe` has for each of a slice of the examples."""
     starts = range(0, len(examples), DESCRIBED)
     captions = [
         best[0].text
         for at in progress(starts, len(starts), "captions")
         for best in describe(slice(at, at + DESCRIBED))
     ]
-    return bleu(captions, [example.sentences for example in examples])
+    references = [example.sentences for example in examples]
+    agreement = bleu(captions, references)
+    consensus = cider(
+        [treebank_words(text) for text in captions],
+        [[treebank_words(text) for text in own] for own in references],
+    )
+    return Validation(agreement.scores, agreement.length_ratio, consensus)

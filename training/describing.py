@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from torch import Tensor
 
+from models.checkpoint import Checkpoint
 from models.registry import Caption, Captioner, Generation
-from models.types import Box, Span
+from models.support import support
+from models.types import WHOLE_FRAME, Box, FragmentBag, Span
 from training.data.corpus import Example
 from training.evaluation.descriptions import Described
-from training.evaluation.embedding import pixels
+from training.evaluation.embedding import from_inputs, pixels
 from training.progress import Progress, silent
 
 BATCH = 16  # photos described at once
@@ -21,25 +23,60 @@ def described(
     examples: Sequence[Example],
     generation: Generation | None = None,
     progress: Progress = silent,
+    *,
+    inputs: Sequence[Tensor] | None = None,
+    judge: Checkpoint | None = None,
 ) -> list[Described]:
-    """The best caption of each photo; by default of a beam of five."""
+    """The best caption of each photo; by default of a beam of five.
+
+    `inputs` are the sight's features (F, C) of each photo where they are known: the photos are then
+    not read, and words have no boxes. `judge` is a matcher by which a service ranks candidates and
+    gives words boxes; ValueError for one that sees photos otherwise than the captioner.
+    """
+    asked = generation or Generation()
+    if judge and judge.model.sight.key() != captioner.sight.key():
+        raise ValueError(
+            f"the matcher {judge.name} and the captioner see photos by other networks or boxes: "
+            "give the matcher that the captioner was trained with"
+        )
     captions = []
     starts = range(0, len(examples), BATCH)
     for start in progress(starts, len(starts), "captions"):
-        images = [pixels(one.image) for one in examples[start : start + BATCH]]
-        inputs, boxes = captioner.sight(images)
-        for best, places in zip(
-            captioner.describe(inputs, generation or Generation()), boxes, strict=True
-        ):
-            captions.append(Described(best[0].text, dict(attended(best[0], places))))
+        some = slice(start, start + BATCH)
+        if inputs is None:
+            features, boxes = captioner.sight([pixels(one.image) for one in examples[some]])
+        else:
+            features, boxes = inputs[some], [None] * len(inputs[some])
+        found = captioner.describe(features, asked.candidates if judge else asked)
+        for candidates, own, places in zip(found, features, boxes, strict=True):
+            if judge:
+                captions.append(judged(judge, candidates, own, places))
+            else:
+                captions.append(
+                    Described(candidates[0].text, dict(attended(candidates[0], places)))
+                )
     return captions
 
 
-def attended(caption: Caption, boxes: Tensor) -> Iterator[tuple[Span, Box]]:
+def judged(
+    judge: Checkpoint, candidates: Sequence[Caption], inputs: Tensor, boxes: Tensor | None
+) -> Described:
+    """The candidate that captioner and matcher rank first, with the boxes of its words."""
+    if boxes is None:
+        (vectors,) = from_inputs(judge.model, [inputs])
+        bag = FragmentBag(vectors, (WHOLE_FRAME,) * len(vectors), ("",) * len(vectors))
+    else:
+        (bag,) = judge.model.embed_inputs([inputs], [boxes])
+    best = support(judge.model, judge.calibration, bag, candidates, boxes)[0]
+    linked = {word.span: word.box for word in best.words if word.box and boxes is not None}
+    return Described(best.text, dict(attended(best.caption, boxes)), linked)
+
+
+def attended(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:
     """The place of each word that attends to boxes (R, 4), and the box that it attends to most."""
     start = 0
     for word in caption.words:
-        if word.attention is not None:
+        if word.attention is not None and boxes is not None:
             best = boxes[int(word.attention.argmax())]
             yield Span(start, start + len(word.text)), Box(*best.tolist())
         start += len(word.text) + 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from models.checkpoint import Checkpoint
 from models.matcher import Matcher
 from training.cache import Computed, Repeated, cached, digest, file_digest
 from training.data.corpus import Example
@@ -73,3 +74,10 @@ class Frozen:
     def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
         """The frozen part of sentences, always in full precision: it is cheap."""
         return self.matcher.sentence_inputs(texts)
+
+
+def precision_of(loaded: Checkpoint) -> str:
+    """The precision of the features that a checkpoint learned from."""
+    facts = loaded.facts
+    schedule = (facts.get("recipe") or facts.get("preset") or {}).get("schedule", {})
+    return str(schedule.get("precision", "float32"))

@@ -61,7 +61,10 @@ class CaptionRequest(Body):
         None, ge=1, le=MOST_CAPTION_WORDS, description="The captioner's own limit if not given."
     )
     regions: int = Field(
-        0, ge=0, le=MOST_REGIONS, description="How many regions to describe at most."
+        0,
+        ge=0,
+        le=MOST_REGIONS,
+        description="How many regions to describe at most; none whose caption is improbable.",
     )
 
     @property
@@ -182,7 +185,11 @@ class RegionOut(BaseModel):
 
 
 class CaptionsOut(BaseModel):
-    """Captions of a photo and of its regions, best first."""
+    """Captions of a photo and of its regions, best first.
+
+    The best caption is the one that captioner and matcher together rank first, not always the one
+    of the largest log-probability. Regions with a probability below `unsure_below` are left out.
+    """
 
     captions: list[CaptionOut]
     regions: list[RegionOut]

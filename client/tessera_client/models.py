@@ -474,7 +474,11 @@ class Caption(BaseModel):
 
 
 class Captions(BaseModel):
-    """Captions of a photo and of its regions, best first."""
+    """Captions of a photo and of its regions, best first.
+
+    The best caption is the one that captioner and matcher together rank first, not always the one
+    of the largest log-probability. Regions with a probability below `unsure_below` are left out.
+    """
 
     captions: list[Caption]
     regions: list[Region]

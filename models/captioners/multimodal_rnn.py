@@ -64,6 +64,8 @@ class MultimodalRNN(Language):
     the recurrent one (section 3.3).
     """
 
+    of_regions = True
+
     def __init__(self, config: Config, channels: int) -> None:
         super().__init__()
         V = len(config.words) + FIRST_WORD

@@ -84,7 +84,11 @@ def filled(engine: Engine) -> Engine:
 def site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -> Iterator[str]:
     """One service for all tests, since none of them changes it."""
     settings = Settings(
-        data=tmp_path_factory.mktemp("site"), matcher=small_matcher, captioner=None, grounder=None
+        data=tmp_path_factory.mktemp("site"),
+        matcher=small_matcher,
+        captioner=None,
+        region_captioner=None,
+        grounder=None,
     )
     engine = filled(Engine.load(settings))
     server = uvicorn.Server(

@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.engine import Engine
+from app.inference import Models
 from app.main import create_app
 from app.settings import Settings
 
@@ -66,8 +67,8 @@ def test_regions_are_described_the_best_first(client: TestClient, photo) -> None
     assert len(regions) == 3
     assert regions[0] == {
         "box": regions[0]["box"],
-        "caption": "Red",
-        "log_probability": -0.5,
+        "caption": "Red thing",
+        "log_probability": -1.0,
         "probability": pytest.approx(0.95, abs=0.01),
         "score": pytest.approx(3, abs=0.1),
     }
@@ -93,6 +94,12 @@ def test_without_a_captioner_of_regions_they_are_refused(
     assert refused.json()["type"] == "urn:tessera:problem:no-region-captioner"
     assert "TESSERA_REGION_CAPTIONER" in refused.json()["detail"]
     assert client.post("/caption", files=photo).status_code == 200
+
+
+def test_a_captioner_of_whole_photos_is_refused_as_one_of_regions(engine: Engine) -> None:
+    loaded = engine.models.checkpoints
+    with pytest.raises(ValueError, match="sizes describes whole photos alone: set TESSERA_REGION"):
+        Models(**loaded | {"region_captioner": loaded["captioner"]})
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ def command(
     """Runs a command in this process; its exit code and output."""
     monkeypatch.setenv("TESSERA_MATCHER", str(small_matcher))
     monkeypatch.setenv("TESSERA_CAPTIONER", str(tmp_path / "none"))
+    monkeypatch.setenv("TESSERA_REGION_CAPTIONER", str(tmp_path / "none"))
     monkeypatch.setenv("TESSERA_DATA", str(tmp_path / "data"))
 
     def run(*arguments: object) -> tuple[int, str]:
@@ -163,7 +164,7 @@ def test_a_description_shows_its_support_and_its_regions(
     assert "0.00  0.00  0.50  0.50" in red
     (lime,) = (line for line in said.splitlines() if "│ lime" in line)
     assert "not supported" in lime
-    assert said.count("│ Red") + said.count("│ Blue") == 2
+    assert said.count("│ Red thing") + said.count("│ Blue thing") == 2
     assert picture.read_text().startswith("<svg")
     code, said = command("describe", photo, "--seed", 1)
     assert (code, "send a temperature as well" in said) == (1, True)
@@ -199,7 +200,11 @@ def test_killed_import_loses_nothing_and_goes_on(
     for number in range(60):
         (photos / f"{number:02}.png").write_bytes(png("red", "blue"))
     monkeypatch.setenv("TESSERA_BATCH", "1")
-    engine = Engine.load(Settings(matcher=small_matcher, captioner=None, data=tmp_path / "data"))
+    engine = Engine.load(
+        Settings(
+            matcher=small_matcher, captioner=None, region_captioner=None, data=tmp_path / "data"
+        )
+    )
     home = engine.open("default")
     child = start("index", photos)
     while engine.catalog.count(home) < 5:

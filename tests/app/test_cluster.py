@@ -37,7 +37,12 @@ class Site:
             list[subprocess.Popen[bytes]](),
         )
         self.settings = Settings(
-            data=folder / "data", database=url, matcher=matcher, captioner=None, grounder=None
+            data=folder / "data",
+            database=url,
+            matcher=matcher,
+            captioner=None,
+            region_captioner=None,
+            grounder=None,
         )
         about = {"DATA": folder / "data", "DATABASE": url, "MATCHER": matcher, "BATCH": 4}
         about |= {"CAPTIONER": "none", "GROUNDER": "none", "CLUSTER": address}

@@ -87,7 +87,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
         checkpoint.save(file, "matchers", which, model, {})
         checkpoint.calibrate(file, file, calibration)
         settings = Settings(data=folder, matcher=file, captioner=None, grounder=None,
-                            allowed_hosts=("testserver",))  # fmt: skip
+                            region_captioner=None, allowed_hosts=("testserver",))  # fmt: skip
         engine = Engine.load(settings)
         engine.put("default", [
             Draft(name, {"title": f"thing {name[-1]}"}, sentences=(f"a {name.split()[0]} thing",))

@@ -61,11 +61,15 @@ def test_a_word_that_nothing_supports_is_marked_and_named(seen):
 def test_regions_can_be_read(seen):
     seen.get_by_role("button", name="Describe regions").click()
     seen.wait_for_selector(".regions .word")
-    assert sorted(seen.locator(".regions .word").all_inner_texts()) == ["Blue"] * 2 + ["Red"] * 2
-    box = seen.locator('.box[data-group="regions"][aria-label="Part of the photo for Blue"]').first
+    assert sorted(seen.locator(".regions .word").all_inner_texts()) == (
+        ["Blue thing"] * 2 + ["Red thing"] * 2
+    )
+    box = seen.locator(
+        '.box[data-group="regions"][aria-label="Part of the photo for Blue thing"]'
+    ).first
     box.click()
     seen.mouse.move(1, 1)
-    assert seen.locator(".snippet.lit").all_inner_texts() == ["Blue"]
+    assert seen.locator(".snippet.lit").all_inner_texts() == ["Blue thing"]
     assert seen.locator(".regions .word.lit").count() == 1
     seen.keyboard.press("Escape")
     assert seen.locator(".snippet.lit").count() == 0

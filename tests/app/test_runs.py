@@ -21,6 +21,7 @@ def command(
     """Runs a command of `tessera` in this process; its output."""
     monkeypatch.setenv("TESSERA_MATCHER", str(small_matcher))
     monkeypatch.setenv("TESSERA_CAPTIONER", str(tmp_path / "none"))
+    monkeypatch.setenv("TESSERA_REGION_CAPTIONER", str(tmp_path / "none"))
     monkeypatch.setenv("TESSERA_DATA", str(tmp_path / "data"))
 
     def run(name: str, *arguments: object) -> str:

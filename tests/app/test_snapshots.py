@@ -141,6 +141,7 @@ def command(
     """Runs a command in this process; its exit code and output."""
     monkeypatch.setenv("TESSERA_MATCHER", str(small_matcher))
     monkeypatch.setenv("TESSERA_CAPTIONER", str(tmp_path / "none"))
+    monkeypatch.setenv("TESSERA_REGION_CAPTIONER", str(tmp_path / "none"))
     monkeypatch.setenv("TESSERA_GROUNDER", str(tmp_path / "none"))
     monkeypatch.setenv("TESSERA_DATA", str(tmp_path / "data"))
 

@@ -92,7 +92,7 @@ def test_a_description_of_another_version_is_refused(rewritten, changes, said):
     ("changes", "said"),
     [
         ({"config": CONFIG | {"image": IMAGE | {"name": "nope"}}}, "frame, pretrained, regions"),
-        ({"kind": "captioners", "name": "nope"}, "lstm"),
+        ({"kind": "captioners", "name": "nope"}, "attentive, multimodal_rnn"),
         ({"kind": "poets"}, "image_towers"),
     ],
 )

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.region_captions import RegionCaption, described, distinct, nearest, ranked
+from models.parsing import parse_trees
+from models.region_captions import (
+    RegionCaption,
+    described,
+    distinct,
+    has_noun,
+    nearest,
+    ranked,
+)
 from models.registry import Caption, CaptionWord, Generation
 from models.types import Box
 
@@ -33,13 +41,28 @@ def test_every_region_but_the_whole_frame_is_described(models, photo):
     (inputs,), (boxes,) = models.matcher.sight([photo])
     views = torch.cat([torch.zeros(2, 3), inputs])  # two more views of the whole photo come first
     for given in (inputs, views):
-        found = described(models.region_captioner, given, boxes, Generation(beam=3, count=3))
+        found = described(models.region_captioner, given, boxes, Generation(beam=1, count=1))
         assert [(box, caption.text) for box, caption in found] == [
-            (LEFT, "Red"),
-            (Box(0.5, 0, 1, 0.5), "Blue"),
-            (Box(0, 0.5, 0.5, 1), "Red"),
-            (Box(0.5, 0.5, 1, 1), "Blue"),
+            (LEFT, "Red thing"),
+            (Box(0.5, 0, 1, 0.5), "Blue thing"),
+            (Box(0, 0.5, 0.5, 1), "Red thing"),
+            (Box(0.5, 0.5, 1, 1), "Blue thing"),
         ]
+
+
+def test_a_caption_that_names_nothing_is_left_out():
+    texts = ["a large", "two", "a red ball", "sunglasses"]
+    assert [has_noun(tree) for tree in parse_trees(texts)] == [False, False, True, True]
+
+
+def test_the_candidate_of_a_region_that_it_shows_wins(models, photo):
+    (bag,) = models.matcher.embed_images([photo])
+    likelier = Caption((CaptionWord("lime", -0.1),), -0.1)
+    found = [(LEFT, likelier), (LEFT, region(LEFT, "red").caption)]
+    (best,) = ranked(models.matcher, models.calibration, bag, found)
+    assert best.caption.text == "Red"
+    (uncalibrated,) = ranked(models.matcher, None, bag, found)
+    assert uncalibrated.caption.text == "Lime"
 
 
 def test_a_caption_is_judged_by_its_own_region(models, photo):
@@ -65,6 +88,13 @@ def test_the_same_words_are_told_once_of_a_place():
     assert distinct(found, 9) == [found[0], found[2], found[3]]
     assert distinct(found, 2) == [found[0], found[2]]
     assert distinct([], 2) == []
+
+
+def test_improbable_captions_are_left_out():
+    sure, weak = region(LEFT, "red", 0.5), region(LEFT, "blue", 0.1)
+    assert distinct([sure, weak], 9, 0.12) == [sure]
+    assert distinct([sure, weak], 9) == [sure, weak]
+    assert distinct([region(LEFT, "red")], 9, 0.12) != []  # nobody knows
 
 
 @pytest.mark.parametrize(

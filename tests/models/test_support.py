@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 from models.parsing import parse_trees
 from models.registry import Caption, CaptionWord
-from models.support import support
+from models.support import rank, support
 from models.types import Box
 
 LEFT, RIGHT = Box(0, 0, 0.5, 0.5), Box(0.5, 0, 1, 0.5)
@@ -81,7 +83,7 @@ def test_attention_is_the_box_that_was_looked_at_most(matcher, calibration, bag)
 
 
 def test_a_caption_without_words_scores_nothing(matcher, calibration, bag):
-    (empty, red) = support(matcher, calibration, bag, [Caption((), 0.0), written("red")])
+    (red, empty) = support(matcher, calibration, bag, [Caption((), 0.0), written("red")])
     assert (empty.score, empty.probability, empty.words) == (0.0, 0.0, ())
     assert red.score == pytest.approx(3, abs=0.1)
 
@@ -95,3 +97,18 @@ def test_a_modifier_stands_with_its_noun(matcher, calibration, bag):
     assert first.confidence == second.confidence
     assert (first.supported, red.supported) == (True, True)
     assert (second.supported, lime.supported) == (False, False)
+
+
+def test_candidates_are_ranked_by_fluency_and_by_the_odds_that_they_are_so():
+    caption = written("a red dog")  # -1.5 over 4 places
+    fluency = -1.5 / 4**0.7
+    assert rank(caption, None) == pytest.approx(fluency)
+    assert rank(caption, 0.5) == pytest.approx(fluency)
+    assert rank(caption, 0.75) == pytest.approx(fluency + 0.4 * math.log(3))
+    assert rank(caption, 0.0) + rank(caption, 1.0) == pytest.approx(2 * fluency)  # both finite
+
+
+def test_the_candidate_that_the_photo_shows_comes_first(matcher, calibration, bag):
+    lime, red = Caption(written("lime").words, -0.1), Caption(written("red").words, -0.5)
+    assert [one.text for one in support(matcher, calibration, bag, [lime, red])] == ["Red", "Lime"]
+    assert [one.text for one in support(matcher, None, bag, [red, lime])] == ["Lime", "Red"]

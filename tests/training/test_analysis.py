@@ -5,7 +5,7 @@ import torch
 from typer.testing import CliRunner
 
 from models import checkpoint
-from models.captioners import lstm
+from models.captioners import multimodal_rnn
 from models.grounders import two_branch
 from models.images import decode
 from models.proposers import detector
@@ -13,6 +13,9 @@ from training import run
 from training.cli import app
 from training.data import synthetic
 from training.folder import Place
+
+SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
+CAPTIONER = multimodal_rnn.Config(("a", "red", "circle"), **SIGHT, embedding=8, hidden=8, longest=5)
 
 
 def tessera(*arguments, code=0):
@@ -104,10 +107,31 @@ def test_a_matcher_is_measured_as_a_search_over_photos_without_sentences(matcher
     assert described["queries"]["answers"][0]["id"] == photos[0].stem
 
 
+def test_a_captioner_says_the_same_of_frozen_features_and_they_are_kept(few, tmp_path):
+    torch.manual_seed(0)
+    file, cache = tmp_path / "captioner.safetensors", tmp_path / "features"
+    model = multimodal_rnn.Model(CAPTIONER)
+    model.language.photo.weight.data *= 30  # so that photos have captions of their own
+    checkpoint.save(file, "captioners", "multimodal_rnn", model, {})
+    measured = []
+    for number, how in enumerate([(), ("--frozen", "--cache", cache)]):
+        numbers = tmp_path / f"{number}.json"
+        tessera("evaluate", file, "--data", few, *how, "--json", numbers)
+        measured.append(json.loads(numbers.read_text()))
+    read, frozen = measured
+    assert (read["frozen"], frozen["frozen"]) == (False, True)
+    assert read["vocabulary"] > 1
+    for metric in ("bleu", "cider", "length", "vocabulary"):
+        assert frozen[metric] == pytest.approx(read[metric])
+    (kept,) = (cache / "images").iterdir()
+    before = kept.stat().st_mtime_ns
+    tessera("evaluate", file, "--data", few, "--frozen", "--cache", cache)
+    assert kept.stat().st_mtime_ns == before
+
+
 def test_only_a_matcher_is_measured_as_a_search(few, tmp_path):
     file = tmp_path / "captioner.safetensors"
-    small = lstm.Config(words=("a",), size=64, embedding=8, hidden=8, attention=8)
-    checkpoint.save(file, "captioners", "lstm", lstm.Model(small), {})
+    checkpoint.save(file, "captioners", "multimodal_rnn", multimodal_rnn.Model(CAPTIONER), {})
     printed = tessera("evaluate", file, "--data", few, "--field", "image", code=1)
     assert "need a matcher; this is one of the captioners" in printed
 
@@ -160,6 +184,5 @@ def test_regions_that_answer_a_text(matcher, scenes, tmp_path):
 
 def test_regions_want_a_matcher(few, tmp_path):
     file = tmp_path / "captioner.safetensors"
-    small = lstm.Config(words=("a",), size=64, embedding=8, hidden=8, attention=8)
-    checkpoint.save(file, "captioners", "lstm", lstm.Model(small), {})
+    checkpoint.save(file, "captioners", "multimodal_rnn", multimodal_rnn.Model(CAPTIONER), {})
     assert "one of the captioners" in tessera("regions", file, "dog", "--data", few, code=1)

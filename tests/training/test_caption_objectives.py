@@ -2,24 +2,25 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models.captioners import lstm
+from models.captioners import multimodal_rnn
 from training.caption_objectives import CrossEntropy, SelfCritical, logits
 from training.data.caption_batches import CaptionDataset
 
-SMALL = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "dropout": 0.0, "shortest": 1}
+SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
+SMALL = {**SIGHT, "recurrence": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.0}
 SENTENCES = [[torch.tensor([2, 3]), torch.tensor([2])], [torch.tensor([3])]]
 
 
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    return lstm.Model(lstm.Config(words=("a", "dog", "cat"), **SMALL))
+    return multimodal_rnn.Model(multimodal_rnn.Config(("a", "dog", "cat"), **SMALL))
 
 
 @pytest.fixture
 def batch():
     torch.manual_seed(0)
-    return CaptionDataset(list(torch.rand(2, 4, 1280)), SENTENCES, size=2).batch([0, 1])
+    return CaptionDataset(list(torch.rand(2, 1, 1280)), SENTENCES, size=2).batch([0, 1])
 
 
 def test_the_loss_of_real_words_alone_is_learnt(model, batch):
@@ -42,7 +43,7 @@ def test_an_advantage_is_against_the_other_captions_of_the_photo(model):
 
 def test_a_reward_tells_photos_apart_that_were_described_alike(model):
     torch.manual_seed(0)
-    photos, both = torch.rand(2, 4, 1280), [torch.tensor([2, 3]), torch.tensor([2, 4])]
+    photos, both = torch.rand(2, 1, 1280), [torch.tensor([2, 3]), torch.tensor([2, 4])]
     batch = CaptionDataset(list(photos), [both, both], size=2).batch([0, 1])
     truth = CrossEntropy(model, "cpu", "float32")
     reward = SelfCritical(truth, [["a dog"], ["a cat"]], samples=16)

@@ -1,7 +1,7 @@
 import torch
 
 from models import checkpoint
-from models.captioners import lstm
+from models.captioners import multimodal_rnn
 from models.registry import Generation
 from training import captioning
 from training.caption_objectives import CrossEntropy
@@ -15,20 +15,21 @@ from training.folder import Place
 from training.loop import Measured, Part, Trainer
 from training.optimization import Optimizer, Schedule
 
-SMALL = {"size": 64, "embedding": 32, "hidden": 32, "attention": 16, "dropout": 0.0, "shortest": 1}
+SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
+SMALL = {**SIGHT, "recurrence": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.0}
 
 
 def recipe(epochs):
     schedule = Schedule(epochs, batch=4, average=0.9)
-    return Recipe("lstm", SMALL, Optimizer(learning_rate=1e-2), schedule, least_count=1)
+    return Recipe("multimodal_rnn", SMALL, Optimizer(learning_rate=1e-2), schedule, least_count=1)
 
 
 def test_a_trained_captioner_tells_photos_apart():
     torch.manual_seed(1)
-    model = lstm.Model(lstm.Config(words=("a", "red", "blue", "dog", "cat"), **SMALL))
+    model = multimodal_rnn.Model(multimodal_rnn.Config(("a", "red", "blue", "dog", "cat"), **SMALL))
     captions = [[2, 3, 5], [2, 4, 5], [2, 3, 6], [2, 4, 6]]
     sentences = [[torch.tensor(one)] for one in captions]
-    dataset = CaptionDataset(list(torch.rand(4, 4, 1280)), sentences, size=4)
+    dataset = CaptionDataset(list(torch.rand(4, 1, 1280)), sentences, size=4)
     how = recipe(60)
     objective = CrossEntropy(model, "cpu", "float32")
     part = Part(model, dataset, objective, lambda: Measured({}), once=True)
@@ -47,13 +48,14 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     told = []
     file = tmp_path / "captioner.safetensors"
     place, teller = Place(file, tmp_path / "cache"), Teller(report=told.append)
-    score = captioning.train(corpus, place, recipe(8), teller=teller)
-    assert [record.epoch for record in told] == [*range(1, 9)]
+    score = captioning.train(corpus, place, recipe(20), teller=teller)
+    assert [record.epoch for record in told] == [*range(1, 21)]
     loaded = checkpoint.load(file)
-    assert loaded.facts["validation"]["scores"] == list(score.scores)
+    assert loaded.facts["validation"]["bleu"] == list(score.bleu)
     examples = corpus.split("val")
     captions = [one.text for one in described(loaded.model, examples)]
     again = bleu(captions, [one.sentences for one in examples])
-    # The same captions but for half precision: of the cached cells there, of the weights here.
-    assert abs(again.scores[0] - score.scores[0]) < 5
-    assert score.scores[0] > 30
+    # The same captions but for half precision: of the cached features there, of the weights here.
+    assert abs(again.scores[0] - score.bleu[0]) < 5
+    assert score.bleu[0] > 30
+    assert loaded.facts["validation"]["cider"] == score.cider > 30

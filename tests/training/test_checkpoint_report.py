@@ -81,9 +81,10 @@ def test_grounding_shows_all_its_recalls_where_they_were_measured(boxes, cells):
 
 
 def test_captions_have_their_own_table():
-    captioner = {"name": "lstm", "checkpoint": "cd34", "data": "flickr8k", "split": "val"}
-    text = page(captioner | {"bleu": [60, 40, 26, 17]})
-    assert "| lstm cd34 | flickr8k val | 60.0 / 40.0 / 26.0 / 17.0 |" in text
+    captioner = {"name": "attentive", "checkpoint": "cd34", "data": "flickr8k", "split": "val"}
+    scores = {"bleu": [60, 40, 26, 17], "meteor": 19, "rouge": 46, "cider": 50}
+    text = page(captioner | scores | {"hallucination": None})
+    assert "| attentive cd34 | flickr8k val | 60.0 / 40.0 / 26.0 / 17.0 | 19.0 |" in text
 
 
 def test_proposers_have_their_own_table():

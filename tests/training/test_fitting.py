@@ -14,8 +14,8 @@ from training.folder import Place
 from training.optimization import Optimizer, Schedule
 
 SHORT = Schedule(2, batch=4, average=0.9)
-TINY = {"size": 64, "embedding": 8, "hidden": 8, "attention": 8}
-CAPTIONER = Recipe("lstm", TINY, Optimizer(learning_rate=2e-3), SHORT, least_count=1)
+TINY = {"views": ("lite0@64",), "proposals": "windows", "embedding": 8, "hidden": 8}
+CAPTIONER = Recipe("multimodal_rnn", TINY, Optimizer(learning_rate=2e-3), SHORT, least_count=1)
 PARTS = {
     "captioner": lambda corpus, truth, *given, **more: captioning.train(
         corpus, *given, CAPTIONER, **more

@@ -22,7 +22,9 @@ def intersection_over_union(one: Box, other: Box) -> float:
 
 def test_a_trained_matcher_serves_hits_whose_boxes_hold_the_words(preset, corpus, scenes, tmp_path):
     matcher = run.train(preset, corpus, Place(tmp_path / "runs", tmp_path / "features"))
-    settings = Settings(data=tmp_path / "served", matcher=matcher, captioner=None)
+    settings = Settings(
+        data=tmp_path / "served", matcher=matcher, captioner=None, region_captioner=None
+    )
     truth = entities.read(entities.find(scenes))
     photos = corpus.split("val")[:12]
     found = []

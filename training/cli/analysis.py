@@ -44,7 +44,14 @@ FrozenFeatures = Annotated[
     bool,
     typer.Option(
         "--frozen",
-        help="Take photos from --cache, or into it: a matcher's ranks alone, without links.",
+        help="Take photos from --cache, or into it: a matcher's ranks or captions, without boxes.",
+    ),
+]
+Judge = Annotated[
+    Path | None,
+    typer.Option(
+        "--matcher",
+        help="Measure captions as a service gives them: this matcher ranks them and finds boxes.",
     ),
 ]
 
@@ -62,6 +69,7 @@ def evaluate(
     json_file: Numbers = None,
     cache: Cache = FEATURES,
     frozen: FrozenFeatures = False,
+    judge: Judge = None,
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
@@ -90,6 +98,7 @@ def evaluate(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
             frozen=frozen, train=corpus.splits.get("train", ()),
+            judge=analysis.matcher(judge, device) if judge else None,
         )  # fmt: skip
         examine = analysis.of_search if searches else analysis.EXAMS[loaded.kind]
         table, numbers = examine(loaded, exam)

@@ -68,7 +68,7 @@ def train_captioner(
             resume=resume,
             teller=teller(console),
         )
-        typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.scores)}")
+        typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.bleu)}, CIDEr-D {score.cider:.1f}")
 
 
 def evaluate_regions(

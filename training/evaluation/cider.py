@@ -107,6 +107,11 @@ class Cider:
         return FACTOR * total / (ORDERS * len(products))
 
 
+def cider(candidates: Sequence[Text], references: Sequence[Sequence[Text]]) -> float:
+    """The mean CIDEr-D of a candidate for each photo, times 100, as papers print it."""
+    return 100 * float(Cider(references).scores(candidates, range(len(candidates))).mean())
+
+
 def ngrams(text: Text) -> Counter[Ngram]:
     """How often each run of 1 to 4 words occurs."""
     return Counter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from models.types import Box, Span
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence
 from training.evaluation.captioning import bleu
-from training.evaluation.cider import Cider
+from training.evaluation.cider import cider
 from training.evaluation.hallucination import Hallucination, Shown, hallucination
 from training.evaluation.meteor import meteor, package
 from training.evaluation.rouge import rouge
@@ -23,10 +23,14 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A generated caption and the boxes of its words, by their places in it, where it has some."""
+    """A generated caption and the boxes of its words, by their places in it, where it has some.
+
+    attended: by the captioner's attention; linked: by a matcher.
+    """
 
     text: str
-    boxes: Mapping[Span, Box]
+    attended: Mapping[Span, Box] = field(default_factory=dict)
+    linked: Mapping[Span, Box] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ def descriptions(
         length_ratio=scored.length_ratio,
         meteor=meteor(words, meant) if installed(package) else None,
         rouge=rouge(words, meant),
-        cider=100 * float(Cider(meant).scores(words, range(len(words))).mean()),
+        cider=cider(words, meant),
         length=mean(map(len, words)),
         vocabulary=len({word for caption in words for word in caption}),
         copied=100 * mean(tuple(caption) in known for caption in words) if known else None,
@@ -96,7 +100,8 @@ def shown(
             caption.text,
             example.sentences,
             truth.get(example.image.name, ()),
-            caption.boxes,
+            caption.attended,
+            caption.linked,
             tuple(filter(None, [example.metadata.get("category")])),
         )
         for caption, example in zip(captions, examples, strict=True)

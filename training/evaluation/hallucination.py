@@ -19,14 +19,15 @@ from training.evaluation.wordnet import WordNet
 class Shown:
     """A caption and its photo: the photo's sentences, and boxes where they are known.
 
-    boxes are those that the caption's words have, by the words' places in the text; names are
-    further words for what the photo shows.
+    attended and linked are the boxes of the caption's words by the captioner's attention and by a
+    matcher, by the words' places in the text; names are further words for what the photo shows.
     """
 
     caption: str
     sentences: Sequence[str]
     grounded: Sequence[GroundedSentence] = ()
-    boxes: Mapping[Span, Box] = field(default_factory=dict)
+    attended: Mapping[Span, Box] = field(default_factory=dict)
+    linked: Mapping[Span, Box] = field(default_factory=dict)
     names: Sequence[str] = ()
 
 
@@ -36,7 +37,8 @@ class Hallucination:
 
     hallucinated: of the nouns of things (CHAIR_i). captions: of the captions, those with such a
     noun (CHAIR_s). persons: of the captions, those that name a person where no sentence does.
-    grounded: of the nouns with a box and a true box, those with IoU ≥ 0.5; None without any.
+    grounded: of the nouns with a box by attention and a true box, those with IoU ≥ 0.5; linked: the
+    same with boxes by a matcher; None without any. boxed and with_link are the numbers of nouns.
     """
 
     nouns: int
@@ -45,6 +47,8 @@ class Hallucination:
     persons: float
     boxed: int
     grounded: float | None
+    with_link: int = 0
+    linked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +81,25 @@ def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
         not photo.has_person and any(wordnet.is_person(noun.name) for noun in found)
         for found, photo in zip(things, photos, strict=True)
     ]
-    grounded = [
-        right
-        for found, photo in zip(things, photos, strict=True)
-        for noun in found
-        if (right := photo.grounds(noun)) is not None
-    ]
+    attended, linked = (
+        [
+            right
+            for found, photo, own in zip(things, photos, boxes, strict=True)
+            for noun in found
+            if (right := photo.grounds(noun, own)) is not None
+        ]
+        for boxes in ([one.attended for one in shown], [one.linked for one in shown])
+    )
     count = sum(map(len, things))
     return Hallucination(
         nouns=count,
         hallucinated=share(sum(map(len, wrong)), count) or 0.0,
         captions=share(sum(map(bool, wrong)), len(shown)) or 0.0,
         persons=share(sum(persons), len(shown)) or 0.0,
-        boxed=len(grounded),
-        grounded=share(sum(grounded), len(grounded)),
+        boxed=len(attended),
+        grounded=share(sum(attended), len(attended)),
+        with_link=len(linked),
+        linked=share(sum(linked), len(linked)),
     )
 
 
@@ -119,12 +128,12 @@ class Photo:
             or bool(senses and senses[0] in self.broader)
         )
 
-    def grounds(self, noun: Noun) -> bool | None:
+    def grounds(self, noun: Noun, boxes: Mapping[Span, Box]) -> bool | None:
         """Whether a noun's box is near a true one, or near that around all of a phrase's boxes.
 
         None where either is not known.
         """
-        box = self.shown.boxes.get(noun.span)
+        box = boxes.get(noun.span)
         true = list(self.true_boxes(noun.name))
         if box is None or not true:
             return None

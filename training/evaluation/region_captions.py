@@ -26,6 +26,7 @@ from training.evaluation.captioning import Bleu, bleu
 from training.evaluation.embedding import pixels
 from training.evaluation.measure import Boxes
 from training.folder import Place
+from training.frozen import precision_of
 from training.loop import half_precision
 from training.progress import Progress, silent
 
@@ -93,7 +94,8 @@ def seen(
     ValueError for a sight without regions, LookupError where no photo has a true box.
     """
     sight = model.sight
-    if not isinstance(sight, ViewSight):
+    describes = not isinstance(model, Captioner) or model.of_regions
+    if not (describes and isinstance(sight, ViewSight)):
         raise ValueError(
             "this captioner describes whole photos by more than a region's features: give one of "
             "the preset regions, or one of multimodal-rnn"
@@ -231,10 +233,3 @@ def measured(
         "length_ratio": score.length_ratio,
         "words": words,
     }
-
-
-def precision_of(loaded: Checkpoint) -> str:
-    """The precision of the features that a checkpoint learned from."""
-    facts = loaded.facts
-    schedule = (facts.get("recipe") or facts.get("preset") or {}).get("schedule", {})
-    return str(schedule.get("precision", "float32"))

@@ -123,8 +123,11 @@ def descriptions(measured: Descriptions) -> str:
         "nouns that no sentence names, %": one_decimal(invented.hallucinated if invented else None),
         "captions with such a noun, %": one_decimal(invented.captions if invented else None),
         "captions with an unnamed person, %": one_decimal(invented.persons if invented else None),
-        "nouns with IoU ≥ 0.5 to a true box, %": one_decimal(
+        "nouns with IoU ≥ 0.5 to a true box by attention, %": one_decimal(
             invented.grounded if invented else None
+        ),
+        "nouns with IoU ≥ 0.5 to a true box by the matcher, %": one_decimal(
+            invented.linked if invented else None
         ),
     }
     return "\n".join(f"{name}: {value}" for name, value in lines.items())

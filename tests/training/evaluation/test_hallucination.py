@@ -48,7 +48,9 @@ def test_nouns_before_of_and_within_compounds_do_not_stand_for_themselves(wordne
 @pytest.mark.parametrize(("box", "share"), [(DOG, 100), (Box(0.6, 0.6, 1, 1), 0)])
 def test_a_noun_is_grounded_where_its_box_is_a_true_one(wordnet, box, share):
     sentence = GroundedSentence("A puppy runs", (TruePhrase("A puppy", Span(0, 7), (DOG,)),))
-    measured = found(wordnet, "A dog", "A puppy runs", grounded=[sentence], boxes={Span(2, 5): box})
+    measured = found(
+        wordnet, "A dog", "A puppy runs", grounded=[sentence], attended={Span(2, 5): box}
+    )
     assert (measured.boxed, measured.grounded) == (1, share)
 
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models import checkpoint
-from models.captioners import lstm, multimodal_rnn
+from models.captioners import attentive, multimodal_rnn
 from models.matcher import Config, Matcher
 from models.types import Box, PaddedBags, Span
 from training.data.entities import GroundedSentence, TruePhrase
@@ -146,6 +146,7 @@ def test_candidates_are_the_distinct_snippets_of_train(matcher, few, tmp_path):
 
 
 def test_a_captioner_that_looks_at_more_than_one_row_is_refused(examples, tmp_path):
-    model = lstm.Model(lstm.Config(("a",), size=64))
+    image = {"name": "regions_in_context", "options": VIEWS | {"embedding": 8}}
+    model = attentive.Model(attentive.Config(("a",), image, joint=8, hidden=8))
     with pytest.raises(ValueError, match="describes whole photos by more than a region"):
         seen(model, examples, truth(examples), Place(tmp_path, tmp_path), "float32")

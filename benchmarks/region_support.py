@@ -1,0 +1,132 @@
+"""Support of region captions: from which probability on they are right, and what ranking gives.
+
+    python -m benchmarks.region_support flickr8k/ --photos 150
+
+A service describes the regions of photos of the split val. A region's caption is right if its last
+noun is in a phrase that names a true box with IoU ≥ 0.5 to the region; regions far from all true
+boxes are not judged. Compared are the captioner's likeliest caption of each region and the one that
+captioner and matcher rank first. The thresholds are the probability with the best balanced
+accuracy, and the one below which a hit is weak, which a service takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torchvision.ops import box_iou
+
+from benchmarks.caption_support import auc, best_threshold, forms, rates
+from models import checkpoint, region_captions, shipped
+from models.calibration import Calibration
+from models.looks import Look, share_sight
+from models.parsing import parse_trees
+from models.region_captions import RegionCaption
+from models.registry import Captioner, Generation, Matcher
+from models.types import Box
+from training.data import entities, folders
+from training.data.corpus import Example
+from training.data.entities import GroundedSentence
+from training.evaluation.embedding import pixels
+from training.evaluation.grounding import IOU
+from training.evaluation.region_captions import named
+
+WAYS = {"captioner alone": Generation(beam=1), "ranked with the matcher": Generation()}
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A captioner of regions, and the calibrated matcher that ranks what it says."""
+
+    matcher: Matcher
+    calibration: Calibration
+    captioner: Captioner
+
+    def regions(self, look: Look, generation: Generation) -> list[RegionCaption]:
+        """The caption of each region of a photo."""
+        (bag,) = self.matcher.embed_inputs(*([part] for part in look.by(self.matcher.sight)))
+        inputs, boxes = look.by(self.captioner.sight)
+        found = region_captions.described(self.captioner, inputs, boxes, generation)
+        return region_captions.ranked(self.matcher, self.calibration, bag, found)
+
+
+def judged(
+    regions: Sequence[RegionCaption], grounded: Sequence[GroundedSentence]
+) -> Iterator[tuple[float, bool]]:
+    """The probability of each region's caption near a true box, and whether it is right."""
+    true = named(grounded)
+    if not true or not regions:
+        return
+    phrases = dict(zip(true, map(words, true.values()), strict=True))
+    trees = parse_trees([one.caption.text for one in regions])
+    overlaps = box_iou(corners([one.box for one in regions]), corners(list(true)))  # (R, B)
+    for one, tree, row in zip(regions, trees, overlaps, strict=True):
+        if row.max() >= IOU:
+            noun = [word for word in tree.words if word.tag.startswith("NN")][-1]
+            names = phrases[list(true)[int(row.argmax())]]
+            yield one.probability or 0.0, not names.isdisjoint(forms(noun))
+
+
+def words(phrases: Sequence[str]) -> set[str]:
+    """All words of phrases, and their lemmas."""
+    return {form for tree in parse_trees(phrases) for word in tree.words for form in forms(word)}
+
+
+def corners(boxes: Sequence[Box]) -> torch.Tensor:
+    """Boxes as (B, 4)."""
+    return torch.tensor([astuple(box) for box in boxes])
+
+
+def table(found: Mapping[str, Sequence[tuple[float, bool]]], weak_below: float) -> None:
+    """Print lines for each way: by the best threshold, and by that of weak hits."""
+    for way, regions in found.items():
+        values, truth = np.array([p for p, _ in regions]), np.array([right for _, right in regions])
+        area = auc(values, truth)
+        print(f"{way}: {len(regions):,} regions, {truth.mean():.3f} right; area {area:.3f}")
+        for least in (best_threshold(values, truth), weak_below):
+            kept, marked = rates(values, truth, least)
+            print(
+                f"  from {least:.3f} on {kept:.3f} of the right kept, {marked:.3f} of the wrong "
+                f"left out, {truth[values >= least].mean():.3f} right"
+            )
+
+
+def judged_photos(
+    service: Service, examples: Sequence[Example], truth: Mapping[str, Sequence[GroundedSentence]]
+) -> dict[str, list[tuple[float, bool]]]:
+    """The judged regions of photos, by way."""
+    found: dict[str, list[tuple[float, bool]]] = {way: [] for way in WAYS}
+    for example in examples:
+        look = Look(pixels(example.image))
+        for way, generation in WAYS.items():
+            regions = service.regions(look, generation)
+            found[way] += judged(regions, truth.get(example.image.name, ()))
+    return found
+
+
+def main() -> None:
+    """Judge the regions of photos and print the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("data", type=Path)
+    options.add_argument("--captioner", type=Path, default=shipped.REGION_CAPTIONER)
+    options.add_argument("--matcher", type=Path, default=shipped.MATCHER)
+    options.add_argument("--photos", type=int, help="all of val if not given")
+    chosen = options.parse_args()
+    loaded = checkpoint.load(chosen.matcher)
+    boxes = entities.find(chosen.data)
+    if loaded.calibration is None or boxes is None:
+        options.error("needs a matcher that is calibrated, and true boxes beside the data")
+    captioner: Captioner = checkpoint.load(chosen.captioner).model
+    share_sight(loaded.model.sight, captioner)
+    examples = folders.read(chosen.data).split("val")[: chosen.photos]
+    service = Service(loaded.model, loaded.calibration, captioner)
+    found = judged_photos(service, examples, entities.read(boxes))
+    table(found, loaded.calibration.weak_below)
+
+
+if __name__ == "__main__":
+    main()
