@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -261,8 +262,14 @@ def _claim(
 
 
 def _gone(place: str | None) -> bool:
-    """Whether an item's source is no longer there: it was moved, and may come back elsewhere."""
-    return place is not None and not Path(place.partition("#")[0]).exists()
+    """Whether an item's source is no longer there: it was moved, and may come back elsewhere.
+
+    A place is a photo's path, or `file#id` of a line or a row; paths and ids may hold # as well.
+    """
+    if place is None:
+        return False
+    files = (place[: mark.start()] for mark in re.finditer("#|$", place))
+    return not any(Path(file).is_file() for file in files)
 
 
 def _taken(draft: Draft, owner: str) -> Outcome:

@@ -109,6 +109,7 @@ class Models:
         """The models that the settings name, with their parser."""
         if settings.parser:
             parsing.choose(settings.parser)
+        parsing.tokenizer()  # imports spaCy, which the first query would wait for
         return cls.load(
             settings.matcher,
             settings.captioner,

@@ -3,41 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
-from time import monotonic, time
+from threading import Event, Lock, Thread
+from time import time
 from uuid import uuid4
 
 from app.folder import Outcome
 
 FOLDER = "imports"  # in the data folder
-WRITTEN = 1.0  # seconds between two notes of an import
+WRITTEN = 0.2  # seconds between two notes of an import
 FORGOTTEN = 120.0  # seconds after which an import that noted nothing counts as ended
 
 
 def noted(
     outcomes: Iterable[Outcome], data: Path, collection: str, count: Callable[[], int]
-) -> Iterator[Outcome]:
+) -> Generator[Outcome]:
     """Pass an import's outcomes on, and note how many sources it still has to bring.
 
     `count` counts all of its sources; that is done meanwhile, as a folder may be large.
     """
     file = data / FOLDER / f"{uuid4().hex}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    totals: list[int] = []
-    Thread(target=lambda: totals.append(count()), daemon=True).start()
-    done, last = 0, 0.0
+    done, ended, writing = 0, Event(), Lock()
+
+    def note() -> None:
+        total = count()
+        while not ended.is_set():
+            with writing:
+                if not ended.is_set():
+                    _write(file, collection, max(total - done, 0))
+            ended.wait(WRITTEN)
+
+    Thread(target=note, daemon=True).start()
     try:
         for outcome in outcomes:
             done += 1
-            if monotonic() - last > WRITTEN:
-                _write(file, collection, max(sum(totals) - done, 0))
-                last = monotonic()
             yield outcome
     finally:
-        file.unlink(missing_ok=True)
+        with writing:
+            ended.set()
+            file.unlink(missing_ok=True)
 
 
 def coming(data: Path, collection: str) -> int:

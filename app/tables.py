@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from hashlib import blake2b, sha256
 from itertools import chain, islice
@@ -204,7 +204,7 @@ def _parquet(file: Path, binary: IO[bytes]) -> Opened:
         every = chain.from_iterable(batch.to_pylist() for batch in batches)
         try:
             for number, row in enumerate(every, start=1):
-                yield number, {name: _plain(value) for name, value in row.items()}
+                yield number, _plain(row)
         except (ArrowException, OSError) as broken:
             raise ValueError(f"{file} breaks off after row {number}: {broken}") from broken
 
@@ -220,11 +220,20 @@ READERS: dict[str, Callable[[Path, IO[bytes]], Opened]] = {
 
 
 def _plain(value: Any) -> Any:
-    """A value of Parquet as JSON has it."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, date | datetime | time):
-        return value.isoformat()
+    """A value of Parquet as JSON has it, with all that is nested in it, where JSON has such."""
+    match value:
+        case Decimal():
+            return float(value)
+        case timedelta():
+            return value.total_seconds()
+        case date() | datetime() | time():
+            return value.isoformat()
+        case dict():
+            return {name: _plain(part) for name, part in value.items()}
+        case [tuple(), *_]:  # a map
+            return {str(key): _plain(part) for key, part in value}
+        case list():
+            return [_plain(part) for part in value]
     return value
 
 

@@ -73,7 +73,7 @@ def service(threads: int) -> Iterator[Service]:
     address = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryDirectory() as data:
         os.environ["TESSERA_THREADS"] = str(threads)
-        command = ("serve", "--data", data, "--port", str(port))
+        command = ("serve", "--no-sample", "--data", data, "--port", str(port))
         with running(*command) as child, httpx2.Client(base_url=address, timeout=60) as client:
             while not answers(f"{address}/readyz"):
                 assert child.poll() is None, "the service ended"

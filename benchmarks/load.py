@@ -31,6 +31,7 @@ import numpy as np
 
 from app import demos
 from app.folder import Source
+from benchmarks.start_speed import sampled
 
 TEXTS = ("a cat", "a rocket at night", "a cup of coffee on a table", "two people", "a red car")
 IMPORTED = 8  # photos of one import
@@ -76,8 +77,7 @@ def service(port: int) -> Iterator[int]:
         command = [sys.executable, "-m", "tessera", "serve", "--data", data, "--port", str(port)]
         process = subprocess.Popen(command)  # noqa: S603 - our own command
         try:
-            ready = f"http://127.0.0.1:{port}/readyz"
-            while not _answers(ready):
+            while not sampled(f"http://127.0.0.1:{port}"):
                 assert process.poll() is None, "the service ended"
                 time.sleep(0.5)
             yield process.pid
@@ -100,13 +100,6 @@ def half_sent(port: int) -> Iterator[None]:
             connection.sendall(f"PUT /items/half HTTP/1.1\r\n{headers}\r\n\r\n{{".encode())
             time.sleep(0.2)
         yield
-
-
-def _answers(address: str) -> bool:
-    try:
-        return httpx2.get(address, timeout=5).status_code == 200
-    except httpx2.TransportError:
-        return False
 
 
 def works(photos: list[bytes]) -> dict[str, Work]:

@@ -54,6 +54,8 @@ def service(data: Path) -> Start:
             assert child.poll() is None, "the service ended"
             time.sleep(0.02)
         wall, used, resident = time.perf_counter() - began, processor(child.pid), memory(child.pid)
+        while not sampled(address):
+            time.sleep(0.1)
         search(address)
         return Start(used, wall, resident, memory(child.pid))
 
@@ -76,6 +78,16 @@ def answers(url: str) -> bool:
             return bool(answer.status == 200)
     except (urllib.error.URLError, ConnectionError):
         return False
+
+
+def sampled(address: str) -> bool:
+    """Whether the service has indexed its sample."""
+    try:
+        with urllib.request.urlopen(f"{address}/index", timeout=5) as answer:  # noqa: S310
+            index = json.load(answer)
+    except (urllib.error.URLError, ConnectionError):
+        return False
+    return bool(index["items"] > 0 and index["coming"] == index["behind"] == 0)
 
 
 def search(address: str) -> None:

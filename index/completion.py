@@ -8,7 +8,7 @@ import numpy as np
 
 from index.documents import Documents
 from index.lexical import Alternative
-from index.terms import stem
+from index.terms import fold, stem
 
 LOOKED_AT = 64  # of the words that begin alike, those that most documents have
 
@@ -29,7 +29,7 @@ def complete(documents: Documents, text: str, count: int) -> list[Completion]:
         having &= documents.lexical.having_any(word.alternatives)
     found: dict[str, Completion] = {}
     for completed in documents.wording.complete(text, LOOKED_AT):
-        term = stem(completed[start:])
+        term = stem(fold(completed[start:]))
         if term not in found:  # of words with one stem, the most frequent
             items = having & documents.lexical.having_any([Alternative(term)])
             found[term] = Completion(completed, int(np.count_nonzero(items)))

@@ -63,16 +63,16 @@ class Postings:
         self._norms = np.empty(0, np.float32)
         self._read: dict[str, tuple[Rows, Floats]] = {}  # what was asked for since the last text
 
-    def add(self, text: str) -> set[str]:
-        """Add the next document's text; gives its folded words."""
+    def add(self, text: str) -> dict[str, str]:
+        """Add the next document's text; gives its words as they are written, by folded words."""
         self._read.clear()
         words = list(spelled(text))
         number = len(self.lengths)
-        for term, count in Counter(map(stem, words)).items():
+        for term, count in Counter(stem(folded) for folded, _ in words).items():
             self._documents[term].append(number)
             self._counts[term].append(min(count, 2**16 - 1))
         self.lengths.append(min(len(words), 2**16 - 1))
-        return set(words)
+        return dict(words)
 
     def documents(self, term: str) -> Rows:
         """The documents with a term, in order."""
@@ -104,6 +104,7 @@ class Lexical:
     def __init__(self) -> None:
         self._fields: dict[str, Postings] = {}
         self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
+        self.spellings: dict[str, str] = {}  # with signs or accents, of folded words without
         self.having: Counter[str] = Counter()  # terms, with their documents' number
         self._size = 0
 
@@ -115,11 +116,14 @@ class Lexical:
         for name in fields.keys() - self._fields.keys():
             postings = self._fields[name] = Postings()
             postings.lengths.extend([0] * self._size)
-        own: set[str] = set()
+        words: dict[str, str] = {}  # as they are written, by folded words
         for name, postings in self._fields.items():
-            own |= postings.add(fields.get(name, ""))
-        self.vocabulary.update(own)
-        self.having.update({stem(word) for word in own})
+            words |= postings.add(fields.get(name, ""))
+        for folded, written in words.items():
+            if folded != written:
+                self.spellings.setdefault(folded, written)
+        self.vocabulary.update(words.keys())
+        self.having.update({stem(word) for word in words})
         self._size += 1
         return self._size - 1
 

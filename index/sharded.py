@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from index.catalog import Catalog
+from index.exact import Ranked
 from index.failures import NotReady
 from index.indexes import Indexes
 from index.items import Collection
@@ -17,7 +18,7 @@ from index.overview import Overview
 from index.promising import Promising
 from index.requests import Answer, Hit, Place, Request, ShardAnswer
 from index.rows import Numbers, Side
-from index.search import Index, Ranked
+from index.search import Index
 from index.shard_server import together
 from index.wording import Synonyms
 from models.calibration import Calibration
@@ -86,8 +87,8 @@ class ShardedIndex(Index):
         request = self._prepared(request)
         asked = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
-            found = self._servers.ask("best", self._collection, request, revision)
-            parts: Sequence[ShardAnswer] = found.answers
+            gathered = self._servers.ask("best", self._collection, request, revision)
+            parts: Sequence[ShardAnswer] = gathered.answers
             reached = min((one.revision for one in parts), default=revision)
             places = merged(parts, request.limit)
             hits = self._shown(places, request)
@@ -106,7 +107,7 @@ class ShardedIndex(Index):
             behind=asked - reached,
             more=any(one.more for one in parts)
             or len(places) < sum(len(one.places) for one in parts),
-            coverage=found.coverage,
+            coverage=gathered.coverage,
         )
         self._note(request, answer)
         return answer
@@ -120,19 +121,19 @@ class ShardedIndex(Index):
             for one, key in zip(places, keys, strict=True)
             if key in stored
         ]
-        return self._hits(ranked, request)
+        return self._exact.hits(ranked, request)
 
     def promising(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
     ) -> Promising:
         """See Index.promising; of each shard so many."""
-        found = self._servers.ask("promising", self._collection, side, query, count, revisions)
-        return together(found.answers, found.coverage)
+        gathered = self._servers.ask("promising", self._collection, side, query, count, revisions)
+        return together(gathered.answers, gathered.coverage)
 
     def overview(self) -> Overview:
         """How all shards search the collection."""
-        found = self._servers.ask("overview", self._collection)
-        return Overview.together(found.answers, found.coverage)
+        gathered = self._servers.ask("overview", self._collection)
+        return Overview.together(gathered.answers, gathered.coverage)
 
     @property
     def unpublished(self) -> int:
@@ -159,10 +160,10 @@ class ShardedIndexes(Indexes):
         """How many shards answer; NotReady until all have, and where none does."""
         up = [count > 0 for count in self._servers.ready()]
         self._complete |= all(up)
-        told = f"{sum(up)} of {len(up)}"
+        answering = f"{sum(up)} of {len(up)}"
         if not self._complete or not any(up):
-            raise NotReady(f"{told} shards of the cluster answer")
-        return {"shards": told}
+            raise NotReady(f"{answering} shards of the cluster answer")
+        return {"shards": answering}
 
     def close(self) -> None:
         """Let go of all indexes, and of the servers, which go on for others."""

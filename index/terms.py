@@ -36,18 +36,20 @@ def words(text: str) -> Iterator[Word]:
             yield Word(folded, match.start(), match.end())
 
 
-def spelled(text: str) -> Iterator[str]:
-    """The folded words under which a text is found: its words, and the parts that signs join.
+def spelled(text: str) -> Iterator[tuple[str, str]]:
+    """The words under which a text is found: its words, and the parts that signs join.
 
-    >>> list(spelled("Sleeveless T-Shirts AB-12"))
-    ['sleeveless', 'tshirts', 't', 'shirts', 'ab12', 'ab', '12']
+    Each as it is folded, and as it is written in lower case.
+
+    >>> dict(spelled("Café T-Shirts AB-12"))  # doctest: +NORMALIZE_WHITESPACE
+    {'cafe': 'café', 'tshirts': 't-shirts', 't': 't', 'shirts': 'shirts', 'ab12': 'ab-12',
+     'ab': 'ab', '12': '12'}
     """
     for match in WORD.finditer(text):
-        whole = match.group()
-        yield fold(whole)
-        parts = PART.findall(_without_possessive(whole))
-        if len(parts) > 1:
-            yield from map(fold, parts)
+        whole = _without_possessive(match.group())
+        parts = PART.findall(whole)
+        for word in (whole, *parts) if len(parts) > 1 else (whole,):
+            yield fold(word), word.lower()
 
 
 @lru_cache(2**16)

@@ -90,7 +90,8 @@ class Wording:
         ranked = sorted(
             self._sorted[first:last], key=lambda word: (-self._lexical.vocabulary[word], word)
         )
-        return [text[:start] + word for word in ranked[:count]]
+        spellings = self._lexical.spellings
+        return [text[:start] + spellings.get(word, word) for word in ranked[:count]]
 
     def _read(self, word: Word) -> list[QueryWord]:
         folded = word.folded

@@ -1,4 +1,7 @@
-"""Parsing: the words of a text and their dependencies; the only import of spaCy in models."""
+"""Parsing: the words of a text and their dependencies; the only import of spaCy in models.
+
+spaCy is imported when it is first needed: a process that searches rows alone parses nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Lock
-
-import spacy
-from spacy.language import Language
-from spacy.tokens import Doc, Token
-from thinc.api import use_ops
+from typing import TYPE_CHECKING
 
 from models import shipped
 from models.types import ParsedSentence, Span, Word
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Token
 
 MOST_WORDS = 200
 NO_HEAD = -1
@@ -27,6 +30,8 @@ turn = Lock()  # a pipeline forgets the words it met between two turns
 @cache
 def tokenizer() -> Language:
     """The rule-based English tokenizer, made once."""
+    import spacy
+
     return spacy.blank("en")
 
 
@@ -43,6 +48,9 @@ def choose(pipeline: str | Path) -> None:
 @cache
 def parser(pipeline: str) -> Language:
     """The pipeline of a name or a folder, loaded once."""
+    import spacy
+    from thinc.api import use_ops
+
     # numpy's own products are up to four times faster than BLIS on processors it does not know.
     with use_ops("numpy", use_blis=False):
         nlp = spacy.load(folder(pipeline), exclude=["ner", "senter"])
@@ -55,6 +63,8 @@ def folder(pipeline: str) -> Path:
     """Where the files of a pipeline are."""
     if Path(pipeline).is_dir():
         return Path(pipeline)
+    import spacy
+
     if spacy.util.is_package(pipeline):
         return Path(spacy.util.get_package_path(pipeline))
     raise LookupError(
@@ -163,6 +173,8 @@ def word(token: Token) -> Word:
 
 def without_spaces(nlp: Language, found: Sequence[Token]) -> Doc:
     """Tokens as parsers learn them: a treebank has none of white space."""
+    from spacy.tokens import Doc
+
     doc = Doc(nlp.vocab, [t.text for t in found], [bool(t.whitespace_) for t in found])
     for token, original in zip(doc, found, strict=True):
         token.norm_ = original.norm_  # the tokenizer's: "not" for "n't"

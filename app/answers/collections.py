@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app import progress
 from app.engine import Engine
 from app.schemas.collections import AliasesOut, AliasOut, CollectionOut, CollectionsOut
 from index.items import Collection
@@ -43,6 +44,7 @@ def _out(engine: Engine, home: Collection) -> CollectionOut:
             if one.collection == home.name and engine.sees(one.name)
         ],
         items=engine.catalog.count(home),
+        coming=progress.coming(engine.folder, home.name),
         model=home.fingerprint,
         dimension=home.dimension,
         score=home.score,

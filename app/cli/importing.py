@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -28,19 +29,18 @@ def tell(outcome: Outcome) -> None:
         typer.echo(f"refused {outcome.place}: {outcome.reason}", err=True)
 
 
-def import_with_bar(
+@contextmanager
+def opened_import(
     engine: Engine,
     collection: str,
     sources: Iterable[Source | Outcome],
     settings: Settings,
-    hear: Callable[[Outcome], None] = tell,
     count: Callable[[], int] | None = None,
-) -> Counter[str]:
-    """Import with a bar on the terminal, and let every outcome be heard.
+) -> Iterator[Iterable[Outcome]]:
+    """An import, on a cluster if the settings name one, as a stream of what became of each source.
 
     With a way to count the sources, services on the same data tell how many are yet to come.
     """
-    counts, began = Counter[str](), monotonic()
     with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
         if settings.cluster:
             outcomes: Iterable[Outcome] = cluster.bring_in(engine, collection, sources, settings)
@@ -54,13 +54,28 @@ def import_with_bar(
                 decode=decode,
                 fetch=Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse,
             )
-        if count is not None:
-            home = engine.open(collection, create=True)
-            outcomes = noted(outcomes, settings.data, home.name, count)
+        if count is None:
+            yield outcomes
+            return
+        home = engine.open(collection, create=True)
+        with closing(noted(outcomes, settings.data, home.name, count)) as counted:
+            yield counted
+
+
+def import_with_bar(
+    engine: Engine,
+    collection: str,
+    sources: Iterable[Source | Outcome],
+    settings: Settings,
+    hear: Callable[[Outcome], None] = tell,
+    count: Callable[[], int] | None = None,
+) -> Counter[str]:
+    """Import with a bar on the terminal, and let every outcome be heard; see `opened_import`."""
+    counts, began = Counter[str](), monotonic()
+    with opened_import(engine, collection, sources, settings, count) as outcomes:
         console = Console(stderr=True)
         if console.is_terminal:
-            total = len(sources) if isinstance(sources, Sequence) else None  # a stream has none
-            outcomes = track(outcomes, "Indexing", total=total, console=console)
+            outcomes = track(outcomes, "Indexing", total=None, console=console)
         for outcome in outcomes:
             hear(outcome)
             counts[outcome.status] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
     from app.engine import Engine
+    from app.settings import Settings
 
 
 class Adding(TyperGroup):
@@ -77,29 +79,14 @@ def add(
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
     with plain_errors():
         from app.cli.loading import load_engine
-
-        engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
-        from app import folder, tables
-        from app.cli.importing import import_table, import_with_bar
         from app.mapping import read_mapping
 
-        said = read_mapping(mapping) if mapping else {}
-        products = [one for one in paths or () if tables.is_table(one, mapped=bool(mapping))]
-        others = [one for one in paths or () if one not in products]
+        engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
+        columns = read_mapping(mapping) if mapping else {}
         if reembed:
             _reembed(engine, collection)
-        counts = Counter[str]()
         try:
-            for file in products:
-                counts += import_table(engine, collection, file, said, refused, settings)
-            if others:
-                counts += import_with_bar(
-                    engine,
-                    collection,
-                    folder.find(others),
-                    settings,
-                    count=lambda: sum(1 for _ in folder.find(others)),
-                )
+            counts = _import(engine, collection, paths or [], columns, refused, settings)
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
@@ -159,3 +146,31 @@ def _reembed(engine: Engine, collection: str) -> None:
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("Embedding anew")
         engine.reembed(collection, lambda done, all_: bar.update(task, completed=done, total=all_))
+
+
+def _import(
+    engine: Engine,
+    collection: str,
+    paths: Sequence[Path],
+    mapping: Mapping[str, Any],
+    refused: Path | None,
+    settings: Settings,
+) -> Counter[str]:
+    """Import tables one by one, then all other paths; how many sources have each status."""
+    from app import folder, tables
+    from app.cli.importing import import_table, import_with_bar
+
+    products = [path for path in paths if tables.is_table(path, mapped=bool(mapping))]
+    others = [path for path in paths if path not in products]
+    counts = Counter[str]()
+    for table in products:
+        counts += import_table(engine, collection, table, mapping, refused, settings)
+    if others:
+        counts += import_with_bar(
+            engine,
+            collection,
+            folder.find(others),
+            settings,
+            count=lambda: sum(1 for _ in folder.find(others)),
+        )
+    return counts

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +21,7 @@ from app.defaults import DEFAULT_COLLECTION
 if TYPE_CHECKING:
     from app.demos import Demo
     from app.engine import Engine
+    from app.folder import Outcome, Source
     from app.settings import Settings
 
 
@@ -100,16 +101,18 @@ def _load_and_serve(
     settings: Settings, listener: socket.socket, photos: Path | None, demo: str | None
 ) -> None:
     with plain_errors():
-        engine = _loaded(settings, demo)
+        from app.cli.demonstrating import indexed_meanwhile
+
+        engine, shown, sources = _loaded(settings, demo)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _indexing(photos, settings), suppress(KeyboardInterrupt):
         if settings.workers > 1:
-            engine.close()
-            del engine
-            _serve_by_workers(settings, listener)
+            with indexed_meanwhile(engine, shown, sources, settings, engine.close):
+                del engine
+                _serve_by_workers(settings, listener)
         else:
-            with closing(engine):
+            with closing(engine), indexed_meanwhile(engine, shown, sources, settings):
                 _serve(settings, engine, listener)
 
 
@@ -160,32 +163,21 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _loaded(settings: Settings, demo: str | None) -> Engine:
-    """The engine, with a demonstration where one is wanted and its collection is empty."""
+def _loaded(
+    settings: Settings, demo: str | None
+) -> tuple[Engine, Demo, Sequence[Source | Outcome]]:
+    """The engine, and what is still to be indexed of the demonstration that is wanted."""
+    from app.cli import demonstrating
     from app.cli.loading import load_engine
+    from app.demos import PHOTOS
 
-    chosen = _demo(demo) if demo is not None else None
+    shown = PHOTOS if demo is None else demonstrating.chosen(demo)
     engine = load_engine(settings)
     engine.open(DEFAULT_COLLECTION)
-    if chosen is not None:
-        from app.cli.importing import import_with_bar
-
-        home = engine.open(chosen.collection, create=True)
-        if not engine.catalog.count(home):
-            typer.echo(f"Nothing here yet, so here are sample {chosen.name}.", err=True)
-            import_with_bar(engine, chosen.collection, chosen.sources(), settings)
-        if chosen.collection != DEFAULT_COLLECTION:
-            typer.echo(f"The demonstration is at /?collection={chosen.collection}", err=True)
-    return engine
-
-
-def _demo(name: str) -> Demo:
-    """The demonstration with a name; ValueError for another name."""
-    from app import demos
-
-    if name not in demos.ALL:
-        raise ValueError(f"no demonstration {name!r}; there are {', '.join(demos.ALL)}")
-    return demos.ALL[name]
+    sources = () if demo is None else demonstrating.missing(engine, shown, settings)
+    if shown.collection != DEFAULT_COLLECTION:
+        typer.echo(f"The demonstration is at /?collection={shown.collection}", err=True)
+    return engine, shown, sources
 
 
 @contextmanager

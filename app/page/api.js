@@ -130,14 +130,14 @@ export async function photoOf({ image }, signal) {
   return (await send(image, { signal })).blob();
 }
 
-/** Add an item; a Problem where there is one with its id. */
-export async function add({ id, metadata, sentences, file }) {
+/** Add an item with its photos; a Problem where there is one with its id. */
+export async function add({ id, metadata, sentences, files }) {
   const fields = { collection: collection(), metadata, sentences };
   const headers = { "If-None-Match": "*" };
   let body = JSON.stringify(fields);
-  if (file) {
+  if (files.length > 0) {
     body = new FormData();
-    body.append("image", file, file.name);
+    for (const [position, file] of files.entries()) body.append(position === 0 ? "image" : "images", file, file.name);
     appendFields(body, fields);
   } else headers["Content-Type"] = "application/json";
   const path = `items/${encodeURIComponent(id)}`;

@@ -1,4 +1,4 @@
-// Adding an item: a photo, a title and the fields that the others of the collection have.
+// Adding items: photos, a title and the fields that the others of the collection have.
 
 import * as api from "./api.js";
 import { make } from "./dom.js";
@@ -17,51 +17,88 @@ function idFrom(text) {
   return text.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 100);
 }
 
+const nameOf = (file) => file.name.replace(/\.\w+$/, "");
+
 function itemOf(form, { title, fields = [], numeric = [] }) {
-  const said = (name) => form.elements[name]?.value.trim() ?? "";
-  const file = form.elements.photo.files[0] ?? null;
+  const entered = (name) => form.elements[name]?.value.trim() ?? "";
+  const files = [...form.elements.photo.files];
   const metadata = {};
-  if (said("title")) metadata[title ?? "title"] = said("title");
+  if (entered("title")) metadata[title ?? "title"] = entered("title");
   for (const key of fields) {
-    const value = said(`field-${key}`);
+    const value = entered(`field-${key}`);
     if (value) metadata[key] = numeric.includes(key) ? Number(value) : value;
   }
-  if (said("description")) metadata.description = said("description");
-  const id = said("id") || idFrom(said("title") || file?.name.replace(/\.\w+$/, "") || "");
-  return { id, metadata, sentences: said("sentence") ? [said("sentence")] : [], file };
+  if (entered("description")) metadata.description = entered("description");
+  const id = entered("id") || idFrom(entered("title") || (files[0] ? nameOf(files[0]) : ""));
+  return { id, metadata, sentences: entered("sentence") ? [entered("sentence")] : [], files };
+}
+
+/** What a form adds: a product with all of its photos, or each photo as an item with its file's name. */
+function itemsOf(form, holdings) {
+  const item = itemOf(form, holdings);
+  if (holdings.shop || item.files.length < 2) return item.id ? [item] : [];
+  return item.files.map((file) => ({ id: idFrom(nameOf(file)), metadata: {}, sentences: [], files: [file] }));
 }
 
 function inputs({ shop, fields = [], numeric = [] }) {
-  const photo = field("photo", "Photo", { type: "file", accept: "image/*" });
+  const photo = field("photo", "Photos", { type: "file", accept: "image/*", multiple: true });
   const title = field("title", "Title", { required: shop });
   const id = field("id", "Id (made up if empty)", { maxLength: 200 });
   const known = fields.slice(0, 8).flatMap((key) =>
     field(`field-${key}`, label(key), numeric.includes(key) ? { type: "number", step: "any" } : {}));
-  const said = shop ? field("description", "Description") : field("sentence", "Sentence about the photo");
-  return [...photo, ...title, ...known, ...said, ...id];
+  const text = shop ? field("description", "Description") : field("sentence", "Sentence about the photo");
+  const about = make("fieldset", {}, ...title, ...known, ...text, ...id);
+  const each = make("p", { hidden: true }, "Each is added as an item of its own, named after its file.");
+  photo[1].onchange = () => {
+    const several = !shop && photo[1].files.length > 1;
+    about.hidden = about.disabled = several;
+    each.hidden = !several;
+  };
+  return [...photo, each, about];
 }
 
-/** Ask for an item and store it; `added` is called with it. */
+/** Store items one after another while `dialog` is open: those that are stored, and why others are not. */
+async function addAll(items, bar) {
+  const [stored, refused] = [[], []];
+  bar.max = items.length;
+  bar.hidden = items.length < 2;
+  for (const item of items) {
+    if (!dialog.open) break;
+    try {
+      stored.push(await api.add(item));
+    } catch (error) {
+      refused.push(items.length > 1 ? `${item.files[0].name}: ${error.message}` : error.message);
+    }
+    bar.value = stored.length + refused.length;
+  }
+  bar.hidden = true;
+  return { stored, refused };
+}
+
+/** Ask for items and store them; `added` is called with those that are. */
 export function openAdding(holdings, added) {
-  const refused = make("p", { role: "alert", className: "refused" });
+  const refusals = make("p", { role: "alert", className: "refused" });
+  const bar = make("progress", { hidden: true, "aria-label": "Adding" });
+  const submit = make("button", { type: "submit", className: "go" }, "Add");
+  const cancel = make("button", { type: "button", className: "second", onclick: () => dialog.close() }, "Cancel");
   const form = make("form", { method: "dialog" },
-    make("h2", { id: "add-title" }, holdings.shop ? "Add a product" : "Add a photo"),
-    ...inputs(holdings), refused,
-    make("div", {},
-      make("button", { type: "button", className: "second", onclick: () => dialog.close() }, "Cancel"),
-      make("button", { type: "submit", className: "go" }, "Add")));
+    make("h2", { id: "add-title" }, holdings.shop ? "Add a product" : "Add photos"),
+    ...inputs(holdings), bar, refusals, make("div", {}, cancel, submit));
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const item = itemOf(form, holdings);
-    refused.textContent = item.id ? "Adding…" : "Give a photo, a title or an id.";
-    if (!item.id) return;
-    try {
-      const stored = await api.add(item);
-      dialog.close();
-      added(stored);
-    } catch (error) {
-      refused.textContent = error.message;
+    const items = itemsOf(form, holdings);
+    refusals.textContent = items.length > 0 ? "Adding…" : "Give a photo, a title or an id.";
+    if (items.length === 0) return;
+    submit.disabled = true;
+    const { stored, refused } = await addAll(items, bar);
+    submit.disabled = false;
+    refusals.textContent = refused.join(" ");
+    if (refused.length === 0) dialog.close();
+    else if (items.length > 1) {
+      form.elements.photo.value = ""; // what is stored is not sent again
+      form.elements.photo.onchange();
     }
+    if (stored.length > 0) added(stored);
   };
   dialog.replaceChildren(form);
   dialog.showModal();

@@ -203,11 +203,14 @@ async function remove(item) {
   status.append(make("p", { className: "remark" }, `Deleted: ${titleOf(item)}.`));
 }
 
-async function added(item) {
+async function added(items) {
   await refresh();
-  status.append(make("p", { className: "remark" }, `Added: ${titleOf(item)}.`));
+  const [first] = items;
+  const what = items.length === 1 ? titleOf(first) : `${items.length} photos`;
+  status.append(make("p", { className: "remark" }, `Added: ${what}.`));
+  if (items.length > 1 || at("add").open) return;
   opened = true;
-  await visit({ ...wanted(), item: item.id });
+  await visit({ ...wanted(), item: first.id });
 }
 
 /** Look again at what there is. */

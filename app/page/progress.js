@@ -18,7 +18,7 @@ async function state() {
 function show(place, { ready, all }) {
   place.hidden = ready >= all;
   if (place.hidden) return place.replaceChildren();
-  const text = `${ready.toLocaleString("en")} of ${all.toLocaleString("en")} searchable`;
+  const text = `Indexing: ${ready.toLocaleString("en")} of ${all.toLocaleString("en")} searchable`;
   const bar = make("progress", { max: all, value: ready, "aria-label": "Indexing" });
   return place.replaceChildren(bar, make("span", {}, text));
 }
@@ -34,7 +34,7 @@ export async function watchProgress(place, grew) {
       if (before !== null && now.ready > before) grew(now);
       before = now.ready;
     }
-    const pause = now === null || now.ready === 0 ? LATER : now.ready < now.all ? SOON : SELDOM;
+    const pause = now === null || now.all === 0 ? LATER : now.ready < now.all ? SOON : SELDOM;
     timer = setTimeout(look, pause);
   };
   const mine = look();

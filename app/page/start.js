@@ -25,11 +25,11 @@ export async function offerExamples(visit, signal) {
 
 /**
  * Offer the other collections. Where the address names none and its own has nothing, `note` one that has
- * something in it.
+ * something in it, or for which something is being indexed.
  */
 export async function offerCollections(note) {
   const { collections } = await api.collections().catch(() => ({ collections: [] }));
-  const filled = collections.filter(({ items }) => items > 0);
+  const filled = collections.filter(({ items, coming }) => items + coming > 0);
   const named = /[?&]collection=/.test(location.search);
   if (!named && filled.length > 0 && !filled.some(({ name }) => name === api.collection())) {
     note({ collection: filled[0].name });

@@ -19,6 +19,7 @@ class CollectionOut(BaseModel):
     name: str
     aliases: list[str] = Field(description="Other names that stand for it.")
     items: int
+    coming: int = Field(description="What imports on this machine still bring, as far as known.")
     model: str
     dimension: int
     score: str

@@ -189,7 +189,7 @@ class Client(Endpoints):
         `line` counts the items from 1. `progress` is told how many have been sent.
         """
         sent = 0
-        for lines in batches(items):
+        for lines in batches(item.line() for item in items):
             statuses = self.send(calls.upload(lines))
             for status in statuses:
                 yield status.model_copy(update={"line": status.line + sent})
@@ -284,7 +284,7 @@ class AsyncClient(Endpoints):
 
         `line` counts the items from 1. `progress` is told how many have been sent.
         """
-        sent, waiting = 0, batches(items)
+        sent, waiting = 0, batches(item.line() for item in items)
         while lines := await asyncio.to_thread(next, waiting, b""):  # reads photos
             statuses = await self.send(calls.upload(lines))
             for status in statuses:

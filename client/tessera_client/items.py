@@ -62,16 +62,15 @@ def read_image(image: Image) -> bytes:
     return image if isinstance(image, bytes) else Path(image).read_bytes()
 
 
-def batches(items: Iterable[NewItem]) -> Iterator[bytes]:
+def batches(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Lines of items, some at a time: at most 256, and about 32 MiB."""
-    lines: list[bytes] = []
+    batch: list[bytes] = []
     size = 0
-    for item in items:
-        line = item.line()
-        if lines and (len(lines) == BATCH_LINES or size + len(line) > BATCH_BYTES):
-            yield b"".join(lines)
-            lines, size = [], 0
-        lines.append(line)
+    for line in lines:
+        if batch and (len(batch) == BATCH_LINES or size + len(line) > BATCH_BYTES):
+            yield b"".join(batch)
+            batch, size = [], 0
+        batch.append(line)
         size += len(line)
-    if lines:
-        yield b"".join(lines)
+    if batch:
+        yield b"".join(batch)

@@ -97,6 +97,9 @@ class Collection(BaseModel):
     name: str
     aliases: Annotated[list[str], Field(description="Other names that stand for it.")]
     items: int
+    coming: Annotated[
+        int, Field(description="What imports on this machine still bring, as far as known.")
+    ]
     model: str
     dimension: int
     score: str

@@ -25,10 +25,12 @@ from typing import Any
 
 from tessera_client import calls
 from tessera_client.calls import Call, Filter
+from tessera_client.errors import TesseraError
 from tessera_client.items import Image, NewItem, batches, is_address
 
 MOST_DELETED = 0.1  # of the items that are there
 TOGETHER = 1_000  # items that are compared, or deleted, at a time
+OF_ITEMS = (409, 412, 413, 422)  # statuses that refuse one item, and say nothing of others
 
 
 @dataclass(slots=True)
@@ -74,9 +76,13 @@ def sync(
     a digest of all that it says, of photos their bytes, address, or size and time of change. Where
     the metadata alone have changed, nothing is embedded again. Items that the list does not have
     are deleted in the end, of those alone that pass `filter`; not if they are more than a share of
-    `most_deleted`. Repeat a call that was interrupted: it goes on where it was. An item that is
-    refused stays as it was.
+    `most_deleted`, so that a list that is empty by mistake deletes nothing; 1 allows all. Repeat a
+    call that was interrupted: it goes on where it was. An item that is refused, by the service or
+    since a photo is gone, stays as it was. Of items with one id the first counts. ValueError for a
+    share that is none.
     """
+    if not 0 <= most_deleted <= 1:
+        raise ValueError(f"most_deleted is a share from 0 to 1, got {most_deleted}")
     report = Report()
     yield calls.upload(b"")  # which makes a collection that is new
     stamps = yield from _stamps(filter)
@@ -86,8 +92,9 @@ def sync(
         changed = [item for item in part if stamps.get(item.id) != item.stamp]
         report.unchanged += len(part) - len(changed)
         alike = {one.id for one in changed if _same_content(stamps.get(one.id), one)}
-        yield from _patch([item for item in changed if item.id in alike], report)
-        yield from _store([item for item in changed if item.id not in alike], report, progress)
+        vanished = yield from _patch([item for item in changed if item.id in alike], report)
+        others = [item for item in changed if item.id not in alike]
+        yield from _store([*others, *vanished], report, progress)
         _tell(progress, report)
     gone = sorted(stamps.keys() - seen)
     if len(gone) > most_deleted * len(stamps):
@@ -155,9 +162,9 @@ def _unseen(items: Iterable[NewItem], seen: set[str], report: Report) -> Iterato
         report.read += 1
         try:
             stamp = stamp_of(item)
-        except OSError as lost:
+        except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
             seen.add(item.id)
-            report.refused.append((item.id, str(lost)))
+            report.refused.append((item.id, str(wrong)))
             continue
         if item.id in seen:
             report.refused.append((item.id, "its id comes twice"))
@@ -166,25 +173,50 @@ def _unseen(items: Iterable[NewItem], seen: set[str], report: Report) -> Iterato
             yield replace(item, stamp=stamp)
 
 
-def _patch(items: Sequence[NewItem], report: Report) -> Generator[Call[Any], Any, None]:
-    """Change the metadata of items whose photos and sentences are as they were."""
+def _patch(
+    items: Sequence[NewItem], report: Report
+) -> Generator[Call[Any], Any, Sequence[NewItem]]:
+    """Change the metadata of items whose photos and sentences are as they were.
+
+    Gives those that someone deleted meanwhile, which are to be stored whole.
+    """
+    vanished = []
     for item in items:
-        stored = yield calls.get_item(item.id)
-        change = difference(stored.metadata, item.metadata)
-        yield calls.patch_item(item.id, change, stamp=item.stamp)
-        report.patched += 1
+        try:
+            stored = yield calls.get_item(item.id)
+            change = difference(stored.metadata, item.metadata)
+            yield calls.patch_item(item.id, change, stamp=item.stamp)
+        except TesseraError as refused:
+            if refused.status == 404:
+                vanished.append(item)
+            elif refused.status in OF_ITEMS:
+                report.refused.append((item.id, refused.detail))
+            else:
+                raise
+        else:
+            report.patched += 1
+    return vanished
 
 
 def _store(
     items: Sequence[NewItem], report: Report, progress: Progress | None
 ) -> Generator[Call[Any], Any, None]:
-    for lines in batches(items):
+    for lines in batches(_lines(items, report)):
         for status in (yield calls.upload(lines)):
             if status.status == "stored":
                 report.stored += 1
             else:
                 report.refused.append((status.id or "", status.reason or ""))
         _tell(progress, report)
+
+
+def _lines(items: Iterable[NewItem], report: Report) -> Iterator[bytes]:
+    """The lines of items whose photos are still there."""
+    for item in items:
+        try:
+            yield item.line()
+        except OSError as lost:
+            report.refused.append((item.id, str(lost)))
 
 
 def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,7 +250,10 @@ class Products:
         """See tessera_client.products.sync."""
         work, answer = sync(items, **options), None
         while not isinstance(step := _next(work, answer), Report):
-            answer = self._send(step)
+            try:
+                answer = self._send(step)
+            except TesseraError as refused:
+                answer = refused
         return step
 
 
@@ -232,14 +267,17 @@ class AsyncProducts:
         """See tessera_client.products.sync."""
         work, answer = sync(items, **options), None
         while not isinstance(step := await asyncio.to_thread(_next, work, answer), Report):
-            answer = await self._send(step)
+            try:
+                answer = await self._send(step)
+            except TesseraError as refused:
+                answer = refused
         return step
 
 
 def _next(work: Work, answer: Any) -> Call[Any] | Report:
-    """The next call of some work, or its report."""
+    """The next call of some work, or its report; what it does not catch is raised."""
     try:
-        return work.send(answer)
+        return work.throw(answer) if isinstance(answer, TesseraError) else work.send(answer)
     except StopIteration as done:
         report: Report = done.value
         return report

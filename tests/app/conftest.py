@@ -138,9 +138,10 @@ def asked(browser, address, png) -> Iterator[SimpleNamespace]:
 
 
 @contextmanager
-def watched_page(browser, site) -> Iterator[SimpleNamespace]:
-    """A page that asks no other host and reports no error."""
-    context = browser.new_context(base_url=site, viewport={"width": 1100, "height": 800})
+def watched_page(browser, site, **form) -> Iterator[SimpleNamespace]:
+    """A page that asks no other host and reports no error; `form` is what the browser is like."""
+    form = {"viewport": {"width": 1100, "height": 800}} | form
+    context = browser.new_context(base_url=site, **form)
     opened = context.new_page()
     asked: list[str] = []
     wrong: list[str] = []

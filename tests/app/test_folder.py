@@ -190,6 +190,25 @@ def test_sample_photos_are_brought_in_once(engine: Engine) -> None:
     assert item.metadata["credit"] == "NASA"
 
 
+@pytest.mark.parametrize("name", ["C#", "a#b#c"])
+def test_sources_below_a_folder_with_a_number_sign_keep_their_ids(
+    engine: Engine, tmp_path: Path, png: Png, name: str
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"id": "x#1", "sentences": ["red"]}\n')
+    (folder / "red.png").write_bytes(png("red"))
+    other = tmp_path / "other.jsonl"
+    ids = ("x#1", f"{name}/red.png")
+    other.write_text("".join(json.dumps({"id": one, "sentences": ["blue"]}) + "\n" for one in ids))
+    assert {status for status, _ in run(engine, folder, folder / "a.jsonl").values()} == {"stored"}
+    for status, reason in run(engine, other).values():
+        assert (status, "is taken by" in reason) == ("refused", True)
+    for file in (folder / "a.jsonl", folder / "red.png"):
+        file.unlink()
+    assert {status for status, _ in run(engine, other).values()} == {"stored"}
+
+
 def test_what_has_no_end_or_is_too_long_is_refused_unread(engine: Engine, tmp_path: Path) -> None:
     folder = tmp_path / "odd"
     folder.mkdir()

@@ -240,7 +240,7 @@ def test_a_product_is_added_seen_and_deleted(shop, png):
     adding.get_by_label("Title").fill("Lamp of glass")
     adding.get_by_label("Price").fill("12.5")
     photo = {"name": "lamp.png", "mimeType": "image/png", "buffer": png("yellow")}
-    adding.get_by_label("Photo").set_input_files(photo)
+    adding.get_by_label("Photos").set_input_files(photo)
     adding.get_by_role("button", name="Add").click()
     viewer = shop.get_by_role("dialog", name="Lamp of glass")
     viewer.wait_for()
@@ -279,3 +279,21 @@ def test_back_closes_the_item_that_is_open(shop):
     shop.wait_for_selector("#viewer", state="hidden")
     until(shop, "!location.search.includes('item=')")
     assert shop.locator(".product").count() == 24
+
+
+def test_on_a_phone_the_sort_menu_stays_where_it_is_while_filters_open(shop):
+    shop.set_viewport_size({"width": 390, "height": 800})
+    order = shop.locator("#sort").bounding_box()
+    fold = shop.get_by_role("button", name="Filters")
+    fold.click()
+    shop.get_by_label("Ikea").wait_for()
+    assert shop.locator("#sort").bounding_box() == order
+    assert shop.locator("#facets").bounding_box()["y"] >= order["y"] + order["height"]
+    shop.get_by_label("Sort by").select_option("Price: high to low")
+    shop.wait_for_url("**sort=-price**")
+    settled(shop)
+    assert shop.locator("#sort").bounding_box() == order
+    fold.click()
+    shop.locator("#facets").wait_for(state="hidden")
+    assert shop.locator("#sort").bounding_box() == order
+    assert shop.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -19,21 +20,31 @@ from app.folder import Outcome
 Png = Callable[..., bytes]
 
 
-def left_while(tmp_path: Path, count: int) -> list[int]:
-    """What is told as left after each of four outcomes of so many."""
-    outcomes = (Outcome(str(number), "stored") for number in range(4))
-    noted = progress.noted(outcomes, tmp_path, "shop", lambda: count)
-    return [progress.coming(tmp_path, "shop") for _ in noted]
-
-
 def test_what_is_left_goes_down_and_is_forgotten_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "WRITTEN", 0.0)
-    told = left_while(tmp_path, 10)
-    assert told[-1] == 6
-    assert set(told) <= {0, 6, 7, 8, 9}  # 0 until all are counted
+    monkeypatch.setattr(progress, "WRITTEN", 0.001)
+    outcomes = (Outcome(str(number), "stored") for number in range(4))
+    noted = progress.noted(outcomes, tmp_path, "shop", lambda: 10)
+    for done, _ in enumerate(noted, start=1):
+        while progress.coming(tmp_path, "shop") != 10 - done:
+            pass
     assert progress.coming(tmp_path, "shop") == 0
+    assert list((tmp_path / progress.FOLDER).iterdir()) == []
+
+
+def test_an_import_that_ends_while_it_is_counted_leaves_no_note(tmp_path: Path) -> None:
+    counting, counted = Event(), Event()
+
+    def count() -> int:
+        counting.set()
+        assert counted.wait(60)
+        return 4
+
+    noted = progress.noted(iter([Outcome("a", "stored")]), tmp_path, "shop", count)
+    assert [outcome.place for outcome in noted] == ["a"]
+    assert counting.wait(60)
+    counted.set()
     assert list((tmp_path / progress.FOLDER).iterdir()) == []
 
 
@@ -73,10 +84,24 @@ def test_the_page_shows_progress_and_fills_by_itself(empty: Any, engine: Engine,
     note.write_text(json.dumps({"collection": "default", "left": 3}))
     empty.goto("/")
     empty.wait_for_selector("h2:has-text('Being indexed')")
-    empty.wait_for_selector("#progress:has-text('0 of 3 searchable')")
+    empty.wait_for_selector("#progress:has-text('Indexing: 0 of 3 searchable')")
     engine.put("default", [Draft("a").with_photo(png("red"))])
     note.write_text(json.dumps({"collection": "default", "left": 2}))
     empty.wait_for_selector("button[title=a] img")
     empty.wait_for_selector("#progress:has-text('1 of 3 searchable')")
     note.unlink()
     empty.wait_for_selector("#progress", state="hidden")
+
+
+@pytest.mark.browser
+def test_the_page_opens_the_collection_that_is_being_filled(
+    empty: Any, engine: Engine, png: Png
+) -> None:
+    engine.open("default")
+    engine.open("shop", create=True)
+    (engine.folder / progress.FOLDER).mkdir()
+    note = engine.folder / progress.FOLDER / "a.json"
+    note.write_text(json.dumps({"collection": "shop", "left": 3}))
+    empty.goto("/")
+    empty.wait_for_selector("h2:has-text('Being indexed')")
+    assert empty.input_value("#collections") == "shop"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +208,31 @@ def test_bytes_that_are_not_utf8_refuse_their_row_alone(tmp_path: Path, engine: 
     told = run(engine, file)
     assert (told[2].status, told[3].status) == ("refused", "stored")
     assert told[2].reason == "byte 0xe8 in it is not UTF-8; save the table as UTF-8"
+
+
+def test_dates_nested_in_parquet_are_texts_and_bytes_refuse_their_row_alone(
+    engine: Engine, tmp_path: Path
+) -> None:
+    day = date(2026, 11, 22)
+    columns = {
+        "id": ["1", "2"],
+        "title": ["red", "blue"],
+        "offer": [{"from": day, "prices": [Decimal("2.50")]}, None],
+        "seen": [[datetime(2026, 11, 22, 8, 30)], []],
+        "stock": pyarrow.array([[("Berlin", day)], []], pyarrow.map_(pyarrow.string(), "date32")),
+        "wait": [timedelta(minutes=1), None],
+        "icon": [None, b"\xff"],
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    outcomes = run(engine, tmp_path / "a.parquet")
+    assert engine.catalog.get(engine.open("default"), "1").metadata == {
+        "title": "red",
+        "offer": {"from": "2026-11-22", "prices": [2.5]},
+        "seen": ["2026-11-22T08:30:00"],
+        "stock": {"Berlin": "2026-11-22"},
+        "wait": 60.0,
+    }
+    assert (outcomes[2].status, "bytes" in outcomes[2].reason) == ("refused", True)
 
 
 def test_parquet_that_breaks_off_says_where(tmp_path: Path) -> None:

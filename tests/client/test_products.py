@@ -6,13 +6,16 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tessera_client import AsyncClient, Client, NewItem, TooManyGone
+from tessera_client import AsyncClient, Client, NewItem, TesseraError, TooManyGone
 from tessera_client.models import Item
 from tessera_client.products import Report, difference
 
 from app.engine import Engine
+from index import editing
+from index.items import NoSpace
 
 Png = Callable[..., bytes]
 
@@ -163,3 +166,98 @@ def test_sync_in_one_process_does_the_same(
             "a": {"price": 9},
             "b": {"price": 2},
         }
+
+
+def test_an_empty_list_deletes_nothing_unless_it_is_told_to(
+    shop: Client, catalogue: list[NewItem]
+) -> None:
+    assert counts(shop.products.sync([])) == {}  # of a collection that is new
+    shop.products.sync(catalogue)
+    with pytest.raises(TooManyGone, match="3 of 3 items are not in the list"):
+        shop.products.sync(iter([]))
+    assert stored(shop).keys() == {"a", "b", "c"}
+    assert counts(shop.products.sync([], most_deleted=1)) == {"deleted": 3}
+    with pytest.raises(ValueError, match="from 0 to 1, got 50"):
+        shop.products.sync([], most_deleted=50)
+
+
+def test_of_items_with_one_id_the_first_counts(shop: Client) -> None:
+    twice = [NewItem("a", sentences=(colour,)) for colour in ("red", "blue")]
+    report = shop.products.sync(twice)
+    assert (counts(report), report.refused) == (
+        {"read": 2, "stored": 1},
+        [("a", "its id comes twice")],
+    )
+    assert stored(shop)["a"].sentences == ["red"]
+
+
+def test_what_the_service_refuses_in_the_middle_stops_no_other(
+    shop: Client, catalogue: list[NewItem]
+) -> None:
+    shop.products.sync(catalogue)
+    bad = {"x": "\0"}  # no database holds it
+    items = [
+        replace(catalogue[0], metadata=bad),  # would be patched
+        replace(catalogue[1], metadata={"price": 9}),
+        NewItem("new", sentences=("red",), metadata=bad),
+        NewItem("odd", sentences=("red",), metadata={"when": object()}),
+        NewItem("last", sentences=("lime",)),
+        catalogue[2],
+    ]
+    report = shop.products.sync(items)
+    assert counts(report) == {"read": 6, "stored": 1, "patched": 1, "unchanged": 1}
+    reasons = dict(report.refused)
+    assert reasons.keys() == {"a", "new", "odd"}
+    assert "NUL" in reasons["a"]
+    assert "NUL" in reasons["new"]
+    assert "not JSON serializable" in reasons["odd"]
+    assert stored(shop)["a"].metadata == {"price": 1, "size": {"eu": 40}}
+    assert stored(shop).keys() == {"a", "b", "c", "last"}
+
+
+def test_an_item_that_someone_deletes_meanwhile_is_stored_whole(
+    shop: Client, catalogue: list[NewItem]
+) -> None:
+    shop.products.sync(catalogue)
+
+    def items() -> Iterator[NewItem]:
+        shop.delete_item("a")  # when the stamps are read already
+        yield replace(catalogue[0], metadata={"price": 7})
+        yield from catalogue[1:]
+
+    assert counts(shop.products.sync(items())) == {"read": 3, "stored": 1, "unchanged": 2}
+    assert stored(shop)["a"].metadata == {"price": 7}
+    assert len(stored(shop)["a"].images) == 1
+
+
+def test_a_photo_that_vanishes_after_it_was_looked_at_refuses_its_item_alone(
+    shop: Client, catalogue: list[NewItem], tmp_path: Path
+) -> None:
+    def items() -> Iterator[NewItem]:
+        yield from catalogue[:2]
+        (tmp_path / "blue.png").unlink()
+        yield catalogue[2]
+
+    report = shop.products.sync(items())
+    assert counts(report) == {"read": 3, "stored": 2}
+    assert [name for name, _ in report.refused] == ["b"]
+    assert "blue.png" in report.refused[0][1]
+
+
+def test_a_full_disk_ends_the_sync_and_the_next_one_goes_on(
+    shop: Client, catalogue: list[NewItem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.products.sync(catalogue)
+    changed = [replace(one, metadata={"price": 10}) for one in catalogue]
+    patch, times = editing.patch, iter([True, False])
+
+    def fails_once(*args: Any, **options: Any) -> Any:
+        if next(times, True):
+            return patch(*args, **options)
+        raise NoSpace("the disk is full")
+
+    monkeypatch.setattr(editing, "patch", fails_once)
+    with pytest.raises(TesseraError) as failed:
+        shop.products.sync(changed)
+    assert failed.value.status == 507
+    assert counts(shop.products.sync(changed)) == {"read": 3, "patched": 2, "unchanged": 1}

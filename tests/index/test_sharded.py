@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +24,17 @@ from index.sharded import Gathered, ShardedIndex, ShardedIndexes
 from models.queries import Query
 from tests.index.conftest import TINY
 from tests.index.searches import CALIBRATION, pages, requests_of, stored
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.timeout(300)  # a new process imports torch
+def test_a_process_that_serves_a_shard_does_not_import_what_parses_texts() -> None:
+    script = "import sys, index.shard_server; print({'spacy', 'thinc'} & set(sys.modules))"
+    ended = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "set()\n"
 
 
 class Here:

@@ -1,0 +1,108 @@
+"""Demonstrations that are indexed while the service answers already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread
+
+import typer
+
+from app.cli.importing import opened_import, tell
+from app.demos import ALL, Demo
+from app.engine import Engine
+from app.folder import Outcome, Source
+from app.progress import FOLDER
+from app.settings import Settings
+
+BATCH = 4  # items stored together: the first can be searched soon
+
+
+def chosen(name: str) -> Demo:
+    """The demonstration with a name; ValueError for another name."""
+    if name not in ALL:
+        raise ValueError(f"no demonstration {name!r}; there are {', '.join(ALL)}")
+    return ALL[name]
+
+
+def missing(engine: Engine, demo: Demo, settings: Settings) -> Sequence[Source | Outcome]:
+    """What is to be indexed: all of it where its collection is empty or was interrupted, or none.
+
+    LookupError where a package with its photos is not installed.
+    """
+    home = engine.open(demo.collection, create=True)
+    if engine.catalog.count(home) and not _unfinished(demo, settings).exists():
+        return ()
+    return demo.sources()
+
+
+@contextmanager
+def indexed_meanwhile(
+    engine: Engine,
+    demo: Demo,
+    sources: Sequence[Source | Outcome],
+    settings: Settings,
+    done: Callable[[], None] = lambda: None,
+) -> Iterator[None]:
+    """Index in a thread, and call `done`; at the block's end it stops after at most a batch.
+
+    What was stored by then stays, and the next start goes on.
+    """
+    ended = Event()
+    work = (engine, demo, sources, settings.model_copy(update={"batch": BATCH}), ended, done)
+    thread = Thread(target=_index, args=work, name="demonstration")
+    thread.start()
+    del engine, work  # where `done` closes the engine, its memory is free then
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _index(
+    engine: Engine,
+    demo: Demo,
+    sources: Sequence[Source | Outcome],
+    settings: Settings,
+    ended: Event,
+    done: Callable[[], None],
+) -> None:
+    try:
+        if sources:
+            _import(engine, demo, sources, settings, ended)
+    except (ValueError, LookupError, OSError) as failed:
+        typer.echo(f"error: sample {demo.name} are not indexed whole: {failed}", err=True)
+    finally:
+        done()
+
+
+def _import(
+    engine: Engine,
+    demo: Demo,
+    sources: Sequence[Source | Outcome],
+    settings: Settings,
+    ended: Event,
+) -> None:
+    typer.echo(f"Indexing {len(sources)} sample {demo.name}; the page shows how many.", err=True)
+    unfinished, counts = _unfinished(demo, settings), Counter[str]()
+    unfinished.parent.mkdir(parents=True, exist_ok=True)
+    unfinished.touch()
+    with opened_import(
+        engine, demo.collection, sources, settings, count=lambda: len(sources)
+    ) as outcomes:
+        for outcome in outcomes:
+            tell(outcome)
+            counts[outcome.status] += 1
+            if ended.is_set():
+                return
+    with suppress(FileNotFoundError):  # another service did the same
+        unfinished.unlink()
+    typer.echo(f"{len(sources) - counts['refused']} sample {demo.name} are indexed.", err=True)
+
+
+def _unfinished(demo: Demo, settings: Settings) -> Path:
+    """A file that is there from the beginning of the import until its end."""
+    return settings.data / FOLDER / f"{demo.name}.unfinished"

@@ -1,0 +1,80 @@
+"""A call: a request to the service, and how its response is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import quote
+
+import httpx2
+from pydantic import BaseModel
+
+Answer = TypeVar("Answer")
+AnswerModel = TypeVar("AnswerModel", bound=BaseModel)
+Filter = Mapping[str, Any]
+Box = Sequence[float]  # left, top, right, bottom, in fractions of the photo
+Picture = Literal["png", "svg"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Answer]):
+    """A request, and how its response is read. The client adds the collection."""
+
+    method: str
+    path: str
+    read: Callable[[httpx2.Response], Answer]
+    fields: Mapping[str, Any] | None = None  # of a JSON body or a form
+    image: bytes | None = None
+    images: tuple[bytes, ...] = ()  # behind the first one
+    query: Mapping[str, Any] = field(default_factory=dict)
+    document: Mapping[str, Any] | None = None  # a JSON body that names no collection
+    lines: bytes | None = None
+    accept: str = "application/json"
+
+    def arguments(self, collection: str) -> dict[str, Any]:
+        """What httpx2's `request` takes beside method and address."""
+        query = {name: value for name, value in self.query.items() if value is not None}
+        sent: dict[str, Any] = {"headers": {"Accept": self.accept}, "params": query}
+        if self.fields is None:
+            query["collection"] = collection
+        if self.lines is not None:
+            sent |= {"content": self.lines}
+            sent["headers"]["Content-Type"] = "application/x-ndjson"
+        elif self.document is not None:
+            sent |= {"json": dict(self.document)}
+        elif self.fields is not None:
+            fields = {name: value for name, value in self.fields.items() if value is not None}
+            fields["collection"] = collection
+            photos = self.images if self.image is None else (self.image, *self.images)
+            sent |= _form(fields, photos) if photos else {"json": fields}
+        return sent
+
+
+def _form(fields: Mapping[str, Any], images: Sequence[bytes]) -> dict[str, Any]:
+    """A form with the fields as the service reads them, and the images."""
+    data: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == "box":
+            data[name] = ",".join(map(str, value))
+        elif name == "sentences":
+            data[name] = value
+        else:
+            data[name] = value if isinstance(value, str) else json.dumps(value)
+    return {"data": data, "files": [("image", ("image", image)) for image in images]}
+
+
+def path_of(kind: str, name: str) -> str:
+    """The path of what has a name, whose slashes are encoded."""
+    return f"/{kind}/{quote(name, safe='')}"
+
+
+def model_of(model: type[AnswerModel]) -> Callable[[httpx2.Response], AnswerModel]:
+    """A reader of a JSON body as a model."""
+    return lambda response: model.model_validate_json(response.content)
+
+
+def content_of(response: httpx2.Response) -> bytes:
+    """A body as it is."""
+    return response.content

@@ -1,0 +1,61 @@
+"""Calls of collections and their aliases, of models, and of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tessera_client.calls.call import Call, model_of, path_of
+from tessera_client.models import Alias, Aliases, Audit, Collection, Collections, Index, Models
+
+
+def collections() -> Call[Collections]:
+    """The collections there are."""
+    return Call("GET", "/collections", model_of(Collections))
+
+
+def make_collection(name: str) -> Call[Collection]:
+    """Make a collection, empty; one that is there stays as it is."""
+    return Call("PUT", path_of("collections", name), model_of(Collection))
+
+
+def rename_collection(name: str, new: str, *, alias: bool = False) -> Call[Collection]:
+    """Rename a collection; `alias` leaves the old name as an alias."""
+    sent = {"name": new, "alias": alias}
+    return Call("PATCH", path_of("collections", name), model_of(Collection), document=sent)
+
+
+def drop_collection(name: str) -> Call[None]:
+    """Drop a collection; refused while an alias stands for it."""
+    return Call("DELETE", path_of("collections", name), lambda _: None)
+
+
+def aliases() -> Call[Aliases]:
+    """The aliases there are."""
+    return Call("GET", "/aliases", model_of(Aliases))
+
+
+def point_alias(name: str, collection: str) -> Call[Alias]:
+    """Have an alias stand for a collection, at once for everyone."""
+    sent = {"collection": collection}
+    return Call("PUT", path_of("aliases", name), model_of(Alias), document=sent)
+
+
+def forget_alias(name: str) -> Call[None]:
+    """Delete an alias; its collection stays."""
+    return Call("DELETE", path_of("aliases", name), lambda _: None)
+
+
+def models() -> Call[Models]:
+    """The models that answer, and how much may be uploaded."""
+    return Call("GET", "/model", model_of(Models))
+
+
+def index() -> Call[Index]:
+    """How the collection is searched, and how far the index has come."""
+    return Call("GET", "/index", model_of(Index))
+
+
+def audit(queries: Sequence[str] | None = None, *, limit: int = 10) -> Call[Audit]:
+    """The share of exact answers' hits that the usual answers have."""
+    fields = {"queries": None if queries is None else list(queries), "limit": limit}
+    return Call("POST", "/index/audit", model_of(Audit), fields)

@@ -1,0 +1,104 @@
+"""Calls of stored items: one, a page of them, many at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx2
+
+from tessera_client.calls.call import Call, Filter, content_of, model_of, path_of
+from tessera_client.items import Image, image_text, is_address, read_image
+from tessera_client.models import Deletion, ImportStatus, Item, Items, StoredItem
+
+
+def put_item(
+    id: str,  # noqa: A002 - the service's own name
+    *,
+    image: Image | None = None,
+    images: Sequence[Image] = (),
+    sentences: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> Call[StoredItem]:
+    """Store an item in place of what its id had before; it can be searched at once."""
+    fields: dict[str, Any] = {"metadata": dict(metadata or {}), "sentences": list(sentences)}
+    photos = [*([] if image is None else [image]), *images]
+    if photos and all(map(is_address, photos)):
+        return Call("PUT", _item(id), model_of(StoredItem), fields | {"images": photos})
+    read = tuple(map(read_image, photos))
+    return Call("PUT", _item(id), model_of(StoredItem), fields, read[0] if read else None, read[1:])
+
+
+def get_item(id: str) -> Call[Item]:  # noqa: A002 - the service's own name
+    """What is stored under an id."""
+    return Call("GET", _item(id), model_of(Item))
+
+
+def item_image(id: str, photo: int = 0) -> Call[bytes]:  # noqa: A002 - the service's own name
+    """The display copy of one of an item's photos, a JPEG."""
+    query = {"photo": photo}
+    return Call("GET", f"{_item(id)}/image", content_of, query=query, accept="image/jpeg")
+
+
+def delete_item(id: str) -> Call[None]:  # noqa: A002 - the service's own name
+    """Delete an item; no search finds it from now on."""
+    return Call("DELETE", _item(id), lambda _: None)
+
+
+def patch_item(
+    id: str,  # noqa: A002 - the service's own name
+    metadata: Mapping[str, Any] | None,
+    *,
+    images: Sequence[int | Image] | None = None,
+    stamp: str | None = None,
+) -> Call[Item]:
+    """Merge a patch into an item's metadata: null deletes a key, None in place of it all keys.
+
+    `images` are the photos that it is to have: numbers of those that stay, and new ones.
+    """
+    sent: dict[str, Any] = {"metadata": metadata}
+    if images is not None:
+        sent["images"] = [one if isinstance(one, int) else image_text(one) for one in images]
+    if stamp is not None:
+        sent["stamp"] = stamp
+    return Call("PATCH", _item(id), model_of(Item), document=sent)
+
+
+def delete_items(
+    *,
+    ids: Sequence[str] | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    dry_run: bool = False,
+) -> Call[Deletion]:
+    """Delete items by their ids or by a filter; a dry run counts them."""
+    fields = {
+        "ids": None if ids is None else list(ids),
+        "filter": None if filter is None else dict(filter),
+        "dry_run": dry_run,
+    }
+    return Call("POST", "/items/delete", model_of(Deletion), fields)
+
+
+def list_items(
+    *,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Call[Items]:
+    """A page of items, in the order of their ids."""
+    query = {"limit": limit, "cursor": cursor, "filter": filter and json.dumps(dict(filter))}
+    return Call("GET", "/items", model_of(Items), query=query)
+
+
+def upload(lines: bytes) -> Call[list[ImportStatus]]:
+    """Store the items in lines of JSON; a status for each."""
+    return Call("POST", "/items", _statuses, lines=lines, accept="application/x-ndjson")
+
+
+def _item(id: str) -> str:  # noqa: A002 - the service's own name
+    return path_of("items", id)
+
+
+def _statuses(response: httpx2.Response) -> list[ImportStatus]:
+    return [ImportStatus.model_validate_json(line) for line in response.content.splitlines()]

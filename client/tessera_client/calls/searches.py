@@ -1,0 +1,146 @@
+"""Calls of searches: photos, sentences and products, and completions of what is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tessera_client.calls.call import Box, Call, Filter, model_of
+from tessera_client.items import Image, read_image
+from tessera_client.models import ImageHits, Products, SentenceHits, Suggestions
+
+
+def search_images(
+    text: str | None = None,
+    *,
+    phrases: Sequence[tuple[str, float]] | None = None,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    photo: int | None = None,
+    photo_weight: float | None = None,
+    box: Box | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    min_probability: float | None = None,
+    exact: bool = False,
+    fields: Sequence[str] | None = None,
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Call[ImageHits]:
+    """Photos that answer a text, weighted phrases, a stored item's photo or an image.
+
+    A text and a photo are searched together with a `photo_weight`. `fields` are the metadata keys
+    that hits carry: all of them where it is None.
+    """
+    return Call(
+        "POST",
+        "/search/image",
+        model_of(ImageHits),
+        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
+        | {"photo": photo, "photo_weight": photo_weight, "fields": _listed(fields)},
+        None if image is None else read_image(image),
+    )
+
+
+def search_sentences(
+    text: str | None = None,
+    *,
+    phrases: Sequence[tuple[str, float]] | None = None,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    photo: int | None = None,
+    box: Box | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    min_probability: float | None = None,
+    exact: bool = False,
+    fields: Sequence[str] | None = None,
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Call[SentenceHits]:
+    """Sentences that match an image, a stored item's photo, a text or weighted phrases.
+
+    `fields` are the metadata keys that hits carry: all of them where it is None.
+    """
+    return Call(
+        "POST",
+        "/search/text",
+        model_of(SentenceHits),
+        _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
+        | {"photo": photo, "fields": _listed(fields)},
+        None if image is None else read_image(image),
+    )
+
+
+def search_products(
+    text: str | None = None,
+    *,
+    id: str | None = None,  # noqa: A002 - the service's own name
+    image: Image | None = None,
+    photo: int | None = None,
+    photo_weight: float | None = None,
+    box: Box | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the service's own name
+    min_probability: float | None = None,
+    facets: Sequence[str | Mapping[str, Any]] = (),
+    sort: str | None = None,
+    descending: bool = False,
+    collapse: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    fields: Mapping[str, float] | None = None,
+    boosts: Sequence[Mapping[str, Any]] = (),
+    limit: int = 20,
+    cursor: str | None = None,
+) -> Call[Products]:
+    """Items that answer a text by their words and photos, or a photo; without both, all."""
+    asked = {
+        "text": text,
+        "id": id,
+        "photo": photo,
+        "photo_weight": photo_weight,
+        "box": box and list(box),
+        "filter": filter and dict(filter),
+        "min_probability": min_probability,
+        "facets": list(facets),
+        "sort": sort and {"key": sort, "order": "desc" if descending else "asc"},
+        "collapse": collapse,
+        "weights": weights and dict(weights),
+        "fields": fields and dict(fields),
+        "boosts": list(boosts),
+        "limit": limit,
+        "cursor": cursor,
+    }
+    sent = {name: value for name, value in asked.items() if value not in (None, [], {})}
+    data = None if image is None else read_image(image)
+    return Call("POST", "/search/products", model_of(Products), sent, data)
+
+
+def suggest(text: str, *, limit: int = 10) -> Call[Suggestions]:
+    """Completions of a text's last word, those that find most items first."""
+    return Call("GET", "/suggest", model_of(Suggestions), query={"text": text, "limit": limit})
+
+
+def _search(
+    text: str | None,
+    phrases: Sequence[tuple[str, float]] | None,
+    item: str | None,
+    box: Box | None,
+    where: Filter | None,
+    min_probability: float | None,
+    exact: bool,
+    limit: int,
+    cursor: str | None,
+) -> dict[str, Any]:
+    return {
+        "text": text,
+        "phrases": phrases and [{"text": part, "weight": weight} for part, weight in phrases],
+        "id": item,
+        "box": box and list(box),
+        "filter": where and dict(where),
+        "min_probability": min_probability,
+        "exact": exact,
+        "limit": limit,
+        "cursor": cursor,
+    }
+
+
+def _listed(keys: Sequence[str] | None) -> list[str] | None:
+    return None if keys is None else list(keys)

@@ -1,0 +1,199 @@
+"""Exact scores: the best rows of a scan by the bags that the catalog has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from index import ranking, rescorer
+from index.catalog import Catalog
+from index.items import Collection
+from index.lookup import Stored
+from index.probable import surely_probable
+from index.ranking import Key
+from index.requests import Hit, Request
+from index.rescorer import Role, Term
+from index.rows import Numbers
+from index.scan import Scored
+from models import alignment
+from models.calibration import Calibration
+from models.scoring import Floats, Score
+from models.types import FragmentBag
+
+SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A row's bag as the catalog has it, and its exact place among the hits."""
+
+    key: Key
+    revision: int
+    stored: Stored
+    probability: float | None
+
+    def by_score(self) -> tuple[float, int]:
+        """A key by which the best of an item's photos comes first, and of two alike the first."""
+        return self.key.minus_score, -self.key.position
+
+    def by_probability(self) -> tuple[float, float, int]:
+        """As by_score, with the most probable photo first."""
+        return -(self.probability or 0.0), *self.by_score()
+
+
+class ExactScores:
+    """Exact scores and probabilities of a collection's rows, from their bags in the catalog."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        collection: Collection,
+        score: Score,
+        calibration: Calibration | None,
+        report: Callable[[int], None],
+    ) -> None:
+        """`report` is called with the revision of a row whose codes are too far off."""
+        self._catalog, self._collection = catalog, collection
+        self._score, self._calibration, self._report = score, calibration, report
+
+    def best(
+        self,
+        scored: Sequence[Scored],
+        request: Request,
+        terms: Sequence[Term],
+        share: np.float32,
+    ) -> tuple[list[Ranked], bool]:
+        """The best hits, one more than is asked for if there are so many, by the catalog's bags.
+
+        Also whether rows were looked for that the catalog has no more.
+
+        Rows come by their scores from codes, until none that is left can be among the best if the
+        scores are off by a share of their errors. Of an item's photos the best one counts, so an
+        item is on the page before once any of its photos is.
+        """
+        highest, segment, place = self._unseen(scored, request, share)
+        needed = request.limit + 1
+        best: dict[tuple[str, int], Ranked] = {}  # by item, and by position where it tells hits
+        ranked: list[Ranked] = []
+        vanished = False
+        for batch in batches(highest, needed + SPARE):
+            if len(ranked) >= needed:
+                batch = batch[highest[batch] >= ranked[needed - 1].key.score]
+            if not len(batch):
+                break
+            rows = [(scored[segment[at]], int(place[at])) for at in batch]
+            fetched = list(self._fetched(rows, request, terms))
+            vanished |= len(fetched) < len(rows)
+            for one in fetched:
+                if request.least is None or (one.probability or 0.0) >= request.least:
+                    hit = one.key.item, 0 if request.side == "images" else one.key.position
+                    best[hit] = min(best.get(hit, one), one, key=Ranked.by_score)
+            ranked = [
+                one for one in best.values() if request.after is None or one.key > request.after
+            ]
+            ranked.sort(key=lambda one: one.key)
+        return ranked, vanished
+
+    def _unseen(
+        self, scored: Sequence[Scored], request: Request, share: np.float32
+    ) -> tuple[Floats, Numbers, Numbers]:
+        """The rows (N,) that may come after the page before: their highest possible scores.
+
+        And where each row is: which of `scored` it is in, and its place there.
+        """
+        total = np.concatenate([*(one.total for one in scored), np.empty(0, np.float32)])
+        error = share * np.concatenate([*(one.error for one in scored), total[:0]])
+        segment = np.repeat(np.arange(len(scored)), [len(one.total) for one in scored])
+        place = np.concatenate([*(np.arange(len(one.total)) for one in scored), segment[:0]])
+        highest = total + error
+        if request.after is None:
+            return highest, segment, place
+        unseen = total - error <= request.after.score
+        if request.side == "images":
+            revisions = (one.rows.revisions[one.numbers] for one in scored)
+            items = np.concatenate([*revisions, place[:0]])
+            shown = ~unseen & surely_probable(self._calibration, scored, request, share)
+            # Of those that may not be probable enough, exact probabilities tell.
+            unseen = ~np.isin(items, items[shown])
+        return highest[unseen], segment[unseen], place[unseen]
+
+    def _fetched(
+        self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]
+    ) -> Iterator[Ranked]:
+        """Rows with their bags and exact scores; those deleted meanwhile are missing."""
+        keys = [
+            (
+                int(one.rows.revisions[one.numbers[at]]),
+                int(one.rows.positions[one.numbers[at]]),
+            )
+            for one, at in chosen
+        ]
+        ranked = self.ranked(keys, request, terms)
+        for key, (one, at) in zip(keys, chosen, strict=True):
+            if key in ranked:
+                if abs(ranked[key].key.score - one.total[at]) > one.error[at]:
+                    self._report(key[0])
+                yield ranked[key]
+
+    def ranked(
+        self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[Term]
+    ) -> dict[tuple[int, int], Ranked]:
+        """Bags by revision and position with their exact scores, if they are still there."""
+        stored = self._catalog.bags(self._collection, keys)
+        if not stored:
+            return {}
+        vectors = [bag.vectors for bag in stored.values()]
+        parts = np.stack([rescorer.exact(self._score, vectors, t, request.role) for t in terms])
+        total = ranking.totals(parts, [term.weight for term in terms])
+        probabilities = self._probabilities(vectors, parts, request)
+        return {
+            key: Ranked(Key(-score, bag.item, bag.position), key[0], bag, probability)
+            for (key, bag), score, probability in zip(
+                stored.items(), total.tolist(), probabilities, strict=True
+            )
+        }
+
+    def _probabilities(
+        self, bags: Sequence[Floats], parts: Floats, request: Request
+    ) -> Sequence[float | None]:
+        if self._calibration is None:
+            return [None] * len(bags)
+        return ranking.probabilities(
+            self._calibration,
+            request.query,
+            request.role,
+            parts,
+            np.stack([bag.sum(axis=0) for bag in bags]),
+            np.array([len(bag) for bag in bags]),
+            in_photos=request.side == "images",
+        )
+
+    def hits(self, ranked: Sequence[Ranked], request: Request) -> tuple[Hit, ...]:
+        """Hits with the links of each."""
+        asked = request.query.bag
+        return tuple(self._hit(one, request, asked) for one in ranked)
+
+    def _hit(self, ranked: Ranked, request: Request, asked: FragmentBag) -> Hit:
+        query, bag, score = request.query, ranked.stored.bag, self._collection.score
+        if request.role is Role.QUERY_IS_SENTENCE:
+            links = alignment.query_links(bag, query, score)
+        else:
+            links = alignment.links(asked, bag, score)
+        key = ranked.key
+        return Hit(key.item, key.position, key.score, links, bag, ranked.probability)
+
+
+def batches(values: Floats, first: int) -> Iterator[Numbers]:
+    """The places of values, the highest first, in batches that double."""
+    left, size = np.arange(len(values)), first
+    while len(left):
+        chosen = left
+        if size < len(left):
+            places = np.argpartition(-values[left], size - 1)
+            chosen, left = left[places[:size]], left[places[size:]]
+        else:
+            left = left[:0]
+        yield chosen[np.argsort(-values[chosen], kind="stable")]
+        size *= 2
