@@ -15,6 +15,7 @@ from torch import Tensor
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
+from models.registry import Generation
 from training import contact_sheet, describing, grounding, proposals
 from training.captioning import frozen_inputs
 from training.data.corpus import Example
@@ -38,7 +39,8 @@ class Exam:
     fields and queries: searches over the photos. occluded: photos that lose a region. frozen:
     matchers and captioners take the photos' features that training keeps, in `cache`, and have no
     boxes. train: what a captioner may have learned by heart. judge: the matcher by
-    which a captioner's candidates are ranked and their words have boxes.
+    which a captioner's candidates are ranked and their words have boxes. beam: hypotheses that a
+    captioner follows.
     """
 
     examples: Sequence[Example]
@@ -52,6 +54,7 @@ class Exam:
     frozen: bool = False
     train: Sequence[Example] = ()
     judge: Checkpoint | None = None
+    beam: int = 5
 
     @property
     def place(self) -> Place:
@@ -127,13 +130,14 @@ def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
 def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Captions against sentences and boxes, and what they repeat of train."""
     captions = describing.described(
-        loaded.model, exam.examples, progress=exam.progress, inputs=exam.inputs(loaded),
-        judge=exam.judge,
+        loaded.model, exam.examples, Generation(beam=exam.beam), exam.progress,
+        inputs=exam.inputs(loaded), judge=exam.judge,
     )  # fmt: skip
     measured = descriptions(captions, exam.examples, exam.train, exam.truth)
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
     options = loaded.facts.get("recipe", {}).get("options", {})
-    return tables.descriptions(measured), {"options": options} | ranked | asdict(measured)
+    asked = {"options": options, "beam": exam.beam}
+    return tables.descriptions(measured), asked | ranked | asdict(measured)
 
 
 def of_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:

@@ -8,9 +8,11 @@ from typing import Any
 
 from training.markdown import line, one_decimal, section, slashed
 
+USUAL_BEAM = 5
 CAPTIONS_SAY = (
-    "A caption of each photo, by a beam of five, against its sentences; ranked by the matcher: the "
-    "best of the five for captioner and matcher together, as a service answers. Nearest photo of "
+    "A caption of each photo, by a beam of five where no other is named, against its sentences; "
+    "ranked by the matcher: the best of the beam for captioner and matcher together, as a service "
+    "answers. Nearest photo of "
     "train: its first sentence (Karpathy & Fei-Fei 2015, section 4.2). ‡ By photos' features as "
     "training keeps them. CIDEr-D takes the document "
     "frequencies of the split's own sentences. Ours are of val, published ones of the official "
@@ -86,6 +88,8 @@ def about(row: Mapping[str, Any]) -> tuple[str, str]:
     """A captioner with its options and its checkpoint, and its data."""
     options = (f"{key} {value}" for key, value in sorted(row.get("options", {}).items()))
     ranked = ["ranked by the matcher"] if "ranked_by" in row else []
+    beam = row.get("beam", USUAL_BEAM)
+    ranked += [f"a beam of {beam}"] if beam != USUAL_BEAM else []
     frozen = " ‡" if row.get("frozen") else ""
     name = f"{', '.join((row['name'], *options))} {row['checkpoint']}"
     return ", ".join((name, *ranked)), f"{row['data']} {row['split']}{frozen}"

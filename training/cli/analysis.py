@@ -56,6 +56,10 @@ Judge = Annotated[
 ]
 
 
+USUAL_BEAM = 5
+Beam = Annotated[int, typer.Option(min=1, max=20, help="Hypotheses that a captioner follows.")]
+
+
 def evaluate(
     file: File,
     data: Data,
@@ -70,6 +74,7 @@ def evaluate(
     cache: Cache = FEATURES,
     frozen: FrozenFeatures = False,
     judge: Judge = None,
+    beam: Beam = USUAL_BEAM,
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
@@ -92,19 +97,17 @@ def evaluate(
         searches = bool(field or queries)
         corpus = catalogue.read(data, images) if searches else folders.read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
-        box_file = true_boxes(data, boxes)
-        truth = entities.read(box_file) if box_file else {}
+        truth = entities.read(found) if (found := true_boxes(data, boxes)) else {}
         exam = analysis.Exam(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
             frozen=frozen, train=corpus.splits.get("train", ()),
-            judge=analysis.matcher(judge, device) if judge else None,
+            judge=analysis.matcher(judge, device) if judge else None, beam=beam,
         )  # fmt: skip
         examine = analysis.of_search if searches else analysis.EXAMS[loaded.kind]
         table, numbers = examine(loaded, exam)
-        Console().print(
-            f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}", table, sep="\n"
-        )
+        title = f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}"
+        Console().print(title, table, sep="\n")
         about = analysis.about(loaded) | {"data": corpus.name, "split": part, "frozen": frozen}
         analysis.store(json_file, about | numbers)
 
