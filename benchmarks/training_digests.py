@@ -65,6 +65,7 @@ def digests(folder: Path) -> dict[str, str]:
     )
     boxes = proposals.Recipe(schedule=schedule(2, average=0.9, clip=5.0))
     full = grounding_recipe.read("supervised")
+    assert isinstance(full.objective, grounding_recipe.Supervision)
     full = replace(
         full, schedule=schedule(3, warmup=0.1), objective=replace(full.objective, mined=1)
     )
