@@ -1,4 +1,4 @@
-"""What makes a sentence's words one vector before anything is trained, by name."""
+"""Features of sentences by name: Fisher vectors, means of word vectors, and tf-idf."""
 
 from __future__ import annotations
 
