@@ -104,7 +104,7 @@ class Lexical:
     def __init__(self) -> None:
         self._fields: dict[str, Postings] = {}
         self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
-        self.spellings: dict[str, str] = {}  # with signs or accents, of folded words without
+        self._spelled: dict[str, Counter[str]] = {}  # with signs or accents, by folded words
         self.having: Counter[str] = Counter()  # terms, with their documents' number
         self._size = 0
 
@@ -121,11 +121,19 @@ class Lexical:
             words |= postings.add(fields.get(name, ""))
         for folded, written in words.items():
             if folded != written:
-                self.spellings.setdefault(folded, written)
+                self._spelled.setdefault(folded, Counter())[written] += 1
         self.vocabulary.update(words.keys())
         self.having.update({stem(word) for word in words})
         self._size += 1
         return self._size - 1
+
+    def spelling(self, folded: str) -> str:
+        """How a folded word is written most often: with signs and accents, or without."""
+        written = self._spelled.get(folded)
+        if not written:
+            return folded
+        usual, count = written.most_common(1)[0]
+        return usual if 2 * count >= self.vocabulary[folded] else folded
 
     def idf(self, term: str) -> float:
         """How much a term says: more for one that few documents have."""

@@ -90,8 +90,7 @@ class Wording:
         ranked = sorted(
             self._sorted[first:last], key=lambda word: (-self._lexical.vocabulary[word], word)
         )
-        spellings = self._lexical.spellings
-        return [text[:start] + spellings.get(word, word) for word in ranked[:count]]
+        return [text[:start] + self._lexical.spelling(word) for word in ranked[:count]]
 
     def _read(self, word: Word) -> list[QueryWord]:
         folded = word.folded

@@ -82,9 +82,10 @@ def ranked(
     texts = list(dict.fromkeys(caption.text for _, caption in found))
     made = queries.of_several(matcher, [[(text, 1.0)] for text in texts], known)
     asked = dict(zip(texts, made, strict=True))
+    regions = {box: nearest(image, box) for box, _ in found}
     best: dict[Box, RegionCaption] = {}
     for box, caption in found:
-        region, query = nearest(image, box), asked[caption.text]
+        region, query = regions[box], asked[caption.text]
         links = alignment.query_links(region, query, matcher.score)
         probability = calibration.of_pair(region, query, matcher.score) if calibration else None
         score = sum(link.similarity for link in links)

@@ -177,6 +177,13 @@ def matcher(file: Path, device: str) -> Checkpoint:
     return loaded
 
 
+def judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint | None:
+    """The matcher that ranks a captioner's candidates; ValueError for a checkpoint without any."""
+    if file and loaded.kind != "captioners":
+        raise ValueError("--matcher ranks the candidates of a captioner: leave it out")
+    return matcher(file, device) if file else None
+
+
 def draw(out: Path, chosen: Sequence[Region], examples: Sequence[Example], value: str) -> None:
     """Draw regions as a sheet, and list them."""
     crops = [

@@ -145,6 +145,8 @@ def mean_ranks(result: Result) -> float:
 def verdict(difference: Difference, seeds: int) -> str:
     """Whether the interval lies above zero, below it, or holds it."""
     found = "holds" if difference.mean > 0 else "does not hold"
+    if not difference.mean:
+        return "not clear"
     if difference.half is None:
         return f"{found} (one seed)" if seeds else found
     return found if abs(difference.mean) > difference.half else "not clear"

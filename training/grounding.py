@@ -179,7 +179,7 @@ def objective(
         preference = model.preference(batch.regions.shape[1])
         return weak(embedded, preference, options.temperature, options.sharpness)
     mined = epoch > recipe.schedule.epochs - options.mined
-    structure = options.lambda_2, options.lambda_3
+    structure = options.lambda_1, options.lambda_2, options.lambda_3
     mining = options.mining if mined else 0.0
     return supervised(embedded, options.margin, options.top, mining, *structure)
 

@@ -18,12 +18,14 @@ PRESETS = "grounders"  # the folder of grounders' presets
 class Supervision:
     """What a grounder learns of true boxes   (Wang, Li & Lazebnik 2016, section 3.3).
 
-    margin and top are m and K of eq. 5, lambda_2 and lambda_3 its weights of neighbouring regions
-    and phrases. `mined` are the last epochs, with hard negatives of weight `mining`.
+    margin and top are m and K of eq. 5, lambda_1 its weight of a phrase's regions, lambda_2 and
+    lambda_3 those of neighbouring regions and phrases. `mined` are the last epochs, with hard
+    negatives of weight `mining`.
     """
 
     margin: float = 0.1
     top: int = 10
+    lambda_1: float = 1.0
     lambda_2: float = 0.0
     lambda_3: float = 0.0
     mined: int = 3

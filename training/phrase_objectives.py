@@ -35,17 +35,19 @@ def supervised(
     margin: float,
     top: int,
     mining: float,
+    lambda_1: float = 1.0,
     lambda_2: float = 0.0,
     lambda_3: float = 0.0,
 ) -> Tensor:
     """Eq. 5 for regions and phrases   (Wang, Li & Lazebnik 2016, section 3.3); gives a scalar.
 
     A phrase's pair is the proposal that overlaps its box most. Negatives are the pairs of other
-    phrases, unless the words or the boxes are the same; the `top` most violated count, both ways.
-    Those of the same words or boxes are neighbours: lambda_2 weighs that regions of neighbours lie
-    closer than others by the margin (eq. 3), lambda_3 that phrases do (eq. 4). With `mining`, the
-    proposals of its own photo that lie nearer to it than any right one by the margin are its hard
-    negatives, and neighbours do not count, as published.
+    phrases, unless the words or the boxes are the same; the `top` most violated count, both ways;
+    lambda_1 weighs those of a phrase's regions (eq. 2). Those of the same words or boxes are
+    neighbours: lambda_2 weighs that regions of neighbours lie closer than others by the margin
+    (eq. 3), lambda_3 that phrases do (eq. 4). With `mining`, the proposals of its own photo that
+    lie nearer to it than any right one by the margin are its hard negatives, and neighbours do
+    not count, as published.
     """
     own = match.regions[match.owners]  # (P, R, D)
     overlap = overlaps(match)  # (P, R)
@@ -56,9 +58,9 @@ def supervised(
     pairs = distances.diagonal()
     true = same(match, known)
     loss = distances.new_zeros(())
-    for d in (distances, distances.T):
+    for weight, d in ((lambda_1, distances), (1.0, distances.T)):
         hinges = (margin + pairs[:, None] - d).clamp_min(0).masked_fill(true, 0)
-        loss = loss + hinges.topk(min(top, len(d)), dim=1).values.sum(1).mean()
+        loss = loss + weight * hinges.topk(min(top, len(d)), dim=1).values.sum(1).mean()
     for weight, vectors in ((lambda_2, regions), (lambda_3, phrases)):
         if weight and not mining:
             within = violations(torch.cdist(vectors, vectors), true, margin, top)

@@ -113,6 +113,8 @@ def parsed(
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
         raise ValueError("hold_out goes with neither [catalogue] nor [teachers]: leave it out")
+    if not isinstance(tables.get("hold_out", 1), int):
+        raise ValueError(f"hold_out is {tables['hold_out']!r}: give a number of photos")
     aims = tables.get("objective", [])
     terms = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import mean
@@ -83,24 +83,42 @@ def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
         if start := run.get("start"):
             preset = f"{preset} from {start}"  # it had more training than the preset says
         if seed in found[data][preset]:
-            raise ValueError(f"two files hold {preset} on {data} with seed {seed}: delete one")
+            which = "" if seed == SOLVED else f" with seed {seed}"
+            raise ValueError(f"two files hold {preset} on {data}{which}: delete one")
         found[data][preset][seed] = run.get(VAL) or run["epochs"][-1]["validation"]
     return dict(sorted(found.items()))
 
 
 def earlier(stored: Iterable[Measurement]) -> set[str]:
     """The presets of which a run was trained by an earlier form than the one that ships."""
+    ships = set(inheritance.names())
+    runs = [run["preset"] for run in stored if run.get("epochs")]
     return {
-        run["preset"]["name"]
-        for run in stored
-        if run.get("epochs")
-        and run["preset"]["name"] in inheritance.names()
-        and recipe(run["preset"]) != recipe(preset.read(run["preset"]["name"]).described())
+        run["name"]
+        for run in runs
+        if run["name"] in ships and differ(run, preset.read(run["name"]).described())
     }
 
 
+def differ(run: Measurement, ships: Measurement) -> bool:
+    """Whether a run's preset trains otherwise than the one that ships, or another model."""
+    models = run.get("model"), json.loads(json.dumps(ships["model"]))  # as run files have it
+    return recipe(run) != recipe(ships) or not agree(*models)
+
+
+def agree(ours: Any, theirs: Any) -> bool:
+    """Whether two models' options are equal where both have them, less what train fills in.
+
+    The models of the first run files are names alone, which say nothing.
+    """
+    if not (isinstance(ours, dict) and isinstance(theirs, dict)):
+        return isinstance(theirs, dict) or ours == theirs
+    shared = (ours.keys() & theirs.keys()) - {"words", "relations", "parser"}
+    return all(agree(ours[name], theirs[name]) for name in shared)
+
+
 def recipe(described: Measurement) -> list[Any]:
-    """How a preset trains, as run files and presets both tell it; the model's sizes apart."""
+    """How a preset trains, as run files and presets both tell it, the model apart."""
     return [
         [[one["name"], one["weight"], one["first"], one["last"], one["options"]]
          for one in described["objectives"]],
@@ -115,7 +133,7 @@ def trainings(data: str, runs: Runs, old: Collection[str]) -> list[str]:
     rows = [system for system in SYSTEMS if system.preset in runs]
     others = sorted(runs.keys() - {system.preset for system in SYSTEMS})
     rows += [System(preset, "–", "–", "–", "–") for preset in others]
-    systems = [system_row(system, list(runs[system.preset].values()), old) for system in rows]
+    systems = [system_row(system, runs[system.preset], old) for system in rows]
     measured = any(finding(claim, runs) for claim in CLAIMS)
     claims = [claim_row(claim, runs, old) for claim in CLAIMS if measured]
     return [
@@ -129,8 +147,9 @@ def marked(name: str, old: Collection[str]) -> str:
     return f"{name} {EARLIER}" if name in old else name
 
 
-def system_row(system: System, seeds: Sequence[Result], old: Collection[str]) -> str:
+def system_row(system: System, runs: Mapping[int, Result], old: Collection[str]) -> str:
     """A system here, the mean over seeds, beside what its paper published."""
+    seeds, solved = list(runs.values()), SOLVED in runs
     ours = [slashed(mean(seed[way][at] for seed in seeds) for at in RECALLS) for way in WAYS]
     ranks = [
         ", ".join(f"{mean(seed[way][rank] for seed in seeds):.{digits}f}" for way in WAYS)
@@ -143,7 +162,8 @@ def system_row(system: System, seeds: Sequence[Result], old: Collection[str]) ->
         theirs = [slashed(published.annotation), slashed(published.search)]
     kind = "–" if system.photo == "–" else f"{system.photo} · {system.sentence}"
     name = marked(system.preset, old)
-    return line([system.name, kind, name, len(seeds), *ours, total, *ranks, *theirs,
+    count = "–" if solved else len(seeds)
+    return line([system.name, kind, name, count, *ours, total, *ranks, *theirs,
                  system.source])  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def train(
     fit(trainer, folder, teller, resume=resume)
     if held:
         report_val(folder, trainer, pairs, val, place.device)
-        teller.begins(f"val: {told_briefly(folder.facts[VAL])}")
+        teller.begins(f"val: {in_brief(folder.facts[VAL])}")
     return folder.best
 
 
@@ -98,7 +98,7 @@ def report_val(
     folder.write(trainer.history)
 
 
-def told_briefly(values: Mapping[str, Any]) -> str:
+def in_brief(values: Mapping[str, Any]) -> str:
     """Both ways' recalls at 1, 5 and 10."""
     ways = {"annotation": "image → text", "search": "text → image"}
     recalls = {way: [values[way][f"recall_{k}"] for k in (1, 5, 10)] for way in ways}

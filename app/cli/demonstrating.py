@@ -54,7 +54,7 @@ def indexed_meanwhile(
     work = (engine, demo, sources, settings.model_copy(update={"batch": BATCH}), ended, done)
     thread = Thread(target=_index, args=work, name="demonstration")
     thread.start()
-    del engine, work  # where `done` closes the engine, its memory is free then
+    del engine, work, done  # where `done` closes the engine, its memory is free then
     try:
         yield
     finally:

@@ -57,13 +57,13 @@ function inputs({ shop, fields = [], numeric = [] }) {
   return [...photo, each, about];
 }
 
-/** Store items one after another while `dialog` is open: those that are stored, and why others are not. */
+/** Store items one after another while their form is open: those that are stored, and why others are not. */
 async function addAll(items, bar) {
   const [stored, refused] = [[], []];
   bar.max = items.length;
   bar.hidden = items.length < 2;
   for (const item of items) {
-    if (!dialog.open) break;
+    if (!dialog.open || !bar.isConnected) break;
     try {
       stored.push(await api.add(item));
     } catch (error) {
@@ -93,7 +93,7 @@ export function openAdding(holdings, added) {
     const { stored, refused } = await addAll(items, bar);
     submit.disabled = false;
     refusals.textContent = refused.join(" ");
-    if (refused.length === 0) dialog.close();
+    if (refused.length === 0 && form.isConnected) dialog.close();
     else if (items.length > 1) {
       form.elements.photo.value = ""; // what is stored is not sent again
       form.elements.photo.onchange();

@@ -109,12 +109,13 @@ def sync(
 def stamp_of(item: NewItem) -> str:
     """What an item is known by: the caller's stamp, or digests of its content and metadata.
 
-    OSError for a photo that is not there.
+    OSError for a photo that is not there, TypeError or ValueError for metadata that are no JSON.
     """
     looks = [_look(photo) for photo in item.photos]
+    metadata = _digest(dict(item.metadata))
     if item.stamp is not None:
         return item.stamp
-    return f"{_digest([looks, list(item.sentences)])}.{_digest(dict(item.metadata))}"
+    return f"{_digest([looks, list(item.sentences)])}.{metadata}"
 
 
 def _look(image: Image) -> str:
@@ -128,7 +129,7 @@ def _look(image: Image) -> str:
 
 
 def _digest(value: Any) -> str:
-    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+    return sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()[:32]
 
 
 def _same_content(was: str | None, item: NewItem) -> bool:

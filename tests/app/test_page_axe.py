@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from app.drafts import Draft
 from app.engine import Engine
@@ -54,7 +55,7 @@ def page(request: pytest.FixtureRequest, browser: Any, address: str, watched: An
 
 def violations(page: Any) -> list[str]:
     """What axe-core finds on the page as it is: the rule, and the elements that break it."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    axe = Axe()
     page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
     found = axe.run(page).response["violations"]
     return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]

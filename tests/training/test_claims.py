@@ -29,6 +29,7 @@ def test_an_interval_is_student_s():
         (1.0, None, 1, "holds (one seed)"),
         (-1.0, None, 1, "does not hold (one seed)"),
         (1.0, None, 0, "holds"),
+        (0.0, None, 1, "not clear"),
     ],
 )
 def test_a_claim_needs_an_interval_without_zero(mean, half, seeds, said):

@@ -15,7 +15,9 @@ def test_every_preset_that_ships_is_sound():
 def test_presets_differ_by_what_they_are_told():
     assert read("weak").objective == Weak()
     assert read("supervised").objective == Supervision()
-    assert read("ranking-both").objective == Supervision(lambda_2=0.1, lambda_3=0.1, mined=0)
+    assert read("ranking-both").objective == Supervision(
+        lambda_1=2.0, lambda_2=0.1, lambda_3=0.1, mined=0
+    )
 
 
 @pytest.mark.parametrize(

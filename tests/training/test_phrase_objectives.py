@@ -32,6 +32,13 @@ def test_phrases_on_each_others_regions_cost_the_margin_and_the_way_back():
     assert supervised(swapped, 0.1, 10, mining=1.0).item() == pytest.approx(3 * one_way)
 
 
+def test_the_way_from_phrases_to_regions_has_a_weight():
+    # Phrase 0 is on region 1, and phrase 1 between both: only phrase 0 has a region nearer by.
+    swapped = batch([[0.0, 1.0], [1.0, 0.0]])
+    one_way = 0.1 + 2**0.5
+    assert supervised(swapped, 0.1, 10, 0.0, lambda_1=2.0).item() == pytest.approx(3 * one_way)
+
+
 def test_phrases_of_the_same_words_are_no_negatives_of_each_other():
     swapped = batch([[0.0, 1.0], [1.0, 0.0]], words=(7, 7))
     assert supervised(swapped, 0.1, 10, mining=0.0) == 0
@@ -60,7 +67,8 @@ def test_neighbours_are_closer_than_others_by_the_margin():
     # Three regions a distance of √2 apart: two are neighbours, both at m from the third.
     regions = supervised(apart, 0.1, 10, mining=0.0, lambda_2=3.0) - plain
     assert regions.item() == pytest.approx(2 * 0.1, rel=1e-4)
-    assert supervised(apart, 0.1, 10, 1.0, 3.0, 3.0) == supervised(apart, 0.1, 10, 1.0)
+    mined = supervised(apart, 0.1, 10, 1.0)
+    assert supervised(apart, 0.1, 10, 1.0, lambda_2=3.0, lambda_3=3.0) == mined
 
 
 def test_a_phrase_that_no_proposal_finds_teaches_nothing():

@@ -6,6 +6,7 @@ import torch
 
 from models import checkpoint, header
 from models.parsing import parser_key
+from models.text_towers import branch
 from models.types import PaddedBags
 from training import run
 from training.building import built
@@ -120,7 +121,7 @@ def test_photos_that_are_held_out_choose_the_epoch_and_are_not_learned(
 
 
 def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroken_one(
-    few, cache, tmp_path
+    few, cache, tmp_path, monkeypatch
 ):
     model = {
         "image": {"name": "branch", "sizes": [64], "embedding": 4, "hidden": 8},
@@ -130,7 +131,18 @@ def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroke
     tables = {"model": model, "objective": {"name": "structure", "top": 3}, "hold_out": 3}
     schedule = {"epochs": 2, "batch": 4, "sentences": 2, "clip": 1e6, "drops": [1]}
     wanted = parsed("fisher", {**tables, "schedule": schedule})
+    calls, fixed = [], branch.Model.fixed
+
+    def counted(tower, inputs):
+        calls.append(len(inputs.mask))
+        return fixed(tower, inputs)
+
+    monkeypatch.setattr(branch.Model, "fixed", counted)
     whole = run.train(wanted, few, Place(tmp_path / "whole", cache))
+    sentences = [
+        len(example.sentences) for split in ("train", "val") for example in few.split(split)
+    ]
+    assert sum(calls) == sum(sentences)  # each once, in two epochs
     broken = Place(tmp_path / "broken", cache)
 
     def stop(record):

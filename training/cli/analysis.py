@@ -102,7 +102,7 @@ def evaluate(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
             frozen=frozen, train=corpus.splits.get("train", ()),
-            judge=analysis.matcher(judge, device) if judge else None, beam=beam,
+            judge=analysis.judge(loaded, judge, device), beam=beam,
         )  # fmt: skip
         examine = analysis.of_search if searches else analysis.EXAMS[loaded.kind]
         table, numbers = examine(loaded, exam)

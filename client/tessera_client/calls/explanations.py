@@ -54,7 +54,7 @@ def caption(
     max_words: int | None = None,
     regions: int = 0,
 ) -> Call[Captions]:
-    """Sentences that describe a photo and up to so many of its regions, the likeliest first.
+    """Sentences that describe a photo and up to so many of its regions, the best first.
 
     With a `temperature` they are drawn at random, the same ones for the same `seed`.
     """
@@ -77,7 +77,7 @@ def caption_picture(
     beam: int = 5,
     kind: Picture = "png",
 ) -> Call[bytes]:
-    """The likeliest sentence and the boxes of its words as a picture: a PNG or SVG file."""
+    """The best sentence and the boxes of its words as a picture: a PNG or SVG file."""
     return _explain("/caption", content_of, {"id": id, "beam": beam}, image, MEDIA_TYPES[kind])
 
 
