@@ -201,16 +201,20 @@ def test_what_the_service_refuses_in_the_middle_stops_no_other(
         replace(catalogue[1], metadata={"price": 9}),
         NewItem("new", sentences=("red",), metadata=bad),
         NewItem("odd", sentences=("red",), metadata={"when": object()}),
+        NewItem("own", sentences=("red",), metadata={"when": object()}, stamp="1"),
+        replace(catalogue[1], id="nan", metadata={"price": float("nan")}),
         NewItem("last", sentences=("lime",)),
         catalogue[2],
     ]
     report = shop.products.sync(items)
-    assert counts(report) == {"read": 6, "stored": 1, "patched": 1, "unchanged": 1}
+    assert counts(report) == {"read": 8, "stored": 1, "patched": 1, "unchanged": 1}
     reasons = dict(report.refused)
-    assert reasons.keys() == {"a", "new", "odd"}
+    assert reasons.keys() == {"a", "new", "odd", "own", "nan"}
     assert "NUL" in reasons["a"]
     assert "NUL" in reasons["new"]
     assert "not JSON serializable" in reasons["odd"]
+    assert "not JSON serializable" in reasons["own"]
+    assert "not JSON compliant" in reasons["nan"]
     assert stored(shop)["a"].metadata == {"price": 1, "size": {"eu": 40}}
     assert stored(shop).keys() == {"a", "b", "c", "last"}
 

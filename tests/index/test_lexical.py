@@ -78,3 +78,13 @@ def test_field_that_comes_late_is_found(shop: Lexical) -> None:
     number = shop.add({"brand": "Acme", "title": "Hat"})
     gains = shop.scores([[Alternative("acm")]], {}).gains[0]
     assert np.flatnonzero(gains).tolist() == [number]
+
+
+def test_a_word_is_spelled_as_most_documents_have_it():
+    lexical = Lexical()
+    lexical.add({"title": "red shïrt"})
+    lexical.add({"title": "t-shirt of cotton"})
+    assert (lexical.spelling("shirt"), lexical.spelling("red")) == ("shïrt", "red")
+    for _ in range(2):
+        lexical.add({"title": "red shirt"})
+    assert lexical.spelling("shirt") == "shirt"
