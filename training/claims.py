@@ -10,9 +10,9 @@ from typing import Any
 
 from scipy.stats import t as students_t
 
+from training.checkpoint_report import RECALLS, WAYS
+
 CONFIDENCE = 0.95
-WAYS = ("annotation", "search")
-RECALLS = ("recall_1", "recall_5", "recall_10")
 Result = Mapping[str, Any]  # both ways' metrics of a run on val
 
 
