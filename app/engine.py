@@ -56,7 +56,7 @@ class Engine:
     @classmethod
     def load(cls, settings: Settings) -> Engine:
         """The engine that the settings describe."""
-        memory.give_back()
+        memory.hold()
         catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
         synonyms = None
         if settings.synonyms is not None:

@@ -15,6 +15,7 @@ from threading import get_native_id
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
+from app import memory
 from app.errors import Unavailable
 from app.metrics import STAGE_SECONDS, LaneGauges
 from app.settings import Settings
@@ -27,13 +28,21 @@ class Lane:
     """Work of one kind: `running` at a time on threads of its own, beyond that it waits in order.
 
     `waiting` requests more may have a place, from before their body is read until they are
-    answered; the next is refused. `patience` is how many seconds work may wait for its turn.
+    answered; the next is refused. `patience` is how many seconds work may wait for its turn. What
+    `large` work leaves free of memory goes back to the system.
     """
 
     def __init__(
-        self, name: str, running: int, waiting: int, patience: float | None, nice: int = 0
+        self,
+        name: str,
+        running: int,
+        waiting: int,
+        patience: float | None,
+        nice: int = 0,
+        *,
+        large: bool = False,
     ) -> None:
-        self.places, self.patience = running + waiting, patience
+        self.places, self.patience, self.large = running + waiting, patience, large
         self.taken = 0  # places; changed by the event loop's thread only
         self.gauges = LaneGauges(name, self.places)
         self._threads = ThreadPoolExecutor(running, initializer=_be_nice, initargs=(nice,))
@@ -77,7 +86,11 @@ class Lane:
         self.gauges.waiting.dec()
         STAGE_SECONDS.labels("wait").observe(perf_counter() - asked)
         with self.gauges.running.track_inprogress():
-            return work()
+            try:
+                return work()
+            finally:
+                if self.large:
+                    memory.give_back()
 
     def close(self) -> None:
         """Drop work that has not begun."""
@@ -100,8 +113,8 @@ class Lanes:
         running, patience = settings.running, settings.patience
         return cls(
             searches=Lane("searches", running, settings.waiting, patience),
-            photos=Lane("photos", running, settings.photos_waiting, patience, nice=5),
-            batches=Lane("batches", 1, settings.imports, None, nice=10),
+            photos=Lane("photos", running, settings.photos_waiting, patience, nice=5, large=True),
+            batches=Lane("batches", 1, settings.imports, None, nice=10, large=True),
             writes=Lane("writes", 8, settings.photos_waiting, patience),
             fetches=Lane("fetches", 8, settings.photos_waiting, None),
         )

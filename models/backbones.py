@@ -61,6 +61,7 @@ STAGES = (
     (6, 320, 1, 1, 3),
 )
 FINE_STAGE = 4  # the last of stride 16
+CPU_BATCH = 2  # photos in one pass on a CPU: the maps of more leave its caches, and take memory
 CLASSIFIER = "_fc."  # what the packages call it
 Shared = TypeVar("Shared", bound=nn.Module)
 
@@ -140,6 +141,9 @@ class Lite(nn.Module):
 
     def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """The last maps of stride 16, (B, C, S/16, S/16), and of stride 32, as of `forward`."""
+        if pixels.device.type == "cpu" and not torch.is_grad_enabled() and len(pixels) > CPU_BATCH:
+            parts = [self.pyramid(part) for part in torch.split(pixels, CPU_BATCH)]
+            return tuple(torch.cat(maps) for maps in zip(*parts, strict=True))
         scaled = (pixels.to(next(self.parameters()).dtype) - 127.0) / 128.0
         fine = self.layers[: self.fine](scaled.contiguous(memory_format=torch.channels_last))
         return fine, self.layers[self.fine :](fine)

@@ -13,7 +13,7 @@ from models.proposals import Proposer
 from models.vision import roi_align
 
 FLAT = 1e-6  # features from which gradients flow
-BATCH = 16  # photos in one pass: more gains nothing on a CPU and costs memory
+BATCH = 16  # photos that are embedded together
 
 
 def pool(maps: Tensor, boxes: Tensor) -> Tensor:
