@@ -10,7 +10,7 @@ from typing import Any
 from app.settings import Settings
 from app.stages import stage
 from index.bags import as_stored
-from models import alignment, checkpoint, images, parsing, queries, region_captions
+from models import alignment, backbones, checkpoint, images, parsing, queries, region_captions
 from models.checkpoint import Checkpoint
 from models.images import Photo
 from models.looks import Look, share_sight
@@ -109,6 +109,7 @@ class Models:
         """The models that the settings name, with their parser."""
         if settings.parser:
             parsing.choose(settings.parser)
+        backbones.choose_engine(settings.engine)
         parsing.tokenizer()  # imports spaCy, which the first query would wait for
         return cls.load(
             settings.matcher,

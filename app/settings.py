@@ -75,6 +75,11 @@ class Settings(BaseSettings):
         pattern=r"^(cpu|mps|cuda(:\d+)?)$",
         description="Where models run: cpu, cuda, cuda:1.",
     )
+    engine: Literal["torch", "openvino"] = Field(
+        default="torch",
+        description="What runs the networks that look at photos, on a CPU: openvino takes little "
+        "more than half the time, and needs pip install 'tessera[openvino]'.",
+    )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -15,7 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from models import packaged
+from models import openvino, packaged
+from models.torchvision_backbone import TorchvisionBackbone
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,9 @@ FINE_STAGE = 4  # the last of stride 16
 CPU_BATCH = 2  # photos in one pass on a CPU: the maps of more leave its caches, and take memory
 CLASSIFIER = "_fc."  # what the packages call it
 Shared = TypeVar("Shared", bound=nn.Module)
+
+ENGINES = ("torch", "openvino")
+engine = "torch"  # what runs frozen Lites on a CPU, in this process
 
 
 class SameConv(nn.Conv2d):
@@ -116,6 +120,7 @@ class Lite(nn.Module):
     """An EfficientNet-Lite without its classifier: (B, 3, S, S) bytes to (B, 1280, S/32, S/32)."""
 
     channels = 1280
+    compiled: Callable[[Tensor], tuple[Tensor, ...]] | None = None  # what runs it on a CPU instead
 
     def __init__(self, width: float = 1.0, depth: float = 1.0) -> None:
         super().__init__()
@@ -141,9 +146,12 @@ class Lite(nn.Module):
 
     def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """The last maps of stride 16, (B, C, S/16, S/16), and of stride 32, as of `forward`."""
-        if pixels.device.type == "cpu" and not torch.is_grad_enabled() and len(pixels) > CPU_BATCH:
+        on_cpu = pixels.device.type == "cpu" and not torch.is_grad_enabled()
+        if on_cpu and len(pixels) > CPU_BATCH:
             parts = [self.pyramid(part) for part in torch.split(pixels, CPU_BATCH)]
             return tuple(torch.cat(maps) for maps in zip(*parts, strict=True))
+        if on_cpu and self.compiled:
+            return self.compiled(pixels)
         scaled = (pixels.to(next(self.parameters()).dtype) - 127.0) / 128.0
         fine = self.layers[: self.fine](scaled.contiguous(memory_format=torch.channels_last))
         return fine, self.layers[self.fine :](fine)
@@ -192,6 +200,26 @@ def pretrained(name: str) -> Pretrained:
     return Pretrained(fold(network.eval()), head)
 
 
+def choose_engine(name: str) -> None:
+    """Run frozen Lites that are loaded from now on by another engine, on a CPU.
+
+    LookupError for openvino where it is not installed, ValueError for a name not in ENGINES.
+    """
+    global engine  # of the process, as torch's number of threads is
+    if name not in ENGINES:
+        raise ValueError(f"no engine {name!r}; there are: {', '.join(ENGINES)}")
+    if name == "openvino":
+        openvino.library()
+    engine = name
+
+
+@cache
+def compiled(name: str) -> openvino.CompiledPyramid:
+    """The pyramid of the EfficientNet-Lite of a name, as OpenVINO runs it."""
+    network = pretrained(name).network
+    return openvino.CompiledPyramid(network.layers, network.fine)
+
+
 def sharing(module: Shared) -> Shared:
     """A frozen module of its own whose weights lie in the same memory as another's."""
     frozen = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in module.parameters()}
@@ -219,49 +247,6 @@ def fold(network: Lite) -> Lite:
     return network
 
 
-class TorchvisionBackbone(nn.Module):
-    """A convolutional torchvision classifier without its head, weights from torchvision's hub."""
-
-    mean: Tensor
-    deviation: Tensor
-
-    def __init__(self, name: str, weights: str | None) -> None:
-        super().__init__()
-        self.trunk = torchvision_trunk(name, weights).eval()
-        with torch.inference_mode():
-            self.channels: int = self.trunk(torch.zeros(1, 3, 64, 64)).shape[1]
-        self.register_buffer("mean", torch.tensor([123.675, 116.28, 103.53]).view(1, 3, 1, 1))
-        self.register_buffer("deviation", torch.tensor([58.395, 57.12, 57.375]).view(1, 3, 1, 1))
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        """Feature maps (B, C, h, w) of photos with values 0–255, (B, 3, S, S)."""
-        maps: Tensor = self.trunk((pixels - self.mean) / self.deviation)
-        return maps
-
-    def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
-        """The maps of `forward` alone: where others would come from depends on the network."""
-        return (self(pixels),)
-
-
-def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
-    """The layers of a torchvision classifier that make feature maps (B, C, h, w)."""
-    from torchvision import models as zoo  # seconds to import, and seldom needed
-
-    if name not in zoo.list_models(module=zoo):
-        raise ValueError(
-            f"no backbone {name!r}: use lite0, lite2, or as resnet50 a torchvision classifier"
-        )
-    known = zoo.get_model_weights(name).__members__
-    if weights is not None and weights not in known:
-        raise ValueError(f"{name} has no weights {weights!r}; there are: {', '.join(known)}")
-    layers: dict[str, nn.Module] = dict(zoo.get_model(name, weights=weights).named_children())
-    if "features" in layers and "norm" not in layers:
-        return layers["features"]
-    if list(layers)[-2:] == ["avgpool", "fc"]:
-        return nn.Sequential(*list(layers.values())[:-2])
-    raise ValueError(f"{name} makes no feature maps before its head; use lite0 or resnet50")
-
-
 Backbone = Lite | TorchvisionBackbone
 
 
@@ -273,7 +258,11 @@ def load(name: str, tuned: bool = False) -> Backbone:
     """
     if name in LITES:
         network = pretrained(name).network
-        return copy.deepcopy(network) if tuned else sharing(network)
+        if tuned:
+            return copy.deepcopy(network)
+        shared = sharing(network)
+        shared.compiled = compiled(name) if engine == "openvino" else None
+        return shared
     architecture, _, weights = name.partition(":")
     return TorchvisionBackbone(architecture, weights or None)
 

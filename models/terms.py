@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from models.lexicon import is_function_word
 from models.parsing import parse
 from models.types import PaddedBags
 
@@ -14,14 +15,15 @@ LEAST, MOST = 0.01, 0.1  # ε and μ: probabilities nearer to 0, or to 1, make n
 
 
 class Terms(nn.Module):
-    """S_kl = S'_kl + Σ_v n_lv c z_kv + g_k (d_0 + d_1 Σ_v n_lv), S' the score without terms.
+    """S_kl = S'_kl + r_l (Σ_v n_lv c z_kv + g_k (d_0 + d_1 Σ_v n_lv)), S' the score without terms.
 
     z_kv = log (q + ε) / (1 − q + μ) − log ε / (1 + μ) with q = g_k p_kv: the log-odds of term v on
     photo k, counted from 0 on and bounded: what is surely there does not make up for what is not.
     p_k = σ(W x_k + b) says which of V terms photo k shows, by the features x_k of the whole photo,
     and g_k = σ(uᵀ f_k + h) whether it is a photo of such a catalogue at all, by its whole-photo
     fragment f_k. All scores of other photos are what they were, and so are those of texts that
-    name no term.
+    name no term. r_l is the share of a text's content words that name terms: 1 of "blue shirt", and
+    little of "two men in blue shirts wait for a train", most of which terms know nothing about.
 
     Every fragment of an image has z_k and g_k as V + 1 more numbers, so that its regions stay what
     they are beside each other. n_lv is how often text l names term v, in any form. The words of
@@ -79,9 +81,10 @@ class Terms(nn.Module):
         strength, once, each = self.strengths.tolist()
         for sentence, own in zip(asked, words, strict=True):
             named = self.named(own)
+            r = share(own, named)
             for start, end, number in named:
-                sentence[start:end, number] = strength / (end - start)
-                sentence[start:end, -1] = (once / len(named) + each) / (end - start)
+                sentence[start:end, number] = r * strength / (end - start)
+                sentence[start:end, -1] = r * (once / len(named) + each) / (end - start)
         return PaddedBags(torch.cat([bags.vectors, asked], -1), bags.mask)
 
     def named(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
@@ -94,6 +97,20 @@ class Terms(nn.Module):
                 found.append((start, end, self.numbers["".join(plain[start:end])]))
             start = end or start + 1
         return found
+
+
+def share(words: Sequence[str], named: Sequence[tuple[int, int, int]]) -> float:
+    """The share of a sentence's content words that are in what it names, see Terms.named; 0 to 1.
+
+    Function words do not count, nor does what has no letter or digit.
+    """
+    content = {
+        place
+        for place, word in enumerate(words)
+        if any(map(str.isalnum, word)) and not is_function_word(word)
+    }
+    covered = {place for start, end, _ in named for place in range(start, end)}
+    return len(covered) / len(content | covered) if covered else 0.0
 
 
 def evidence(there: Tensor, ours: Tensor) -> Tensor:

@@ -24,7 +24,6 @@ from training.strengths import Shown, learn_strengths, weights_of
 FOLDS = 4  # of groups of products, each judged by what learned from the others
 PENALTIES = (0.1, 0.3, 1.0)  # of ridge regressions, shares of the mean squared length
 SHRINKAGE = 0.1  # of a covariance towards its mean variance
-REFUSED = 0.02  # the share of a catalogue's photos that may be taken for others
 ENCODED = 128  # photos that are encoded at once
 
 
@@ -94,7 +93,7 @@ def learned(
     seen = encoded(matcher, inputs, progress)
     wanted = weights_of(examples, [forms[0] for forms in terms])
     there = learn_photos(matcher.terms, seen.features, wanted, folds_of(examples))
-    learn_gate(matcher.terms, seen.wholes, start.calibration.photos, folds_of(examples))
+    learn_gate(matcher.terms, seen.wholes, start.calibration.photos)
     known = evidence(there, matcher.terms.ours(seen.wholes))
     learn_strengths(matcher, start.calibration, Shown(examples, seen.bags, known), progress)
     return matcher, extended(start.calibration, matcher)
@@ -156,32 +155,17 @@ def platt(scores: Tensor, true: Tensor) -> Tensor:
     return torch.stack([slope.clamp_min(0) / scale, shift]).float()
 
 
-def learn_gate(terms: Terms, ours: Tensor, others: Tensor, folds: Tensor) -> None:
+def learn_gate(terms: Terms, ours: Tensor, others: Tensor) -> None:
     """Learn to tell photos of the catalogue from others, fragments (K, D) and (N, D).
-
-    A photo that is wrongly let in can stand before all others in every query of its terms, one
-    that is kept out loses its own terms alone. So the bar is where REFUSED of the catalogue's
-    photos fall below it, each judged by what the other folds say, if that is above the middle.
-    """
-    others = others[:, : ours.shape[1]]
-    judged = torch.zeros(len(ours))
-    for fold in set(folds.tolist()):
-        gate, bias = discriminant(ours[folds != fold], others)
-        judged[folds == fold] = ours[folds == fold] @ gate + bias
-    gate, bias = discriminant(ours, others)
-    terms.gate.copy_(gate)
-    terms.gate_bias.copy_(bias - judged.quantile(REFUSED).clamp_min(0))
-
-
-def discriminant(ours: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
-    """Weights (D,) and bias of the log-odds that a fragment is one of (K, D), not of (N, D).
 
     Linear discriminant analysis (Fisher 1936) with equal shares and a shrunken covariance.
     """
+    others = others[:, : ours.shape[1]]
     covariance = (torch.cov(ours.T) + torch.cov(others.T)) / 2
     spread = SHRINKAGE * covariance.diagonal().mean() * torch.eye(len(covariance))
     gate = torch.linalg.solve(covariance + spread, ours.mean(0) - others.mean(0))
-    return gate, -(ours.mean(0) + others.mean(0)) @ gate / 2
+    terms.gate.copy_(gate)
+    terms.gate_bias.copy_(-(ours.mean(0) + others.mean(0)) @ gate / 2)
 
 
 def extended(calibration: Calibration, matcher: Matcher) -> Calibration:

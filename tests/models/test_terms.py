@@ -8,7 +8,7 @@ from models import alignment
 from models.matcher import Config, Part
 from models.queries import Query
 from models.scoring import SCORES
-from models.terms import LEAST, MOST, Terms
+from models.terms import LEAST, MOST, Terms, share
 from models.types import Box, FragmentBag, PaddedBags, Span
 
 FORMS = [("shirts", "shirt"), ("tshirts", "tshirt"), ("navy blue",), ("blue",)]
@@ -61,6 +61,26 @@ def test_scores_gain_what_named_terms_give(terms):
         expected = named + float(seen[image, -1]) * (once + 2 * each)
         assert float(gain[image, 0]) == pytest.approx(expected, abs=1e-4)
         assert float(gain[image, 1]) == pytest.approx(0, abs=1e-4)
+
+
+def test_terms_give_less_to_a_text_with_words_that_they_know_nothing_about(terms):
+    few, many = ["a", "blue", "shirt"], ["a", "blue", "shirt", "on", "the", "moon", "!", "today"]
+    assert share(few, terms.named(few)) == 1
+    assert share(many, terms.named(many)) == 0.5  # moon and today
+    assert share(["the", "moon"], terms.named(["the", "moon"])) == 0
+    assert share(["in"], [(0, 1, 3)]) == 1  # a term that is a function word
+    image, features = terms.images(bags(3), torch.randn(1, 3)), torch.zeros(1, 8, 4)
+    texts = (
+        PaddedBags(features[:, :3], torch.ones(1, 3).bool()),
+        PaddedBags(features, torch.ones(1, 8).bool()),
+    )
+    score = SCORES["sum_of_max"]
+    one, other = (
+        float(score(image, terms.sentences(text, [words])))
+        for text, words in zip(texts, (few, many), strict=True)
+    )
+    assert one != 0
+    assert other == pytest.approx(one / 2, rel=1e-5)
 
 
 def test_other_photos_score_as_they_did(terms):

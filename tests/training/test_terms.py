@@ -108,25 +108,11 @@ def test_a_gate_tells_ones_own_photos_from_others():
     torch.manual_seed(0)
     made = terms.Terms([("a",)], 4, 3)
     ours, others = torch.randn(100, 3) + 3, torch.randn(80, 3)
-    terms.learn_gate(made, ours, others, torch.arange(100) % terms.FOLDS)
+    terms.learn_gate(made, ours, others)
     assert made.ours(ours).mean() > 0.9
     assert made.ours(others).mean() < 0.1
     bag = PaddedBags.of([others[:1]])
     assert made.images(bag, torch.zeros(1, 4)).vectors[0, 0, -1] < 0.5
-
-
-def test_photos_that_look_a_little_like_the_catalogue_are_kept_out():
-    torch.manual_seed(0)
-    made = terms.Terms([("a",)], 4, 3)
-    ours, others = torch.randn(400, 3) / 4 + 3, torch.randn(80, 3)
-    terms.learn_gate(made, ours, others, torch.arange(400) % terms.FOLDS)
-    assert made.gate_bias < terms.discriminant(ours, others)[1]
-    refused = (made.ours(ours) < 0.5).float().mean()
-    assert 0.01 < refused < 0.03
-    assert made.ours(others).max() < 0.01
-    alike = torch.randn(400, 3) + 1  # of these more than that are below the middle anyway
-    terms.learn_gate(made, alike, others, torch.arange(400) % terms.FOLDS)
-    assert made.gate_bias == terms.discriminant(alike, others)[1]
 
 
 def test_texts_are_counted_and_spread():
