@@ -31,22 +31,19 @@ from index.lookup import Stored, read_bags
 from index.names import Names
 from index.objects import ObjectPictures
 from index.pictures import FolderPictures, PictureLost, Pictures
-from index.records import (
-    Replacing,
+from index.records import Replacing, record, retire, write
+from index.revisions import advance, live, replaced, state_of, unless_gone
+from index.storage import Storage
+from index.stored_items import (
     chunks,
     picture_rows,
     read_entries,
     read_items,
     read_picture,
-    record,
-    retire,
     row_of,
     select_items,
     unknown,
-    write,
 )
-from index.revisions import advance, live, replaced, state_of, unless_gone
-from index.storage import Storage
 from index.tables import items, setting
 from index.views import View
 

@@ -18,8 +18,9 @@ from index.catalog import PAUSE, Catalog
 from index.facets import matching
 from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
 from index.pictures import name_of
-from index.records import NewPhoto, changed, chunks, read_items, retire, row_of, write
+from index.records import NewPhoto, changed, retire, write
 from index.revisions import advance, hold, live
+from index.stored_items import chunks, read_items, row_of
 from index.tables import items
 
 BATCH = 200  # items that are deleted in one transaction

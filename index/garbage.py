@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
 from index.keeping import deleting
 from index.pictures import Pictures
-from index.records import chunks
+from index.stored_items import chunks
 from index.tables import changes, collections, items, pictures, retired, retired_pictures
 
 BATCH = 200  # items, or names of pictures, a transaction

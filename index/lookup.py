@@ -14,7 +14,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from index.bags import unpack_bag, unpack_vectors
 from index.items import Collection
-from index.records import chunks
+from index.stored_items import chunks
 from index.tables import bags, items
 from models.types import FragmentBag
 

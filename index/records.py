@@ -1,41 +1,32 @@
-"""Entries as rows of the tables: written many at a time, and read back, within a transaction."""
+"""Entries as rows of the tables: written many at a time, within a transaction."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select
 
 from index.bags import (
     IMAGE,
     pack_details,
     pack_vectors,
     position_of,
-    unpack_bag,
-    unpack_vectors,
 )
 from index.facets import facets_of
 from index.items import (
-    Collection,
     Entry,
-    Item,
     Picture,
-    Shown,
     bucket_of,
-    check_id,
     check_photo,
     metadata_text,
 )
-from index.pictures import PictureLost, Pictures, name_of
-from index.revisions import live, state_of
+from index.pictures import name_of
+from index.stored_items import Values, chunks, picture_rows
 from index.tables import bags, facets, items, pictures, retired, retired_pictures
 from models.types import FragmentBag
 
-CHUNK = 500  # ids or revisions in one statement
-Values = dict[str, Any]
 Replacing = Mapping[str, int]  # the revisions of items that a change takes out, by id
 
 
@@ -184,11 +175,6 @@ def _named(connection: Connection, collection: int, gone: Mapping[int, int]) -> 
     return [{"revision": gone[was], "name": name} for was, name in connection.execute(chosen)]
 
 
-def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Values, as many at a time as one statement takes."""
-    return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
-
-
 def _insert(connection: Connection, table: Any, collection: int, rows: Iterable[Values]) -> None:
     if found := [{"collection": collection} | row for row in rows]:
         connection.execute(insert(table), found)
@@ -208,113 +194,6 @@ def _bag_row(position: int, text: str | None, bag: FragmentBag) -> Values:
     return {"position": position, "text": text} | packed
 
 
-def _bag(row: Row[Any], dimension: int) -> FragmentBag:
-    return unpack_bag(unpack_vectors(row.vectors, dimension), row.details, row.position)
-
-
 def _picture_row(number: int, picture: Picture) -> Values:
     size = {"position": position_of(number), "width": picture.width, "height": picture.height}
     return size | {"digest": picture.digest, "name": name_of(picture.jpeg)}
-
-
-def picture_rows(
-    connection: Connection, collection: int, revisions: Sequence[int]
-) -> dict[int, list[Values]]:
-    """The rows of pictures of items by revision, in the order of their photos."""
-    found: dict[int, list[Values]] = {revision: [] for revision in revisions}
-    columns = [column for column in pictures.c if column is not pictures.c.collection]
-    for part in chunks(revisions):
-        here = (pictures.c.collection == collection) & pictures.c.revision.in_(part)
-        chosen = select(*columns).where(here).order_by(pictures.c.position.desc())
-        for row in connection.execute(chosen).mappings():
-            values = dict(row)
-            found[values.pop("revision")].append(values)
-    return found
-
-
-def select_items(collection: int) -> Select[Any]:
-    """The items of a collection."""
-    return select(items).where(items.c.collection == live(collection))
-
-
-def row_of(connection: Connection, collection: Collection, item: str) -> Row[Any]:
-    """An item's row; LookupError for an unknown id, Replaced as state_of."""
-    check_id(item)
-    here = select_items(collection.key).where(items.c.id == item)
-    row = connection.execute(here).one_or_none()
-    if row is None:
-        state_of(connection, collection)
-        raise unknown(collection, item)
-    return row
-
-
-def unknown(collection: Collection, item: str) -> LookupError:
-    """The error of asking for an item that is not there."""
-    return LookupError(f"no item {item!r:.220} in collection {collection.name!r}")
-
-
-def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]) -> list[Item]:
-    """Rows of items as values, with their sentences and photos."""
-    of: dict[int, list[str]] = {row.revision: [] for row in rows}
-    for part in chunks(list(of)):
-        sentences = (
-            select(bags.c.revision, bags.c.text)
-            .where(bags.c.collection == collection, bags.c.revision.in_(part))
-            .where(bags.c.position > IMAGE)
-            .order_by(bags.c.revision, bags.c.position)
-        )
-        for revision, text in connection.execute(sentences):
-            of[revision].append(text)
-    shown = picture_rows(connection, collection, list(of))
-    return [
-        Item(
-            id=row.id,
-            revision=row.revision,
-            metadata=json.loads(row.metadata),
-            source=row.source,
-            stamp=row.stamp,
-            sentences=tuple(of[row.revision]),
-            photos=tuple(
-                Shown(one["width"], one["height"], one["digest"]) for one in shown[row.revision]
-            ),
-        )
-        for row in rows
-    ]
-
-
-def read_entries(
-    connection: Connection, collection: Collection, rows: Sequence[Row[Any]], store: Pictures
-) -> list[Entry]:
-    """Rows of items as whole entries: pictures and bags too.
-
-    PictureLost where a picture is missing from the store or damaged.
-    """
-    found: dict[int, dict[int, FragmentBag]] = {row.revision: {} for row in rows}
-    for part in chunks(list(found)):
-        here = (bags.c.collection == collection.key) & bags.c.revision.in_(part)
-        for bag in connection.execute(select(bags).where(here)):
-            found[bag.revision][bag.position] = _bag(bag, collection.dimension)
-    shown = picture_rows(connection, collection.key, list(found))
-    return [
-        Entry(
-            id=item.id,
-            metadata=item.metadata,
-            pictures=tuple(read_picture(item.id, one, store) for one in shown[item.revision]),
-            images=tuple(
-                found[item.revision][position_of(photo)] for photo in range(len(item.photos))
-            ),
-            sentences=item.sentences,
-            bags=tuple(found[item.revision][place] for place in range(len(item.sentences))),
-            source=item.source,
-            stamp=item.stamp,
-        )
-        for item in read_items(connection, collection.key, rows)
-    ]
-
-
-def read_picture(item: str, row: Values, store: Pictures) -> Picture:
-    """The picture of a row of them; PictureLost as read_entries."""
-    try:
-        return Picture(store.get(row["name"]), row["width"], row["height"], row["digest"])
-    except PictureLost as lost:
-        raise PictureLost(f"item {item!r}: {lost}") from lost

@@ -17,16 +17,9 @@ from sqlalchemy import Connection, Row, exists, select, update
 
 from index.catalog import Catalog
 from index.items import Collection, Entry, check_dimension
-from index.records import (
-    Values,
-    picture_rows,
-    read_entries,
-    record,
-    retire,
-    select_items,
-    write,
-)
+from index.records import record, retire, write
 from index.revisions import add_collection, advance, replaced, state_of
+from index.stored_items import Values, picture_rows, read_entries, select_items
 from index.tables import aliases, collections, items, retired
 
 Embed = Callable[[Sequence[Entry]], Sequence[Entry]]

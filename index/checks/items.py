@@ -16,7 +16,7 @@ from index.checks.finding import Finding, named
 from index.facets import facets_of
 from index.items import Collection, bucket_of
 from index.pictures import PictureLost
-from index.records import Values, picture_rows, select_items
+from index.stored_items import Values, picture_rows, select_items
 from index.tables import bags, facets, items
 from index.transfer import Progress
 
