@@ -2,12 +2,12 @@
 
 import torch
 
-from index import records
+from index import stored_items
 from index.bags import IMAGE
 
 
 def test_bags_come_by_revision_and_position(catalog, collection, entry, monkeypatch):
-    monkeypatch.setattr(records, "CHUNK", 4)  # keys in a statement, and the last has fewer
+    monkeypatch.setattr(stored_items, "CHUNK", 4)  # keys in a statement, and the last has fewer
     entries = [entry(f"{i}") for i in range(3)]
     catalog.put_many(collection, [*entries, entry("gone")])
     catalog.delete(collection, "gone")
