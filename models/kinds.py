@@ -53,12 +53,12 @@ class Kinds(nn.Module):
         self.register_buffer("words", torch.zeros(G, words), persistent=stored)
 
     def posteriors(self, logits: Tensor) -> Tensor:
-        """p (G, K, C) of a classifier's logits (K, C), at each kind's temperature."""
+        """P (G, K, C) of a classifier's logits (K, C), at each kind's temperature."""
         temperatures = logits.new_tensor([kind.temperature for kind in self.kinds])
         return (logits / temperatures[:, None, None]).softmax(-1)
 
     def signs(self, logits: Tensor) -> Tensor:
-        """s (K, G) of logits (K, C)."""
+        """S (K, G) of logits (K, C)."""
         return torch.einsum("gkc,gc->kg", self.posteriors(logits), self.shares)
 
     def absent(self, logits: Tensor) -> Tensor:
@@ -85,6 +85,7 @@ class Kinds(nn.Module):
         for at, kind in enumerate(self.kinds):
             with_kind = signs[named[:, at] > 1 / 2, at]
             if not len(with_kind):
-                raise ValueError(f"no photo's sentences name a {kind.terms[0]}: use other photos")
+                raise ValueError(
+                    f"no photo's sentences name the kind {kind.terms[0]!r}: use other photos"
+                )
             self.least[at] = torch.quantile(with_kind, kind.missed)
-

@@ -144,7 +144,9 @@ def of_namer(loaded: Checkpoint, exam: Exam) -> Outcome:
     if loaded.kind != "captioners":
         raise ValueError(f"--no-sentences needs a captioner; this is one of the {loaded.kind}")
     captions = described(loaded, exam)
-    weak_below = exam.judge.calibration.weak_below if exam.judge and exam.judge.calibration else None
+    weak_below = (
+        exam.judge.calibration.weak_below if exam.judge and exam.judge.calibration else None
+    )
     ids = [example.id for example in exam.examples]
     measured = naming(captions, ids, WordNet(), weak_below)
     return tables.naming(measured), {"beam": exam.beam} | asdict(measured)

@@ -160,7 +160,9 @@ class Attentive(Language):
         if words.shape[1] == 1:  # a search's step: a sequence of one takes four times as long
             hidden, cell = torch.lstm_cell(inputs[:, 0], (hidden, cell), *self.lstm.all_weights[0])
             return hidden[:, None], (hidden, cell, *rest)
-        outputs, (hidden, cell) = self.lstm(inputs, (hidden[None].contiguous(), cell[None].contiguous()))
+        outputs, (hidden, cell) = self.lstm(
+            inputs, (hidden[None].contiguous(), cell[None].contiguous())
+        )
         return outputs, (hidden[0], cell[0], *rest)
 
     def weights(self, outputs: Tensor, state: State) -> Tensor:

@@ -13,8 +13,8 @@ from training.evaluation.descriptions import Descriptions
 from training.evaluation.localisation import Localisation
 from training.evaluation.magnitudes import Magnitude
 from training.evaluation.measure import Measured
-from training.evaluation.occlusion import Occlusion
 from training.evaluation.naming import Naming
+from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
 from training.evaluation.queries import QuerySearch
 from training.evaluation.regions import Region
