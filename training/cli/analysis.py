@@ -90,9 +90,7 @@ def evaluate(
 
     With --field or --queries, measure a matcher's search over photos that need no sentences.
 
-    Examples: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
-
-    tessera evaluate models/pretrained/matcher.safetensors --data groceries.jsonl --field kind
+    Example: tessera evaluate models/pretrained/matcher.safetensors --data groceries.jsonl --field kind
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
@@ -103,8 +101,7 @@ def evaluate(
 
         loaded = checkpoint.load(file, device)
         searches = bool(field or queries)
-        read = catalogue.read if searches or unwritten else folders.read
-        corpus = read(data, images)
+        corpus = (catalogue if searches or unwritten else folders).read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
         truth = entities.read(found) if (found := true_boxes(data, boxes)) else {}
         exam = analysis.Exam(
