@@ -90,7 +90,7 @@ def evaluate(
 
     With --field or --queries, measure a matcher's search over photos that need no sentences.
 
-    Example: tessera evaluate models/pretrained/matcher.safetensors --data groceries.jsonl --field kind
+    Example: tessera evaluate models/pretrained/matcher.safetensors --data items.jsonl --field kind
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
