@@ -19,6 +19,7 @@ from models.types import ParsedSentence, Span, Word
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
+    from threadpoolctl import ThreadpoolController
 
 MOST_WORDS = 200
 NO_HEAD = -1
@@ -100,13 +101,22 @@ def digest(pipeline: str) -> str:
     return total.hexdigest()[:16]
 
 
+@cache
+def products() -> ThreadpoolController:
+    """The libraries of matrix products that are loaded, found once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 @contextmanager
 def forgetting(nlp: Language) -> Iterator[None]:
     """One thread's turn with a pipeline, after which its vocabulary is as small as before.
 
     It would keep every word ever met. What spaCy made inside is freed, so it must stay inside.
     """
-    with turn, nlp.memory_zone():
+    # Its products are so small that threads would wait for each other far longer than they compute.
+    with turn, nlp.memory_zone(), products().limit(limits=1, user_api="blas"):
         yield
 
 

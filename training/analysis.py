@@ -20,12 +20,14 @@ from training import contact_sheet, describing, grounding, proposals
 from training.captioning import frozen_inputs
 from training.data.corpus import Example
 from training.evaluation import tables
-from training.evaluation.descriptions import descriptions
+from training.evaluation.descriptions import Described, descriptions
 from training.evaluation.embedding import from_inputs, pixels
 from training.evaluation.measure import Boxes, measure, measure_ranks
+from training.evaluation.naming import naming
 from training.evaluation.open_world import open_world
 from training.evaluation.queries import Query
 from training.evaluation.regions import Region
+from training.evaluation.wordnet import WordNet
 from training.folder import Place
 from training.frozen import Frozen, precision_of
 from training.markdown import slashed
@@ -129,15 +131,33 @@ def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
 
 def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Captions against sentences and boxes, and what they repeat of train."""
-    captions = describing.described(
-        loaded.model, exam.examples, Generation(beam=exam.beam), exam.progress,
-        inputs=exam.inputs(loaded), judge=exam.judge,
-    )  # fmt: skip
+    captions = described(loaded, exam)
     measured = descriptions(captions, exam.examples, exam.train, exam.truth)
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
     options = loaded.facts.get("recipe", {}).get("options", {})
     asked = {"options": options, "beam": exam.beam}
     return tables.descriptions(measured), asked | ranked | asdict(measured)
+
+
+def of_namer(loaded: Checkpoint, exam: Exam) -> Outcome:
+    """What captions name of photos that no sentence describes."""
+    if loaded.kind != "captioners":
+        raise ValueError(f"--no-sentences needs a captioner; this is one of the {loaded.kind}")
+    captions = described(loaded, exam)
+    weak_below = (
+        exam.judge.calibration.weak_below if exam.judge and exam.judge.calibration else None
+    )
+    ids = [example.id for example in exam.examples]
+    measured = naming(captions, ids, WordNet(), weak_below)
+    return tables.naming(measured), {"beam": exam.beam} | asdict(measured)
+
+
+def described(loaded: Checkpoint, exam: Exam) -> list[Described]:
+    """A captioner's caption of each photo, as it is asked for."""
+    return describing.described(
+        loaded.model, exam.examples, Generation(beam=exam.beam), exam.progress,
+        inputs=exam.inputs(loaded), judge=exam.judge,
+    )  # fmt: skip
 
 
 def of_proposer(loaded: Checkpoint, exam: Exam) -> Outcome:
@@ -167,6 +187,15 @@ EXAMS: Mapping[str, Callable[[Checkpoint, Exam], Outcome]] = {
     "proposers": of_proposer,
     "grounders": of_grounder,
 }
+
+
+def exam_of(
+    loaded: Checkpoint, *, searches: bool, unwritten: bool
+) -> Callable[[Checkpoint, Exam], Outcome]:
+    """What to measure of a checkpoint: searches, what captions name, or what its kind is for."""
+    if searches:
+        return of_search
+    return of_namer if unwritten else EXAMS[loaded.kind]
 
 
 def matcher(file: Path, device: str) -> Checkpoint:

@@ -69,7 +69,8 @@ def judged(
         (bag,) = judge.model.embed_inputs([inputs], [boxes])
     best = support(judge.model, judge.calibration, bag, candidates, boxes)[0]
     linked = {word.span: word.box for word in best.words if word.box and boxes is not None}
-    return Described(best.text, dict(attended(best.caption, boxes)), linked)
+    looked = dict(attended(best.caption, boxes))
+    return Described(best.text, looked, linked, best.probability)
 
 
 def attended(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:

@@ -148,10 +148,11 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
 def bound(host: str, port: int) -> socket.socket:
     """A socket that has an address to itself before models load; OSError if it cannot."""
     try:
-        family, kind, _, _, address = socket.getaddrinfo(
+        family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind)
+        # asyncio sends answers at once (TCP_NODELAY) where the protocol is stated alone.
+        listener = socket.socket(family, kind, protocol)
         if os.name == "posix":  # the port of a service that just ended is free
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)

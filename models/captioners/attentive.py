@@ -17,18 +17,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.backbones import CLASSES
 from models.captioning import FIRST_WORD, Captioner, Language
 from models.decoding import State
+from models.evidence import Evidence, reliability, usual, written
+from models.kinds import Kind, Kinds
 from models.matcher import Matcher, Part, built
 from models.types import PaddedBags
 
-DEVIATIONS = (-4.0, 8.0)  # what evidence is cut to
-LEAST = 1e-3  # a standard deviation
 PREPARED = 64  # photos prepared at once
 USUAL = 20_000  # sentences that say what is usual
-FOREMOST = 20  # words for which most speaks
-RELIABLE = (0.6, 0.8)  # AUC of evidence that is not, and that is, relied on
-LEAST_PHOTOS = 20  # that have a word, so that its AUC is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,7 @@ class Config:
 
     `noise` is the length of what is added to a sentence's vector of length one in training, so that
     a photo's may lie elsewhere. `doubt` is how much doubt of a word counts when captions are made.
+    `kinds` are those that no caption names where a photo shows nothing of them.
     """
 
     words: tuple[str, ...]
@@ -51,56 +50,14 @@ class Config:
     doubt: float = 2.0
     longest: int = 20  # words of a caption
     shortest: int = 5
+    kinds: tuple[Kind, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
+        kinds = (one if isinstance(one, Kind) else Kind(**one) for one in self.kinds)
+        object.__setattr__(self, "kinds", tuple(kinds))
         if isinstance(self.image, Mapping):
             object.__setattr__(self, "image", Part.of("image_towers", **self.image))
-
-
-class Evidence(nn.Module):
-    """How much more than usual a photo, or a sentence, is like each word of the vocabulary.
-
-    e_w = (max_i v_i·n_w − μ_w) / σ_w for the fragments v_i of a photo; a sentence's is by the sum
-    of its words' vectors. n_w is the word's own vector in the joint space; means and deviations
-    are those of train, apart for photos and sentences. END and the unknown word have none.
-    """
-
-    names: Tensor
-    photos: Tensor
-    texts: Tensor
-    reliability: Tensor
-
-    def __init__(self, words: int, joint: int) -> None:
-        super().__init__()
-        self.register_buffer("names", torch.zeros(words, joint))
-        self.register_buffer("photos", torch.stack([torch.zeros(words), torch.ones(words)]))
-        self.register_buffer("texts", torch.stack([torch.zeros(words), torch.ones(words)]))
-        self.register_buffer("reliability", torch.zeros(words))
-
-    def forward(self, similarities: Tensor, usual: Tensor) -> Tensor:
-        """Similarities (K, W) to evidence (K, V), V being W and the two that are no words."""
-        deviations = ((similarities - usual[0]) / usual[1]).clamp(*DEVIATIONS)
-        return F.pad(deviations, (FIRST_WORD, 0))
-
-    def of_photos(self, fragments: Tensor) -> Tensor:
-        """Similarities (K, W) of fragments (K, R, D)."""
-        return (fragments @ self.names.T).amax(1)
-
-    def of_texts(self, vectors: Tensor) -> Tensor:
-        """Similarities (K, W) of sentences' vectors (K, D)."""
-        return vectors @ self.names.T
-
-    def doubt(self, evidence: Tensor) -> Tensor:
-        """How much (K, V) speaks against words that a photo shows less than it shows others.
-
-        d_w = ρ_w max(0, (ē − e_w) / 2 − e_w), with ē the mean of the photo's 20 largest e. So a
-        person is doubted where little speaks for one and much for fruit. ρ_w is 1 for words whose
-        evidence tells train's photos apart, 0 for "of".
-        """
-        most = evidence.topk(min(FOREMOST, evidence.shape[1]), dim=1).values.mean(1, keepdim=True)
-        reliability = F.pad(self.reliability, (FIRST_WORD, 0))
-        return reliability * ((most - evidence) / 2 - evidence).clamp_min(0)
 
 
 class Attentive(Language):
@@ -126,6 +83,7 @@ class Attentive(Language):
         nn.init.normal_(self.words.weight, std=E**-0.5)
         self.scale = E**0.5  # the same weights, as inputs, have unit variance
         self.evidence = Evidence(len(config.words), joint)
+        self.kinds = Kinds(config.kinds, CLASSES, len(config.words))
         self.register_buffer("photo_mean", torch.zeros(joint))
         self.register_buffer("text_mean", torch.zeros(joint))
         self.frame = nn.Linear(self.views * channels, joint)
@@ -153,7 +111,7 @@ class Attentive(Language):
         return bags.vectors[..., : self.config.joint].float()
 
     def look(self, inputs: PaddedBags) -> State:
-        """The sight's features (K, F, C) to h, c, keys, values, evidence."""
+        """The sight's features (K, F, C) to h, c, keys, values, evidence, absent kinds."""
         fragments = self.fragments(inputs)
         with torch.no_grad():
             rows: Tensor = self.tower.standardized(inputs)  # (K, F, C)
@@ -161,7 +119,19 @@ class Attentive(Language):
         evidence = self.evidence(self.evidence.of_photos(fragments), self.evidence.photos)
         frame = self.frame(self.sight_dropout(rows[:, : self.views].flatten(1)))
         mapped = self.regions(self.sight_dropout(rows))  # (K, F, A + E)
-        return self.begun(joint, frame, mapped, evidence)
+        return (*self.begun(joint, frame, mapped, evidence), self.absent(inputs))
+
+    def absent(self, inputs: PaddedBags) -> Tensor:
+        """Which kinds (K, G) photos show nothing of, by the sight's features (K, F, C)."""
+        if not self.config.kinds:
+            return inputs.vectors.new_zeros(len(inputs), 0)
+        return self.kinds.absent(self.classes(inputs))
+
+    def classes(self, inputs: PaddedBags) -> Tensor:
+        """The logits (K, 1000) of ImageNet's classes for the sight's features (K, F, C)."""
+        with torch.no_grad():
+            logits: Tensor = self.tower.names.logits(inputs.vectors[:, : self.views])
+        return logits
 
     def look_at_texts(self, vectors: Tensor) -> State:
         """Sentences' vectors (K, D) of length one in place of photos."""
@@ -170,7 +140,8 @@ class Attentive(Language):
             joint = joint + self.config.noise * F.normalize(torch.randn_like(joint), dim=-1)
         evidence = self.evidence(self.evidence.of_texts(vectors), self.evidence.texts)
         nothing = vectors.new_zeros(len(vectors), 0, sum(self.sizes))
-        return self.begun(joint, torch.zeros_like(joint), nothing, evidence)
+        absent = vectors.new_zeros(len(vectors), len(self.config.kinds))
+        return (*self.begun(joint, torch.zeros_like(joint), nothing, evidence), absent)
 
     def begun(self, joint: Tensor, frame: Tensor, mapped: Tensor, evidence: Tensor) -> State:
         """The state before the first word; mapped (K, F, A + E) are keys and values."""
@@ -185,9 +156,12 @@ class Attentive(Language):
     def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
         """Words (N, T) to hidden states (N, T, H), for `logits` of the words after them."""
         hidden, cell, *rest = state
+        inputs = self.dropout(self.words(words) * self.scale)  # (N, T, E)
+        if words.shape[1] == 1:  # a search's step: a sequence of one takes four times as long
+            hidden, cell = torch.lstm_cell(inputs[:, 0], (hidden, cell), *self.lstm.all_weights[0])
+            return hidden[:, None], (hidden, cell, *rest)
         outputs, (hidden, cell) = self.lstm(
-            self.dropout(self.words(words) * self.scale),
-            (hidden[None].contiguous(), cell[None].contiguous()),
+            inputs, (hidden[None].contiguous(), cell[None].contiguous())
         )
         return outputs, (hidden[0], cell[0], *rest)
 
@@ -212,8 +186,12 @@ class Attentive(Language):
         return F.linear(joined, self.words.weight, self.bias) + gate * evidence
 
     def doubts(self, state: State) -> Tensor:
-        """What is taken from the logits (K, V) of words when captions are made."""
-        return self.config.doubt * self.evidence.doubt(state[4])
+        """What is taken from the logits (K, V) of words when captions are made: all of some."""
+        doubts = self.config.doubt * self.evidence.doubt(state[4])
+        if not self.config.kinds:
+            return doubts
+        names = F.pad(self.kinds.names(state[5]), (FIRST_WORD, 0))
+        return doubts.masked_fill(names, float("inf"))
 
     def attention(self, outputs: Tensor, state: State) -> Tensor:
         """How much each word looks at each box (N, T, R): all views of the frame count as one."""
@@ -262,6 +240,8 @@ class Model(Captioner):
         tower = built("image_towers", config.image)
         if not hasattr(tower, "standardized"):
             raise ValueError(f"captioner attentive needs a tower of views, not {config.image.name}")
+        if config.kinds and tower.names is None:
+            raise ValueError("kinds are told by classifiers: give the image tower `classifiers`")
         sight, language = tower.sight, Attentive(config, tower)
         tower.sight = None  # it is the captioner's
         super().__init__(config, sight, language)
@@ -270,33 +250,6 @@ class Model(Captioner):
 def without_sight(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """A tower's weights but for what it sees with."""
     return {key: value for key, value in state.items() if not key.startswith("sight.")}
-
-
-def usual(similarities: Tensor) -> Tensor:
-    """The mean and the standard deviation of each column of (N, W), as (2, W)."""
-    return torch.stack([similarities.mean(0), similarities.std(0).clamp_min(LEAST)])
-
-
-def written(sentences: Sequence[Sequence[Tensor]], like: Tensor) -> Tensor:
-    """Which words (N, W) the sentences of each photo have."""
-    has = torch.zeros(len(like), like.shape[1] + FIRST_WORD, dtype=torch.bool, device=like.device)
-    for row, own in zip(has, sentences, strict=True):
-        row[torch.cat(list(own)).to(like.device)] = True
-    return has[:, FIRST_WORD:]
-
-
-def reliability(similarities: Tensor, has: Tensor) -> Tensor:
-    """ρ (W,) of similarities (N, W), from 0 to 1 as the AUC for a word's photos goes from .6 to .8.
-
-    `has` (N, W) says which photos' sentences have the word; ρ is 0 of words of fewer than 20.
-    """
-    N, counts = len(has), has.sum(0).float()
-    ranks = similarities.argsort(0).argsort(0).float() + 1
-    above = (ranks * has).sum(0) - counts * (counts + 1) / 2
-    auc = above / (counts * (N - counts)).clamp_min(1)
-    known = (counts >= LEAST_PHOTOS) & (counts <= N - LEAST_PHOTOS)
-    low, high = RELIABLE
-    return ((auc - low) / (high - low)).clamp(0, 1) * known
 
 
 def text_vectors(matcher: Matcher, texts: Sequence[str], joint: int) -> Tensor:

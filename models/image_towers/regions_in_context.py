@@ -161,10 +161,14 @@ class ClassNames(nn.Module):
 
     def of_photos(self, frames: Tensor) -> Tensor:
         """(K, D) of the whole photos' features in all views, (K, V, C)."""
+        return self.named(self.logits(frames))
+
+    def logits(self, frames: Tensor) -> Tensor:
+        """The mean of the classifiers' logits (K, 1000) for features in all views, (K, V, C)."""
         logits = [
             head(frames[:, view].float()) for head, view in zip(self.heads, self.views, strict=True)
         ]
-        return self.named(torch.stack(logits).mean(0))
+        return torch.stack(logits).mean(0)
 
     def of_regions(self, boxes: Tensor) -> Tensor:
         """(K, R, D) of features of boxes (K, R, C)."""

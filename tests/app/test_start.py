@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.serving import bound
+
 ROOT = Path(__file__).parents[2]
 HEAVY = {"torch", "numba", "spacy", "torchvision", "transformers", "fastapi", "faiss", "sqlalchemy"}
 
@@ -70,6 +72,12 @@ def test_a_taken_port_is_told_before_anything_loads() -> None:
     assert (code, imported) == (1, set())
     assert f"error: cannot listen at 127.0.0.1 port {port}" in said
     assert "Traceback" not in said
+
+
+def test_asyncio_sends_answers_at_once() -> None:
+    """It sets TCP_NODELAY only for sockets whose protocol is stated."""
+    with bound("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 def test_a_missing_or_broken_checkpoint_is_told_before_anything_loads(tmp_path: Path) -> None:

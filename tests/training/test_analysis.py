@@ -12,6 +12,7 @@ from models.proposers import detector
 from training import run
 from training.cli import app
 from training.data import synthetic
+from training.evaluation.wordnet import FOLDER
 from training.folder import Place
 
 SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
@@ -134,6 +135,27 @@ def test_only_a_matcher_is_measured_as_a_search(few, tmp_path):
     checkpoint.save(file, "captioners", "multimodal_rnn", multimodal_rnn.Model(CAPTIONER), {})
     printed = tessera("evaluate", file, "--data", few, "--field", "image", code=1)
     assert "need a matcher; this is one of the captioners" in printed
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="WordNet is not installed: apt wordnet-base")
+def test_what_captions_name_of_photos_without_sentences(few, matcher, tmp_path):
+    torch.manual_seed(0)
+    images = sorted((few / "images").glob("*.jpg"))
+    data, numbers = tmp_path / "photos.jsonl", tmp_path / "numbers.json"
+    data.write_text("".join(json.dumps({"image": str(image)}) + "\n" for image in images))
+    config = multimodal_rnn.Config(("a", "man"), **SIGHT, embedding=8, hidden=8, longest=5)
+    model = multimodal_rnn.Model(config)
+    model.language.out.bias.data[-1] = 20.0  # whatever the photo
+    file = tmp_path / "captioner.safetensors"
+    checkpoint.save(file, "captioners", "multimodal_rnn", model, {})
+    asked = ("--data", data, "--no-sentences")
+    printed = tessera("evaluate", file, *asked, "--json", numbers)
+    assert "captions with a person, %: 100.0" in printed
+    measured = json.loads(numbers.read_text())
+    assert (measured["persons"], measured["animals"], measured["sure"]) == (100, 0, None)
+    assert len(measured["captions"]) == len(images)
+    printed = tessera("evaluate", matcher, *asked, code=1)
+    assert "--no-sentences needs a captioner; this is one of the matchers" in printed
 
 
 def test_a_grounder_is_measured_by_the_boxes_of_phrases(few, tmp_path):

@@ -47,6 +47,13 @@ FrozenFeatures = Annotated[
         help="Take photos from --cache, or into it: a matcher's ranks or captions, without boxes.",
     ),
 ]
+Unwritten = Annotated[
+    bool,
+    typer.Option(
+        "--no-sentences",
+        help="Say what captions name of photos of a .jsonl or .csv that no sentence describes.",
+    ),
+]
 Judge = Annotated[
     Path | None,
     typer.Option(
@@ -75,6 +82,7 @@ def evaluate(
     frozen: FrozenFeatures = False,
     judge: Judge = None,
     beam: Beam = USUAL_BEAM,
+    unwritten: Unwritten = False,
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
@@ -82,9 +90,7 @@ def evaluate(
 
     With --field or --queries, measure a matcher's search over photos that need no sentences.
 
-    Examples: tessera evaluate runs/dvsa-0/matcher.safetensors --data flickr8k/ --split val
-
-    tessera evaluate models/pretrained/matcher.safetensors --data groceries.jsonl --field kind
+    Example: tessera evaluate models/pretrained/matcher.safetensors --data items.jsonl --field kind
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
@@ -95,7 +101,7 @@ def evaluate(
 
         loaded = checkpoint.load(file, device)
         searches = bool(field or queries)
-        corpus = catalogue.read(data, images) if searches else folders.read(data, images)
+        corpus = (catalogue if searches or unwritten else folders).read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
         truth = entities.read(found) if (found := true_boxes(data, boxes)) else {}
         exam = analysis.Exam(
@@ -104,7 +110,7 @@ def evaluate(
             frozen=frozen, train=corpus.splits.get("train", ()),
             judge=analysis.judge(loaded, judge, device), beam=beam,
         )  # fmt: skip
-        examine = analysis.of_search if searches else analysis.EXAMS[loaded.kind]
+        examine = analysis.exam_of(loaded, searches=searches, unwritten=unwritten)
         table, numbers = examine(loaded, exam)
         title = f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}"
         Console().print(title, table, sep="\n")

@@ -71,6 +71,35 @@ def train_captioner(
         typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.bleu)}, CIDEr-D {score.cider:.1f}")
 
 
+def add_kinds(
+    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner.")],
+    data: Data,
+    images: Images = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
+    ] = None,
+    cache: Cache = FEATURES,
+    device: Device = "cpu",
+) -> None:
+    """Teach a captioner of which photos it must name no person, and no animal.
+
+    Measured on split train, with WordNet's nouns. Example: tessera add-kinds captioner.safetensors
+    --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        from models import checkpoint
+        from training import kinds, progress
+        from training.data import folders
+        from training.folder import Place
+
+        loaded, examples = checkpoint.load(file, device), folders.read(data, images).split("train")
+        place, target = Place(file, cache, device), out or file
+        made = kinds.added(loaded, examples, place, progress.on(console))
+        checkpoint.save(target, loaded.kind, loaded.name, made, loaded.facts)
+        typer.echo(target)
+
+
 def evaluate_regions(
     file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner or a matcher.")],
     data: Data,

@@ -25,12 +25,14 @@ Found = TypeVar("Found")
 class Described:
     """A generated caption and the boxes of its words, by their places in it, where it has some.
 
-    attended: by the captioner's attention; linked: by a matcher.
+    attended: by the captioner's attention; linked: by a matcher. probability: a calibrated
+    matcher's, that the photo shows all of it.
     """
 
     text: str
     attended: Mapping[Span, Box] = field(default_factory=dict)
     linked: Mapping[Span, Box] = field(default_factory=dict)
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from training.evaluation.descriptions import Descriptions
 from training.evaluation.localisation import Localisation
 from training.evaluation.magnitudes import Magnitude
 from training.evaluation.measure import Measured
+from training.evaluation.naming import Naming
 from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
 from training.evaluation.queries import QuerySearch
@@ -131,6 +132,17 @@ def descriptions(measured: Descriptions) -> str:
         ),
     }
     return "\n".join(f"{name}: {value}" for name, value in lines.items())
+
+
+def naming(measured: Naming) -> str:
+    """A line a measure of what captions name; "–" for what could not be measured."""
+    lines = {
+        "captions with a person, %": measured.persons,
+        "captions with an animal, %": measured.animals,
+        "captions that are not marked unsure, %": measured.sure,
+        "such captions with a person, % of all": measured.sure_persons,
+    }
+    return "\n".join(f"{name}: {one_decimal(value)}" for name, value in lines.items())
 
 
 def extremes(words: Sequence[Magnitude]) -> Table:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from training.class_names import Synset, read_nouns
 
 FOLDER = Path("/usr/share/wordnet")
+PERSONS = ("person", "social group")
 PLURALS = {"people": "person"}  # which WordNet has as a word of its own: a nation
 
 
@@ -27,11 +28,6 @@ class WordNet:
     def things(self) -> int:
         """The synset of all that has a place in the world."""
         return self.index["physical entity"][0]
-
-    @cached_property
-    def persons(self) -> frozenset[int]:
-        """The synsets of persons and of groups of them."""
-        return frozenset(self.index[name][0] for name in ("person", "social group"))
 
     def senses(self, noun: str) -> tuple[int, ...]:
         """The synsets of a noun in the singular and in lower case, the most frequent first."""
@@ -55,7 +51,11 @@ class WordNet:
 
     def is_person(self, noun: str) -> bool:
         """Whether a noun names a person or a group of persons."""
-        return not self.persons.isdisjoint(self.broader(noun))
+        return self.is_a(noun, PERSONS)
+
+    def is_a(self, noun: str, terms: Iterable[str]) -> bool:
+        """Whether a noun names something that one of these terms, which WordNet has, stands for."""
+        return not self.broader(noun).isdisjoint(self.index[term][0] for term in terms)
 
 
 def read_index(file: Path) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -3,8 +3,9 @@ import torch
 import torch.nn.functional as F
 
 from models import checkpoint
-from models.captioners.attentive import Config, Evidence, Model, reliability, text_vectors
+from models.captioners.attentive import Config, Model, text_vectors
 from models.captioning import FIRST_WORD
+from models.kinds import Kind
 from models.matcher import Config as MatcherConfig
 from models.matcher import Matcher
 from models.registry import Generation
@@ -64,30 +65,15 @@ def test_attention_to_any_view_is_attention_to_the_whole_photo(captioner, inputs
     torch.testing.assert_close(looked[..., 1:], weights[..., 2:-1])
 
 
-def test_evidence_is_how_much_more_than_usual_a_photo_is_like_a_word():
-    """e_w = (max_i v_i·n_w − μ_w) / σ_w, by a literal loop."""
-    torch.manual_seed(0)
-    evidence = Evidence(words=3, joint=4)
-    evidence.names.copy_(torch.randn(3, 4))
-    evidence.photos.copy_(torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 0.5]]))
-    fragments = torch.randn(1, 5, 4)
-    found = evidence(evidence.of_photos(fragments), evidence.photos)[0]
-    assert found[:FIRST_WORD].tolist() == [0, 0]
-    for w in range(3):
-        best = max(float(v @ evidence.names[w]) for v in fragments[0])
-        expected = (best - float(evidence.photos[0, w])) / float(evidence.photos[1, w])
-        assert float(found[FIRST_WORD + w]) == pytest.approx(max(-4, min(8, expected)), abs=1e-5)
-
-
 def test_evidence_for_a_word_makes_it_likelier(captioner, inputs):
     language = captioner.language
     state = language.look(PaddedBags.of(inputs[:1]))
-    evidence = state[-1]
+    evidence = state[4]
     outputs, after = language(torch.tensor([[0]]), state)
     more = evidence.clone()
     more[0, 3] += 1.0
     before = language.logits(outputs, after)[0, 0]
-    now = language.logits(outputs, (*after[:-1], more))[0, 0]
+    now = language.logits(outputs, (*after[:4], more, after[5]))[0, 0]
     gate = F.softplus(language.gate(outputs))[0, 0, 0]
     torch.testing.assert_close(now[3] - before[3], gate)
     assert torch.equal(now[:3], before[:3])
@@ -143,32 +129,6 @@ def test_a_checkpoint_describes_as_its_model_did(captioner, inputs, tmp_path):
     torch.testing.assert_close(*chances, atol=0.02, rtol=0.02)  # half precision
 
 
-def test_words_whose_evidence_tells_photos_apart_are_reliable():
-    torch.manual_seed(0)
-    has = torch.rand(400, 3) < torch.tensor([0.5, 0.5, 0.01])
-    similarities = torch.randn(400, 3)
-    similarities[:, 0] += 5 * has[:, 0]
-    similarities[:, 2] += 5 * has[:, 2]  # of too few photos
-    found = reliability(similarities, has)
-    assert found[0] == 1
-    assert found[1] < 0.2
-    assert found[2] == 0
-
-
-def test_a_word_is_doubted_where_little_speaks_for_it_and_much_for_others():
-    """d_w = ρ_w max(0, (ē − e_w) / 2 − e_w), by a literal loop."""
-    evidence = Evidence(words=4, joint=2)
-    evidence.reliability.copy_(torch.tensor([1.0, 1.0, 0.5, 0.0]))
-    e = torch.tensor([[0.0, 0.0, 6.0, 0.5, -1.0, -1.0]])
-    most = float(e.mean())
-    found = evidence.doubt(e)[0].tolist()
-    for at, rho in enumerate([0, 0, 1.0, 1.0, 0.5, 0.0]):
-        value = float(e[0, at])
-        assert found[at] == pytest.approx(rho * max(0.0, (most - value) / 2 - value), abs=1e-6)
-    assert found[2] == 0
-    assert found[4] > 0
-
-
 def test_the_probability_of_a_caption_is_that_of_its_words_with_doubt(captioner, inputs):
     evidence = captioner.language.evidence
     before = evidence.reliability.clone()
@@ -179,3 +139,40 @@ def test_the_probability_of_a_caption_is_that_of_its_words_with_doubt(captioner,
     for (caption,) in doubted:  # cut off after two words, so without an end
         words = sum(word.log_probability for word in caption.words)
         assert caption.log_probability == pytest.approx(words, abs=1e-4)
+
+
+def test_a_search_steps_as_a_whole_sentence_does(captioner, inputs):
+    language = captioner.language
+    state = language.look(PaddedBags.of(inputs))
+    together, (hidden, cell, *_) = language(torch.tensor([[0, 2, 3]] * 3), state)
+    steps = []
+    for word in (0, 2, 3):
+        outputs, state = language(torch.tensor([[word]] * 3), state)
+        steps.append(outputs)
+    torch.testing.assert_close(torch.cat(steps, 1), together)
+    torch.testing.assert_close(state[0], hidden)
+    torch.testing.assert_close(state[1], cell)
+
+
+def test_no_caption_names_a_kind_that_a_photo_shows_nothing_of(inputs):
+    torch.manual_seed(0)
+    tower = {"name": "regions_in_context", "options": TOWER | {"classifiers": ("lite0@32",)}}
+    options = {"joint": 16, "embedding": 16, "hidden": 16, "attention": 8, "longest": 6}
+    kind = {"terms": ["animal"], "temperature": 1.0, "missed": 0.0}
+    model = Model(Config(WORDS, tower, **options, shortest=2, kinds=[kind])).eval()
+    assert model.config.kinds == (Kind(("animal",), 1.0, 0.0),)
+    words, least = model.language.kinds.words, model.language.kinds.least
+    words[0, WORDS.index("dog")] = 1
+    torch.nn.init.constant_(model.language.bias[WORDS.index("dog") + FIRST_WORD], 9.0)
+    named = []
+    for threshold in (0.0, 1.0):  # every photo shows the kind, and none does
+        least.fill_(threshold)
+        captions = model.describe(inputs, Generation(beam=3, count=3))
+        named.append({"dog" in one.text.lower() for own in captions for one in own})
+        assert all(one.log_probability > float("-inf") for own in captions for one in own)
+    assert named == [{True}, {False}]
+
+
+def test_kinds_need_classifiers():
+    with pytest.raises(ValueError, match="give the image tower `classifiers`"):
+        Model(Config(WORDS, CONFIG.image, joint=16, kinds=(Kind(("animal",), 1.0, 0.0),)))

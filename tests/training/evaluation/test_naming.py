@@ -1,0 +1,32 @@
+import pytest
+
+from training.evaluation.descriptions import Described
+from training.evaluation.naming import naming
+from training.evaluation.wordnet import FOLDER, WordNet
+
+pytestmark = pytest.mark.skipif(
+    not (FOLDER / "data.noun").is_file(), reason="WordNet is not installed: apt wordnet-base"
+)
+
+
+def test_captions_that_name_persons_and_animals_are_counted():
+    captions = [
+        Described("A man with a dog", probability=0.9),
+        Described("A woman in a field", probability=0.1),
+        Described("A pile of fruit", probability=0.9),
+        Described("A group of people", probability=0.8),
+    ]
+    measured = naming(captions, "abcd", WordNet(), weak_below=0.5)
+    assert (measured.persons, measured.animals) == (75, 25)
+    assert (measured.sure, measured.sure_persons) == (75, 50)
+    assert measured.captions["c"] == "A pile of fruit"
+
+
+def test_without_probabilities_nobody_knows_which_captions_are_sure():
+    measured = naming([Described("A man")], ["a"], WordNet(), None)
+    assert (measured.persons, measured.sure, measured.sure_persons) == (100, None, None)
+
+
+def test_no_captions_are_refused():
+    with pytest.raises(ValueError, match="no captions to measure"):
+        naming([], [], WordNet(), None)

@@ -1,0 +1,58 @@
+"""What captions name of photos that no sentence describes: persons, animals, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from models.parsing import parse_trees
+from training.evaluation.descriptions import Described
+from training.evaluation.hallucination import nouns, share
+from training.evaluation.wordnet import PERSONS, WordNet
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """Percentages over captions, and the captions by their photos' ids.
+
+    persons, animals: that name one. sure: that are as probable as `weak_below`, None without a
+    calibrated matcher; sure_persons: that are and name a person.
+    """
+
+    persons: float
+    animals: float
+    sure: float | None
+    sure_persons: float | None
+    captions: dict[str, str]
+
+
+def naming(
+    captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet, weak_below: float | None
+) -> Naming:
+    """Measure what captions name; ValueError without any.
+
+    Where photos are known to show no person, `persons` is the share of captions that invent one.
+    """
+    if not captions:
+        raise ValueError("no captions to measure")
+    names = [
+        [noun.name for noun in nouns(tree, wordnet)]
+        for tree in parse_trees([one.text for one in captions])
+    ]
+    persons, animals = (
+        [any(wordnet.is_a(name, terms) for name in own) for own in names]
+        for terms in (PERSONS, ("animal",))
+    )
+    sure = [
+        one.probability >= weak_below
+        for one in captions
+        if one.probability is not None and weak_below is not None
+    ]
+    both = [one and other for one, other in zip(sure, persons, strict=False)]
+    return Naming(
+        persons=share(sum(persons), len(captions)) or 0.0,
+        animals=share(sum(animals), len(captions)) or 0.0,
+        sure=share(sum(sure), len(sure)),
+        sure_persons=share(sum(both), len(sure)),
+        captions=dict(zip(ids, (one.text for one in captions), strict=True)),
+    )
