@@ -198,6 +198,21 @@ def exam_of(
     return of_namer if unwritten else EXAMS[loaded.kind]
 
 
+TAKERS = {
+    "--frozen": ("matchers", "captioners"),
+    "--occlude": ("matchers",),
+    "--beam": ("captioners",),
+}  # what an option of `tessera evaluate` is for
+
+
+def refuse_unused(kind: str, given: Mapping[str, object]) -> None:
+    """ValueError for a given option that says nothing to a kind of checkpoint."""
+    for option, value in given.items():
+        if value and kind not in TAKERS[option]:
+            takers = " and ".join(TAKERS[option])
+            raise ValueError(f"{option} is for {takers}, this is one of the {kind}: leave it out")
+
+
 def matcher(file: Path, device: str) -> Checkpoint:
     """A matcher's checkpoint; ValueError for another kind of model."""
     loaded = checkpoint.load(file, device)

@@ -85,6 +85,8 @@ def test_frozen_features_give_the_same_ranks_and_are_kept(matcher, scenes, tmp_p
     assert kept.stat().st_mtime_ns == before
     refused = tessera("evaluate", matcher, "--data", scenes, "--frozen", "--occlude", 3, code=1)
     assert "no boxes to grey out" in refused
+    refused = tessera("evaluate", matcher, "--data", scenes, "--beam", 3, code=1)
+    assert "--beam is for captioners, this is one of the matchers: leave it out" in refused
 
 
 def test_a_matcher_is_measured_as_a_search_over_photos_without_sentences(matcher, scenes, tmp_path):
@@ -174,6 +176,8 @@ def test_a_proposer_is_measured_by_the_boxes_it_finds(few, tmp_path):
     config = detector.Config(size=64, channels=8, hidden=8)
     file, numbers = tmp_path / "proposals.safetensors", tmp_path / "numbers.json"
     checkpoint.save(file, "proposers", "detector", detector.Model(config), {})
+    refused = tessera("evaluate", file, "--data", few, "--frozen", code=1)
+    assert "--frozen is for matchers and captioners, this is one of the proposers" in refused
     where = ("--data", few, "--cache", tmp_path / "features")
     assert "boxes found in the first 1 / 5 / 10 / 20" in tessera(
         "evaluate", file, *where, "--json", numbers

@@ -64,7 +64,10 @@ Judge = Annotated[
 
 
 USUAL_BEAM = 5
-Beam = Annotated[int, typer.Option(min=1, max=20, help="Hypotheses that a captioner follows.")]
+Beam = Annotated[
+    int | None,
+    typer.Option(min=1, max=20, help="Hypotheses that a captioner follows.  [default: 5]"),
+]
 
 
 def evaluate(
@@ -81,7 +84,7 @@ def evaluate(
     cache: Cache = FEATURES,
     frozen: FrozenFeatures = False,
     judge: Judge = None,
-    beam: Beam = USUAL_BEAM,
+    beam: Beam = None,
     unwritten: Unwritten = False,
     device: Device = "cpu",
     parser: Parser = None,
@@ -100,6 +103,8 @@ def evaluate(
         from training.evaluation import queries as natural
 
         loaded = checkpoint.load(file, device)
+        given = {"--frozen": frozen, "--occlude": occlude, "--beam": beam}
+        analysis.refuse_unused(loaded.kind, given)
         searches = bool(field or queries)
         corpus = (catalogue if searches or unwritten else folders).read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
@@ -108,7 +113,7 @@ def evaluate(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
             frozen=frozen, train=corpus.splits.get("train", ()),
-            judge=analysis.judge(loaded, judge, device), beam=beam,
+            judge=analysis.judge(loaded, judge, device), beam=beam or USUAL_BEAM,
         )  # fmt: skip
         examine = analysis.exam_of(loaded, searches=searches, unwritten=unwritten)
         table, numbers = examine(loaded, exam)
