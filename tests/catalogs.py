@@ -35,7 +35,7 @@ class Catalogs:
     def on_server(self, server: Server, folder: Path) -> Iterator[Catalog]:
         """A catalog in a database of a PostgreSQL server."""
         with (
-            server.database(of_catalog=True) as url,
+            server.catalog() as url,
             closing(Catalog(Storage(folder, database=url))) as catalog,
         ):
             yield catalog

@@ -19,9 +19,14 @@ from uuid import uuid4
 import psycopg
 
 from index.database import connect, url_of
+from index.tables import schema, settings
 
 PACKAGES = Path("/usr/lib/postgresql")  # where Debian keeps every version's commands
 QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60")
+CATALOG = "catalog"
+OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
+DISCONNECT = f"SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE {OTHERS}"  # noqa: S608
+RENEW = "UPDATE settings SET value = repeat(md5(random()::text), 2) WHERE name = 'secret'"
 
 
 def commands() -> Path | None:
@@ -81,24 +86,30 @@ class Server:
         return f"postgresql://tessera@/{database}?host={self.folder}"
 
     @contextmanager
-    def database(self, *, of_catalog: bool = False) -> Iterator[str]:
-        """A new database, empty or with the tables of a catalog without items: its URL."""
+    def database(self) -> Iterator[str]:
+        """A new, empty database: its URL."""
         name = f"t{uuid4().hex}"
-        self._tell(
-            f"CREATE DATABASE {name} TEMPLATE {self._catalog if of_catalog else 'template1'}"
-        )
-        if of_catalog:
-            new = "repeat(md5(random()::text), 2)"
-            self._tell(f"UPDATE settings SET value = {new} WHERE name = 'secret'", name)  # noqa: S608
+        self._tell(f"CREATE DATABASE {name}")
         yield self.address(name)
         self._tell(f"DROP DATABASE {name} WITH (FORCE)")
 
+    @contextmanager
+    def catalog(self) -> Iterator[str]:
+        """A database with a catalog without items, for one test at a time: its URL.
+
+        It is emptied afterwards, which is quicker than to make another.
+        """
+        yield self._catalog
+        kept = schema.tables.keys() - {settings.name}
+        emptied = f"TRUNCATE {', '.join(kept)} RESTART IDENTITY"
+        self._tell(f"{DISCONNECT}; {emptied}; {RENEW}", CATALOG)
+
     @cached_property
     def _catalog(self) -> str:
-        """The name of a database with a catalog's tables, quicker to copy than to make."""
-        self._tell("CREATE DATABASE empty_catalog")
-        connect(url_of(self.address("empty_catalog"), self.folder)).dispose()
-        return "empty_catalog"
+        self._tell(f"CREATE DATABASE {CATALOG}")
+        url = self.address(CATALOG)
+        connect(url_of(url, self.folder)).dispose()
+        return url
 
     def _tell(self, statement: str, database: str = "postgres") -> None:
         with psycopg.connect(self.address(database), autocommit=True) as connection:
