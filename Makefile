@@ -36,7 +36,7 @@ test-gpu: $(VENV)/test.stamp  ## The tests that need a CUDA device
 	$(BIN)/pytest -m gpu --timeout 3600
 
 coverage: $(VENV)/test.stamp  ## The normal tests, and the lines and branches they miss
-	$(BIN)/pytest -m "not slow and not gpu and not cluster" --cov --cov-report=term-missing:skip-covered
+	$(BIN)/pytest -p pytest_cov -m "not slow and not gpu and not cluster" --cov --cov-report=term-missing:skip-covered
 
 lock: $(VENV)/uv.stamp  ## Pin every dependency anew, for all platforms
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev \

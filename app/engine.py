@@ -17,6 +17,7 @@ from app.stages import stage
 from index import audit, reembedding
 from index.audit import Audit
 from index.catalog import Catalog
+from index.compilation import compile_kernel
 from index.disk import try_writing
 from index.failures import Busy
 from index.indexes import Indexes
@@ -24,6 +25,7 @@ from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, che
 from index.requests import Answer, Request
 from index.search import Index
 from index.wording import Synonyms, parse_synonyms
+from models.scoring import score_named
 from models.types import FragmentBag
 
 Part = TypeVar("Part")
@@ -71,8 +73,10 @@ class Engine:
     def serve(self) -> None:
         """Follow what any process writes, in the background, until `close`.
 
-        Every collection of this matcher can be searched when this returns.
+        Every collection of this matcher can be searched when this returns, with no kernel to
+        compile first: that takes seconds where none is kept on disk.
         """
+        compile_kernel(score_named(self.models.matcher.score))
         for collection in self.catalog.collections():
             if collection.fingerprint == self.models.fingerprint:
                 self.indexes.of(collection)

@@ -137,7 +137,7 @@ class Coded:
         self.score.kernel(
             np.ascontiguousarray(dots),
             rows.offsets,
-            rows.scales,
+            rows.scales.copy(),  # of what nobody may write to, a kernel is compiled once more
             self.scales,
             row_shifts,
             fragment_shifts,

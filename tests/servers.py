@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,8 +18,15 @@ from uuid import uuid4
 
 import psycopg
 
+from index.database import connect, url_of
+from index.tables import schema, settings
+
 PACKAGES = Path("/usr/lib/postgresql")  # where Debian keeps every version's commands
 QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60")
+CATALOG = "catalog"
+OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
+DISCONNECT = f"SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE {OTHERS}"  # noqa: S608
+RENEW = "UPDATE settings SET value = repeat(md5(random()::text), 2) WHERE name = 'secret'"
 
 
 def commands() -> Path | None:
@@ -85,8 +93,26 @@ class Server:
         yield self.address(name)
         self._tell(f"DROP DATABASE {name} WITH (FORCE)")
 
-    def _tell(self, statement: str) -> None:
-        with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
+    @contextmanager
+    def catalog(self) -> Iterator[str]:
+        """A database with a catalog without items, for one test at a time: its URL.
+
+        It is emptied afterwards, which is quicker than to make another.
+        """
+        yield self._catalog
+        kept = schema.tables.keys() - {settings.name}
+        emptied = f"TRUNCATE {', '.join(kept)} RESTART IDENTITY"
+        self._tell(f"{DISCONNECT}; {emptied}; {RENEW}", CATALOG)
+
+    @cached_property
+    def _catalog(self) -> str:
+        self._tell(f"CREATE DATABASE {CATALOG}")
+        url = self.address(CATALOG)
+        connect(url_of(url, self.folder)).dispose()
+        return url
+
+    def _tell(self, statement: str, database: str = "postgres") -> None:
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
             connection.execute(statement)
 
     def _run(self, command: str, *arguments: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app import progress
+from app.cli import demonstrating
 from app.cli.demonstrating import chosen, indexed_meanwhile, missing
 from app.demos import PHOTOS
 from app.engine import Engine
@@ -43,8 +44,8 @@ class Paused:
 def test_searches_answer_with_what_is_there_and_the_index_says_what_is_coming(
     client: TestClient, engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paused = Paused(engine, monkeypatch)
-    with indexed_meanwhile(engine, PHOTOS, sources(), settings):
+    paused, closed = Paused(engine, monkeypatch), Event()
+    with indexed_meanwhile(engine, PHOTOS, sources(), settings, closed.set):
         assert paused.reached.wait(60)
         found = client.post("/search/image", json={"text": "a red cup", "limit": 50}).json()
         assert len(found["hits"]) == 4
@@ -52,8 +53,8 @@ def test_searches_answer_with_what_is_there_and_the_index_says_what_is_coming(
             assert index["items"] == 4
         assert client.get("/collections").json()["collections"][0]["coming"] == FEW - 4
         paused.go_on.set()
-        while client.get("/index").json()["items"] < FEW:
-            pass
+        assert closed.wait(60)
+        assert client.get("/index").json()["items"] == FEW
     assert missing(engine, PHOTOS, settings) == ()
     assert progress.coming(settings.data, "default") == 0
 
@@ -62,10 +63,18 @@ def test_the_end_of_the_service_stops_it_and_the_next_start_goes_on(
     engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paused = Paused(engine, monkeypatch, batches=0)
+
+    class Ending(Event):
+        """The end of the service, until which nothing is embedded."""
+
+        def set(self) -> None:
+            super().set()
+            paused.go_on.set()
+
+    monkeypatch.setattr(demonstrating, "Event", Ending)
     home = engine.open("default")
     with indexed_meanwhile(engine, PHOTOS, sources(), settings):
         assert paused.reached.wait(60)
-        paused.go_on.set()
     assert 0 < engine.catalog.count(home) < FEW
     assert len(missing(engine, PHOTOS, settings)) == len(PHOTOS.sources())
     closed = Event()

@@ -15,6 +15,7 @@ from index.items import ModelMismatch
 from index.requests import Request
 from models.images import decode
 from models.queries import Query
+from models.scoring import SumOfMax, compiled, sums_of_maxima
 from models.types import Box
 
 Png = Callable[..., bytes]
@@ -30,6 +31,21 @@ def test_phrases_score_is_the_weighted_sum_of_their_own(engine: Engine, png: Png
     assert query.text == "a red thing, lime"
     own = 2 * score(engine.models.query("a red thing")) + 0.5 * score(engine.models.query("lime"))
     assert score(query) == pytest.approx(own)
+
+
+def test_a_served_engine_has_compiled_what_searches_need(
+    engine: Engine, png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = compiled(sums_of_maxima.py_func)
+    monkeypatch.setattr(SumOfMax, "kernel", staticmethod(kernel))
+    engine.serve()
+    versions = list(kernel.signatures)
+    engine.put("default", [Draft("a", sentences=("red",)).with_photo(png("red"))])
+    query = engine.models.query("a red thing")
+    for side in ("images", "sentences"):
+        assert engine.search("default", Request(side, query)).hits  # type: ignore[arg-type]
+    engine.indexes.close()
+    assert versions == kernel.signatures
 
 
 def test_part_of_a_photo_has_boxes_in_the_whole(engine: Engine, png: Png) -> None:

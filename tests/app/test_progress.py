@@ -71,6 +71,13 @@ def test_the_index_tells_what_is_stored_and_what_is_coming(
     assert (told["items"], told["behind"], told["coming"]) == (1, 0, 2)
 
 
+def write(note: Path, collection: str, left: int) -> None:
+    """Note what is left, whole or not at all, as imports do."""
+    whole = note.with_suffix(".part")
+    whole.write_text(json.dumps({"collection": collection, "left": left}))
+    whole.replace(note)
+
+
 @pytest.fixture
 def empty(browser: Any, address: str, watched: Any) -> Iterator[Any]:
     with watched(browser, address) as page:
@@ -81,12 +88,12 @@ def empty(browser: Any, address: str, watched: Any) -> Iterator[Any]:
 def test_the_page_shows_progress_and_fills_by_itself(empty: Any, engine: Engine, png: Png) -> None:
     (engine.folder / progress.FOLDER).mkdir()
     note = engine.folder / progress.FOLDER / "a.json"
-    note.write_text(json.dumps({"collection": "default", "left": 3}))
+    write(note, "default", 3)
     empty.goto("/")
     empty.wait_for_selector("h2:has-text('Being indexed')")
     empty.wait_for_selector("#progress:has-text('Indexing: 0 of 3 searchable')")
     engine.put("default", [Draft("a").with_photo(png("red"))])
-    note.write_text(json.dumps({"collection": "default", "left": 2}))
+    write(note, "default", 2)
     empty.wait_for_selector("button[title=a] img")
     empty.wait_for_selector("#progress:has-text('1 of 3 searchable')")
     note.unlink()
@@ -101,7 +108,7 @@ def test_the_page_opens_the_collection_that_is_being_filled(
     engine.open("shop", create=True)
     (engine.folder / progress.FOLDER).mkdir()
     note = engine.folder / progress.FOLDER / "a.json"
-    note.write_text(json.dumps({"collection": "shop", "left": 3}))
+    write(note, "shop", 3)
     empty.goto("/")
     empty.wait_for_selector("h2:has-text('Being indexed')")
     assert empty.input_value("#collections") == "shop"

@@ -23,7 +23,7 @@ from app.main import create_app
 from app.settings import Settings
 from index.catalog import Catalog
 from models.checkpoint import Checkpoint
-from tests.conftest import Colours
+from tests.colours import Colours
 
 folder = Path(sys.argv[1])
 models = Models(Checkpoint("matchers", "colours", Colours(), "c0104a5000000000", {{}}))

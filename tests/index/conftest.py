@@ -16,9 +16,9 @@ from index.items import Collection, Entry, Picture
 from index.requests import Answer, Request
 from index.rescorer import Role
 from index.search import Index
-from index.storage import Storage
 from models.alignment import part_score
 from models.types import Box, FragmentBag, Span
+from tests.catalogs import Catalogs
 
 MakeBag = Callable[..., FragmentBag]
 MakeEntry = Callable[..., Entry]
@@ -87,16 +87,16 @@ def _only_sqlite(metafunc: pytest.Metafunc) -> bool:
 
 
 @pytest.fixture
-def catalog(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Catalog]:
+def catalog(
+    catalogs: Catalogs, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Catalog]:
+    folder = tmp_path / "data"
     if getattr(request, "param", "sqlite") == "sqlite":
-        catalog = Catalog.in_folder(tmp_path / "data")
-        yield catalog
-        catalog.close()
-        return
-    with request.getfixturevalue("postgresql").database() as url:
-        catalog = Catalog(Storage(tmp_path / "data", database=url))
-        yield catalog
-        catalog.close()
+        with catalogs.in_folder(folder) as catalog:
+            yield catalog
+    else:
+        with catalogs.on_server(request.getfixturevalue("postgresql"), folder) as catalog:
+            yield catalog
 
 
 @pytest.fixture

@@ -92,9 +92,12 @@ def folder(tmp_path):
         yield Path(made) / "data"
 
 
-def crash_everywhere(template: Path, folder: Path, work: Work, check: Work) -> int:
-    """Kill the work before each of its steps, and check what is left; gives how many there were."""
-    for step in count():
+def crash_everywhere(template: Path, folder: Path, work: Work, check: Work, every: int = 1) -> int:
+    """Kill the work before each of its steps, or every so many, and check what is left.
+
+    Gives the step before which it had ended.
+    """
+    for step in count(0, every):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(template, folder)
         child = os.fork()
@@ -160,7 +163,8 @@ def template(tmp_path) -> Path:
 BEFORE = dict.fromkeys("cdef", 0) | {"a": 1, "b": 1}
 
 
-def test_killed_put_loses_nothing_it_acknowledged(template, folder):
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_put_loses_nothing_it_acknowledged(template, folder, every):
     def work(catalog, folder):
         collection = catalog.find("default")
         for version in (2, 3):
@@ -179,7 +183,7 @@ def test_killed_put_loses_nothing_it_acknowledged(template, folder):
         clean(catalog)
         whole(catalog)
 
-    assert crash_everywhere(template, folder, work, check) > 30
+    assert crash_everywhere(template, folder, work, check, every) > 30
 
 
 @pytest.mark.slow

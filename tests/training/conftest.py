@@ -6,6 +6,7 @@ import models.image_towers
 import models.text_towers
 from training.data import folders, synthetic
 from training.data.corpus import Corpus
+from training.evaluation import descriptions
 from training.folder import Place
 from training.preset import parsed
 
@@ -18,6 +19,16 @@ def cells(monkeypatch):
     for towers in (models.image_towers, models.text_towers):
         here = str(Path(__file__).parent / towers.__name__.removeprefix("models."))
         monkeypatch.setattr(towers, "__path__", [*towers.__path__, here])
+
+
+@pytest.fixture
+def without_meteor(monkeypatch):
+    """To read METEOR's five million paraphrases takes a minute; test_meteor.py has a few."""
+
+    def absent():
+        raise LookupError("install it")
+
+    monkeypatch.setattr(descriptions, "package", absent)
 
 
 @pytest.fixture(scope="session")

@@ -110,6 +110,7 @@ def test_a_matcher_is_measured_as_a_search_over_photos_without_sentences(matcher
     assert described["queries"]["answers"][0]["id"] == photos[0].stem
 
 
+@pytest.mark.usefixtures("without_meteor")
 def test_a_captioner_says_the_same_of_frozen_features_and_they_are_kept(few, tmp_path):
     torch.manual_seed(0)
     file, cache = tmp_path / "captioner.safetensors", tmp_path / "features"

@@ -65,11 +65,13 @@ def test_mistakes_are_told_in_a_sentence(world, tmp_path):
     assert "holds a run" in train(world, tmp_path, "--epochs", 1, code=1)
 
 
-def test_a_captioner_is_trained_and_evaluated(world, tmp_path):
+@pytest.mark.usefixtures("without_meteor")
+def test_a_captioner_is_trained_and_evaluated(tmp_path):
     file, numbers = tmp_path / "captioner.safetensors", tmp_path / "numbers.json"
-    where = ("--data", world / "scenes", "--cache", tmp_path / "features")
+    tessera("scenes", tmp_path / "scenes", "--train", 8, "--val", 4)
+    where = ("--data", tmp_path / "scenes", "--cache", tmp_path / "features")
     assert "BLEU-1 to 4 on val" in tessera("train-captioner", file, *where)
-    tessera("evaluate", file, "--data", world / "scenes", "--json", numbers)
+    tessera("evaluate", file, "--data", tmp_path / "scenes", "--json", numbers)
     told = json.loads(numbers.read_text())
     assert told["name"] == "attentive"
     assert len(told["bleu"]) == 4

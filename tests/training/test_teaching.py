@@ -106,26 +106,26 @@ def test_a_run_learns_what_its_teachers_say(taught, corpus, place, monkeypatch):
     assert true > false + 1
 
 
-def test_teachers_are_trained_once_beside_the_run_and_named_in_it(taught, corpus, place):
+def test_teachers_are_trained_once_beside_the_run_and_named_in_it(taught, few, place):
     diary = Diary()
-    best = run.train(taught, corpus, place, teller=diary.teller)
+    best = run.train(taught, few, place, teller=diary.teller)
     assert diary.begun == ["teacher cells-0", "teacher cells-1", "taught-0"]
     teachers = [place.out / f"cells-{seed}" / "matcher.safetensors" for seed in (0, 1)]
     facts = checkpoint.load(best).facts
     assert facts["teachers"] == [header.fingerprint(one) for one in teachers]
     made = [one.stat().st_mtime_ns for one in teachers]
     again = Diary()
-    run.train(taught, corpus, replace(place, seed=1), teller=again.teller)
+    run.train(taught, few, replace(place, seed=1), teller=again.teller)
     # The second teacher of the one is the first here.
     assert again.begun == ["teacher cells-2", "taught-1"]
     assert [one.stat().st_mtime_ns for one in teachers] == made
 
 
-def test_a_broken_off_teacher_is_gone_on_with(taught, corpus, place):
+def test_a_broken_off_teacher_is_gone_on_with(taught, few, place):
     with pytest.raises(KeyboardInterrupt):
-        run.train(taught, corpus, place, teller=Diary(stop_after=1).teller)
+        run.train(taught, few, place, teller=Diary(stop_after=1).teller)
     diary = Diary()
-    run.train(taught, corpus, place, resume=True, teller=diary.teller)
+    run.train(taught, few, place, resume=True, teller=diary.teller)
     assert diary.begun == ["teacher cells-0", "teacher cells-1", "taught-0"]
     assert diary.epochs == [2, 1, 2, 1, 2]
 
@@ -158,33 +158,33 @@ def test_a_crash_before_the_first_run_file_keeps_the_teachers(taught, few, place
     assert len(losses(best.parent)) == 2
 
 
-def test_a_finished_run_needs_its_teachers_no_more(taught, corpus, place):
-    best = run.train(taught, corpus, place)
+def test_a_finished_run_needs_its_teachers_no_more(taught, few, place):
+    best = run.train(taught, few, place)
     for seed in (0, 1):
         (place.out / f"cells-{seed}" / "run.json").unlink()
     diary = Diary()
-    assert run.train(taught, corpus, place, resume=True, teller=diary.teller) == best
+    assert run.train(taught, few, place, resume=True, teller=diary.teller) == best
     assert (diary.begun, diary.epochs) == ([], [])
 
 
-def test_other_teachers_do_not_finish_what_the_first_began(taught, corpus, place):
+def test_other_teachers_do_not_finish_what_the_first_began(taught, few, place):
     with pytest.raises(KeyboardInterrupt):
-        run.train(taught, corpus, place, teller=Diary(stop_after=5).teller)
+        run.train(taught, few, place, teller=Diary(stop_after=5).teller)
     files = [place.out / f"cells-{seed}" / "matcher.safetensors" for seed in (0, 1)]
     files[0].write_bytes(files[1].read_bytes())
     with pytest.raises(ValueError, match="taught-0 learned from other teachers"):
-        run.train(taught, corpus, place, resume=True)
+        run.train(taught, few, place, resume=True)
 
 
-def test_what_was_made_otherwise_or_lost_its_weights_is_no_teacher(taught, corpus, place):
+def test_what_was_made_otherwise_or_lost_its_weights_is_no_teacher(taught, few, place):
     other = taught.teachers.preset
-    run.train(replace(other, schedule=replace(other.schedule, batch=20)), corpus, place)
+    run.train(replace(other, schedule=replace(other.schedule, batch=20)), few, place)
     with pytest.raises(ValueError, match="cells-0 was made with another preset and is no teacher"):
-        run.train(taught, corpus, place)
-    best = run.train(other, corpus, replace(place, seed=1))
+        run.train(taught, few, place)
+    best = run.train(other, few, replace(place, seed=1))
     best.unlink()
     with pytest.raises(LookupError, match=r"cells-1 has lost matcher\.safetensors"):
-        run.train(taught, corpus, replace(place, seed=1))
+        run.train(taught, few, replace(place, seed=1))
 
 
 def test_teachers_begin_where_the_run_begins_if_they_are_of_its_model(taught, few, place):

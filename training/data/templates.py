@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Any
-
-import inflect
+from typing import TYPE_CHECKING, Any
 
 from training.data.corpus import Example
+
+if TYPE_CHECKING:
+    import inflect
 
 KIND = re.compile(r"type|kind|categor|department|class", re.IGNORECASE)
 TITLE = re.compile(r"title|name", re.IGNORECASE)
@@ -130,14 +131,19 @@ def forms(kind: str) -> tuple[str, ...]:
     """A kind as it is written, and in the singular: "casual shoes" and "casual shoe"."""
     if not kind:
         return ()
-    singular = ENGLISH.singular_noun(kind)
+    singular = _english().singular_noun(kind)
     return (kind, str(singular)) if singular else (kind,)
 
 
 def forms_of_term(term: str) -> tuple[str, ...]:
     """All forms by which a text names a term: "apple" and "apples", "shirts" and "shirt"."""
     plain = forms(term)
-    return plain if len(plain) > 1 else (*plain, str(ENGLISH.plural_noun(term)))
+    return plain if len(plain) > 1 else (*plain, str(_english().plural_noun(term)))
 
 
-ENGLISH = inflect.engine()
+@cache
+def _english() -> inflect.engine:
+    """English nouns; the library is imported when one is asked for, as that takes seconds."""
+    import inflect
+
+    return inflect.engine()

@@ -92,7 +92,7 @@ def paraphrases(file: Path, words: frozenset[str]) -> dict[Phrase, set[Phrase]]:
     found = defaultdict[Phrase, set[Phrase]](set)
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for _ in lines:
-            phrase, other = next(lines).split(), next(lines).split()
-            if words.issuperset(phrase) and words.issuperset(other):
-                found[tuple(phrase)].add(tuple(other))
+            phrase, other = next(lines).split(), next(lines)
+            if words.issuperset(phrase) and words.issuperset(other.split()):
+                found[tuple(phrase)].add(tuple(other.split()))
     return dict(found)

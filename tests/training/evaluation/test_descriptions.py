@@ -3,18 +3,9 @@ from pathlib import Path
 import pytest
 
 from training.data.corpus import Example
-from training.evaluation import descriptions as room
 from training.evaluation.descriptions import Described, descriptions, installed
 
-
-@pytest.fixture(autouse=True)
-def without_meteor(monkeypatch):
-    """Reading METEOR's five million paraphrases takes a minute."""
-    monkeypatch.setattr(room, "package", absent)
-
-
-def absent():
-    raise LookupError("install it")
+pytestmark = pytest.mark.usefixtures("without_meteor")
 
 
 def example(name, *sentences):
@@ -41,5 +32,8 @@ def test_variety_counts_words_and_copies_of_train():
 
 
 def test_what_is_not_installed_is_none():
+    def absent():
+        raise LookupError("install it")
+
     assert installed(absent) is None
     assert installed(lambda: 3) == 3

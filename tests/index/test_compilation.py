@@ -1,0 +1,34 @@
+"""Searches find the kernels of their score compiled."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from index import rescorer, rows
+from index.compilation import compile_kernel
+from index.rescorer import Coded, Rescorer, Role, Term
+from models.scoring import SCORES, Score, compiled
+
+WAYS = [*product(rows.SIDES, Role, (1.0, -0.5), (None, np.array([1])))]
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+def test_every_search_finds_its_kernel_compiled(
+    score: Score, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = compiled(score.kernel.py_func)  # type: ignore[attr-defined]
+    monkeypatch.setattr(type(score), "kernel", staticmethod(kernel))
+    compile_kernel(score)
+    versions = list(kernel.signatures)  # type: ignore[attr-defined]
+    assert len(versions) == 2  # of the products of codes, and of exact ones
+    bags = [np.full((size, 4), size, np.float32) for size in (3, 1)]
+    for side, role, weight, numbers in WAYS:
+        term = Term(bags[0], weight)
+        part = Coded(term, score, role, rows_have_base=side == "images")
+        stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 4)
+        Rescorer(score, 1).estimates(part, stored, numbers)
+        rescorer.exact(score, bags, term, role)
+    assert versions == kernel.signatures  # type: ignore[attr-defined]
