@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from app.settings import Settings
 from app.stages import stage
 from index.bags import as_stored
@@ -109,7 +111,9 @@ class Models:
         """The models that the settings name, with their parser."""
         if settings.parser:
             parsing.choose(settings.parser)
-        backbones.choose_engine(settings.engine)
+        if settings.threads:
+            torch.set_num_threads(settings.threads)
+        backbones.choose_engine(settings.engine if settings.device == "cpu" else "torch")
         parsing.tokenizer()  # imports spaCy, which the first query would wait for
         return cls.load(
             settings.matcher,

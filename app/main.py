@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 from socket import socket
 
-import torch
 import uvicorn
 from anyio import CapacityLimiter
 from fastapi import FastAPI
@@ -118,9 +117,6 @@ def serve_by_workers(settings: Settings, listener: socket) -> None:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    settings: Settings = app.state.settings
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
     loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
     yield
     app.state.lanes.close()

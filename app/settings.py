@@ -77,8 +77,8 @@ class Settings(BaseSettings):
     )
     engine: Literal["torch", "openvino"] = Field(
         default="torch",
-        description="What runs the networks that look at photos, on a CPU: openvino takes little "
-        "more than half the time, and needs pip install 'tessera[openvino]'.",
+        description="What runs the networks that look at photos, on a CPU: openvino takes less "
+        "time, and needs pip install 'tessera[openvino]'.",
     )
     threads: PositiveInt | None = Field(
         default=None, description="Processor threads of one inference; all cores if not set."

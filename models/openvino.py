@@ -1,7 +1,6 @@
-"""EfficientNet-Lites as OpenVINO runs them on a CPU (Intel's and AMD's), for the extra `openvino`.
+"""EfficientNet-Lites as OpenVINO runs them on a CPU, for the extra `openvino` (decision 0052).
 
-The same products and sums as torch's in another order, so features agree to some millionths; a
-photo takes little more than half the time.
+The same products and sums as torch's in another order, so maps agree to some millionths.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from models.types import ParsedSentence, Span, Word
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
-    from threadpoolctl import ThreadpoolController
 
 MOST_WORDS = 200
 NO_HEAD = -1
@@ -48,10 +47,16 @@ def choose(pipeline: str | Path) -> None:
 
 @cache
 def parser(pipeline: str) -> Language:
-    """The pipeline of a name or a folder, loaded once."""
+    """The pipeline of a name or a folder, loaded once.
+
+    From then on numpy's products run on one thread: the parser's are so small that threads would
+    wait for each other far longer than they compute, and searches run on threads of their own.
+    """
     import spacy
     from thinc.api import use_ops
+    from threadpoolctl import threadpool_limits
 
+    threadpool_limits(limits=1, user_api="blas")
     # numpy's own products are up to four times faster than BLIS on processors it does not know.
     with use_ops("numpy", use_blis=False):
         nlp = spacy.load(folder(pipeline), exclude=["ner", "senter"])
@@ -101,22 +106,13 @@ def digest(pipeline: str) -> str:
     return total.hexdigest()[:16]
 
 
-@cache
-def products() -> ThreadpoolController:
-    """The libraries of matrix products that are loaded, found once."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
 @contextmanager
 def forgetting(nlp: Language) -> Iterator[None]:
     """One thread's turn with a pipeline, after which its vocabulary is as small as before.
 
     It would keep every word ever met. What spaCy made inside is freed, so it must stay inside.
     """
-    # Its products are so small that threads would wait for each other far longer than they compute.
-    with turn, nlp.memory_zone(), products().limit(limits=1, user_api="blas"):
+    with turn, nlp.memory_zone():
         yield
 
 

@@ -21,6 +21,7 @@ class Catalogs:
         with closing(Catalog.in_folder(folder)) as catalog:
             self._secret = catalog.secret
         self._empty = (folder / FILE).read_bytes()
+        assert self._secret in self._empty
 
     @contextmanager
     def in_folder(self, folder: Path) -> Iterator[Catalog]:

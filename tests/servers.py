@@ -99,10 +99,12 @@ class Server:
 
         It is emptied afterwards, which is quicker than to make another.
         """
-        yield self._catalog
-        kept = schema.tables.keys() - {settings.name}
-        emptied = f"TRUNCATE {', '.join(kept)} RESTART IDENTITY"
-        self._tell(f"{DISCONNECT}; {emptied}; {RENEW}", CATALOG)
+        try:
+            yield self._catalog
+        finally:
+            kept = schema.tables.keys() - {settings.name}
+            emptied = f"TRUNCATE {', '.join(kept)} RESTART IDENTITY"
+            self._tell(f"{DISCONNECT}; {emptied}; {RENEW}", CATALOG)
 
     @cached_property
     def _catalog(self) -> str:

@@ -149,7 +149,8 @@ def of_namer(loaded: Checkpoint, exam: Exam) -> Outcome:
     )
     ids = [example.id for example in exam.examples]
     measured = naming(captions, ids, WordNet(), weak_below)
-    return tables.naming(measured), {"beam": exam.beam} | asdict(measured)
+    ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
+    return tables.naming(measured), {"beam": exam.beam} | ranked | asdict(measured)
 
 
 def described(loaded: Checkpoint, exam: Exam) -> list[Described]:
@@ -193,6 +194,8 @@ def exam_of(
     loaded: Checkpoint, *, searches: bool, unwritten: bool
 ) -> Callable[[Checkpoint, Exam], Outcome]:
     """What to measure of a checkpoint: searches, what captions name, or what its kind is for."""
+    if searches and unwritten:
+        raise ValueError("--no-sentences is for captioners, --field and --queries for matchers")
     if searches:
         return of_search
     return of_namer if unwritten else EXAMS[loaded.kind]

@@ -40,8 +40,9 @@ def added(
     """
     if loaded.name != "attentive":
         raise ValueError(f"only a captioner attentive takes kinds; this is a {loaded.name}")
+    wordnet = WordNet()  # first: features of all photos take minutes
     inputs = frozen_inputs(loaded.model, examples, place, precision_of(loaded), progress)
-    return with_kinds(loaded.model, inputs, examples, WordNet())
+    return with_kinds(loaded.model, inputs, examples, wordnet)
 
 
 def with_kinds(

@@ -151,7 +151,7 @@ def bound(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # asyncio sends answers at once (TCP_NODELAY) where the protocol is stated alone.
+        # asyncio sends answers at once (TCP_NODELAY) only where the protocol is stated.
         listener = socket.socket(family, kind, protocol)
         if os.name == "posix":  # the port of a service that just ended is free
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

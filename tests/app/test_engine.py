@@ -10,9 +10,11 @@ import torch
 
 from app.drafts import Draft
 from app.engine import Engine
+from app.inference import Models
 from app.settings import Settings
 from index.items import ModelMismatch
 from index.requests import Request
+from models import backbones
 from models.images import decode
 from models.queries import Query
 from models.scoring import SumOfMax, compiled, sums_of_maxima
@@ -92,3 +94,12 @@ def test_engine_loads_from_files_and_does_without_a_captioner(
     assert sum(link.similarity for link in hits[0].links) == pytest.approx(hits[0].score, abs=1e-5)
     assert engine.models.captioner is None
     engine.catalog.close()
+
+
+def test_settings_choose_what_runs_networks_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = list[str]()
+    monkeypatch.setattr(backbones, "choose_engine", chosen.append)
+    monkeypatch.setattr(Models, "load", lambda *_, **options: options["device"])
+    Models.of(Settings(engine="openvino"))
+    Models.of(Settings(engine="openvino", device="cuda"))
+    assert chosen == ["openvino", "torch"]

@@ -13,6 +13,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from app import memory
 from app.engine import Engine
 from app.errors import Unavailable
 from app.lanes import Lane
@@ -36,6 +37,24 @@ def test_a_lane_computes_as_many_at_once_as_it_says() -> None:
 
     asyncio.run(all_of_them())
     assert most == 2
+
+
+def test_what_large_work_leaves_of_memory_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_back = list[None]()
+    monkeypatch.setattr(memory, "give_back", lambda: given_back.append(None))
+
+    def fail() -> None:
+        raise ValueError("too large")
+
+    async def work(lane: Lane) -> None:
+        await lane.run(int)
+        with pytest.raises(ValueError, match="too large"):
+            await lane.run(fail)
+
+    asyncio.run(work(Lane("searches", 1, 1, patience=None)))
+    assert not given_back
+    asyncio.run(work(Lane("photos", 1, 1, patience=None, large=True)))
+    assert len(given_back) == 2
 
 
 def test_a_full_lane_refuses_and_opens_again() -> None:

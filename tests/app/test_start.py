@@ -74,8 +74,8 @@ def test_a_taken_port_is_told_before_anything_loads() -> None:
     assert "Traceback" not in said
 
 
-def test_asyncio_sends_answers_at_once() -> None:
-    """It sets TCP_NODELAY only for sockets whose protocol is stated."""
+def test_the_socket_that_listens_states_its_protocol() -> None:
+    """Else asyncio leaves TCP_NODELAY off, and answers wait for acknowledgements."""
     with bound("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
 

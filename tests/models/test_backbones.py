@@ -46,6 +46,16 @@ def test_folding_batch_norms_changes_nothing():
     assert not any(isinstance(module, torch.nn.BatchNorm2d) for module in network.modules())
 
 
+def test_passes_of_two_photos_give_what_one_pass_gives(lite0, monkeypatch):
+    torch.manual_seed(0)
+    photos = torch.randint(0, 256, (5, 3, 64, 64)).float()
+    with torch.inference_mode():
+        passes = lite0.pyramid(photos)
+        monkeypatch.setattr(backbones, "CPU_BATCH", 5)
+        for part, whole in zip(passes, lite0.pyramid(photos), strict=True):
+            torch.testing.assert_close(part, whole, rtol=1e-4, atol=1e-4)
+
+
 def test_packaged_weights_tell_photos_apart(lite0):
     plain = torch.full((1, 3, 64, 64), 127.0)
     striped = plain.clone()

@@ -1,16 +1,19 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 
 from models import backbones
 
-openvino = pytest.importorskip("openvino")
-
 
 @pytest.fixture
 def by_openvino():
+    pytest.importorskip("openvino")
     backbones.choose_engine("openvino")
-    yield backbones.load("lite2")
-    backbones.choose_engine("torch")
+    try:
+        yield backbones.load("lite2")
+    finally:
+        backbones.choose_engine("torch")
 
 
 @pytest.mark.parametrize("size", [64, 97])
@@ -22,17 +25,33 @@ def test_openvino_gives_the_maps_that_torch_gives(by_openvino, size):
     with torch.inference_mode():
         maps = by_openvino.pyramid(photos)
         by_openvino.compiled = None
-        for fast, plain in zip(maps, by_openvino.pyramid(photos), strict=True):
-            torch.testing.assert_close(fast, plain, rtol=1e-4, atol=1e-4)
+        for quick, plain in zip(maps, by_openvino.pyramid(photos), strict=True):
+            torch.testing.assert_close(quick, plain, rtol=1e-4, atol=1e-4)
 
 
-def test_gradients_are_torchs(by_openvino):
-    photos = torch.zeros(1, 3, 64, 64, requires_grad=True)
-    by_openvino(photos).sum().backward()
-    assert photos.grad is not None
+def test_threads_take_turns_with_it(by_openvino):
+    torch.manual_seed(0)
+    photos = torch.randint(0, 256, (8, 1, 3, 64, 64)).float()
+
+    def coarse(photo):
+        with torch.inference_mode():
+            return by_openvino(photo)
+
+    alone = [coarse(photo) for photo in photos]
+    with ThreadPoolExecutor(4) as threads:
+        for together, expected in zip(threads.map(coarse, photos), alone, strict=True):
+            torch.testing.assert_close(together, expected)
 
 
-def test_an_engine_that_is_not_there_is_told(monkeypatch):
+def test_where_gradients_are_wanted_torch_computes(by_openvino):
+    def refused(pixels):
+        raise AssertionError("no gradient comes through OpenVINO")
+
+    by_openvino.compiled = refused
+    assert by_openvino(torch.zeros(1, 3, 64, 64)).shape == (1, by_openvino.channels, 2, 2)
+
+
+def test_a_missing_engine_is_named(monkeypatch):
     with pytest.raises(ValueError, match="no engine 'tensorrt'; there are: torch, openvino"):
         backbones.choose_engine("tensorrt")
     monkeypatch.setitem(__import__("sys").modules, "openvino", None)

@@ -48,11 +48,11 @@ def naming(
         for one in captions
         if one.probability is not None and weak_below is not None
     ]
-    both = [one and other for one, other in zip(sure, persons, strict=False)]
+    sure_persons = [one and other for one, other in zip(sure, persons, strict=bool(sure))]
     return Naming(
         persons=share(sum(persons), len(captions)) or 0.0,
         animals=share(sum(animals), len(captions)) or 0.0,
         sure=share(sum(sure), len(sure)),
-        sure_persons=share(sum(both), len(sure)),
+        sure_persons=share(sum(sure_persons), len(sure)),
         captions=dict(zip(ids, (one.text for one in captions), strict=True)),
     )
