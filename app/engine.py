@@ -68,6 +68,7 @@ class Engine:
             from app import cluster  # needs Ray
 
             indexes = cluster.indexes(settings, catalog, models, synonyms)
+        memory.give_back()  # what loading needed
         return cls(models, catalog, settings.data, settings.device, synonyms, indexes)
 
     def serve(self) -> None:

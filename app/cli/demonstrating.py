@@ -10,6 +10,7 @@ from threading import Event, Thread
 
 import typer
 
+from app import memory
 from app.cli.importing import opened_import, tell
 from app.demos import ALL, Demo
 from app.engine import Engine
@@ -76,6 +77,7 @@ def _index(
     except (ValueError, LookupError, OSError) as failed:
         typer.echo(f"error: sample {demo.name} are not indexed whole: {failed}", err=True)
     finally:
+        memory.give_back()
         done()
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import torch
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -154,10 +155,16 @@ def command(
 
 @contextmanager
 def serving(data: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[str]]]:
-    """A service of a data folder in a process of its own."""
+    """A service of a data folder in a process of its own, whose sums are those of this process.
+
+    With another number of threads they are made in another order, which changes last digits.
+    """
     command = [sys.executable, "-m", "tessera", "serve", "--port", "0", "--no-sample"]
     process = subprocess.Popen(  # noqa: S603
-        [*command, "--data", str(data)], stderr=subprocess.PIPE, text=True
+        [*command, "--data", str(data)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TESSERA_THREADS": str(torch.get_num_threads())},
     )
     assert process.stderr is not None
     draining = threading.Thread(target=process.stderr.read)
