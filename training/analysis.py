@@ -202,18 +202,18 @@ def exam_of(
 
 
 TAKERS = {
-    "--frozen": ("matchers", "captioners"),
-    "--occlude": ("matchers",),
-    "--beam": ("captioners",),
+    "frozen": ("matchers", "captioners"),
+    "occlude": ("matchers",),
+    "beam": ("captioners",),
 }  # what an option of `tessera evaluate` is for
 
 
-def refuse_unused(kind: str, given: Mapping[str, object]) -> None:
-    """ValueError for a given option that says nothing to a kind of checkpoint."""
-    for option, value in given.items():
+def refuse_unused(kind: str, **options: object) -> None:
+    """ValueError for an option with a value that says nothing to a kind of checkpoint."""
+    for option, value in options.items():
         if value and kind not in TAKERS[option]:
             takers = " and ".join(TAKERS[option])
-            raise ValueError(f"{option} is for {takers}, this is one of the {kind}: leave it out")
+            raise ValueError(f"--{option} is for {takers}, this is one of the {kind}: leave it out")
 
 
 def matcher(file: Path, device: str) -> Checkpoint:

@@ -103,8 +103,7 @@ def evaluate(
         from training.evaluation import queries as natural
 
         loaded = checkpoint.load(file, device)
-        given = {"--frozen": frozen, "--occlude": occlude, "--beam": beam}
-        analysis.refuse_unused(loaded.kind, given)
+        analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam)
         searches = bool(field or queries)
         corpus = (catalogue if searches or unwritten else folders).read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)

@@ -1,4 +1,4 @@
-"""What captions name of photos that no sentence describes: persons, animals, and how surely."""
+"""Persons and animals that captions of photos without sentences name, and how surely."""
 
 from __future__ import annotations
 
