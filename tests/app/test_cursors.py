@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from app.answers.cursors import Cursors, kind_of_items
 from app.schemas.fields import LONGEST_CURSOR
 from index.catalog import Catalog
+from index.conditions import OPERATOR
 
 CURSORS = Cursors(b"s" * 32)
 CURSOR = CURSORS.write("list", "item")
 characters = st.characters(codec="utf-8", exclude_characters="\0")
 texts = st.text(characters, min_size=1, max_size=5)
 values = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-9, 9) | texts
-filters = st.dictionaries(texts, values | st.lists(values, max_size=4))
+keys = texts.filter(lambda key: not OPERATOR.fullmatch(key))
+filters = st.dictionaries(keys, values | st.lists(values, max_size=4))
 
 
 @given(st.text() | st.text(alphabet="abc.-_=A0", max_size=100) | st.binary().map(repr))
