@@ -29,11 +29,12 @@ class Frozen:
     precision: str
     progress: Progress = silent
 
-    def pairs(self, examples: Sequence[Example], split: str) -> Pairs:
-        """A split's frozen inputs, from the cache or computed into it."""
+    def pairs(self, examples: Sequence[Example], split: str, *, mirrored: bool = False) -> Pairs:
+        """A split's frozen inputs, from the cache or computed into it; mirrored photos' as well."""
         sentences = [sentence for example in examples for sentence in example.sentences]
         texts = list(dict.fromkeys(sentences))
         images = self.photos(examples, split)
+        turned = self.photos(examples, split, mirrored=True) if mirrored else None
         inputs = cached(
             self.place.cache / "sentences",
             f"{self.precision} {self.matcher.sentence_key()}",
@@ -48,26 +49,36 @@ class Frozen:
         counts = tuple(len(example.sentences) for example in examples)
         kinds = tuple(example.kind for example in examples)
         truth = Truth(examples) if any(example.weights for example in examples) else None
-        return Pairs(images, repeated, counts, truth, kinds)
+        return Pairs(images, repeated, counts, truth, kinds, mirrored=turned)
 
-    def photos(self, examples: Sequence[Example], split: str) -> Sequence[Tensor]:
-        """The frozen inputs of a split's photos, likewise."""
+    def photos(
+        self, examples: Sequence[Example], split: str, *, mirrored: bool = False
+    ) -> Sequence[Tensor]:
+        """The frozen inputs of a split's photos, or of their mirror images, likewise."""
         paths = [example.image for example in examples]
+        compute = self.mirrored_inputs if mirrored else self.image_inputs
         if self.matcher.tuned:
-            return Computed(paths, self.image_inputs)
+            return Computed(paths, compute)
         return cached(
             self.place.cache / "images",
-            f"{self.precision} {self.matcher.image_key()}",
+            f"{self.precision} {self.matcher.image_key()}{' mirrored' * mirrored}",
             paths,
             [file_digest(path) for path in paths],
-            self.image_inputs,
+            compute,
             self.progress,
-            f"photos of {split}",
+            f"{'mirrored ' * mirrored}photos of {split}",
         )
 
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
         """The frozen part of photos."""
-        photos = [pixels(path) for path in paths]
+        return self.inputs_of([pixels(path) for path in paths])
+
+    def mirrored_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
+        """The frozen part of photos with left and right changed."""
+        return self.inputs_of([pixels(path).flip(-1) for path in paths])
+
+    def inputs_of(self, photos: Sequence[Tensor]) -> list[Tensor]:
+        """The frozen part of uint8 photos (3, H, W), in the run's precision."""
         with half_precision(self.place.device, self.precision):
             return self.matcher.image_inputs(photos)
 

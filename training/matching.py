@@ -33,7 +33,8 @@ class Pairs:
 
     `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
     is the kind of image k, where a sampling mixes batches by kinds. `fixed`: sentences went through
-    the text tower's fixed part.
+    the text tower's fixed part. mirrored[k] are the inputs of image k with left and right changed,
+    where half of the images of a batch are to be learned so.
     """
 
     images: Sequence[Tensor]
@@ -42,6 +43,19 @@ class Pairs:
     truth: Truth | None = None
     kinds: tuple[str, ...] = ()
     fixed: bool = False
+    mirrored: Sequence[Tensor] | None = None
+
+    def learned(self, images: Sequence[int]) -> list[Tensor]:
+        """The inputs of a batch's images, of each with probability ½ the mirrored ones."""
+        inputs = taken(self.images, images)
+        if self.mirrored is None:
+            return inputs
+        turned = torch.rand(len(images)) < 0.5
+        places = [place for place, mirrored in enumerate(turned.tolist()) if mirrored]
+        others = taken(self.mirrored, [images[place] for place in places])
+        for place, other in zip(places, others, strict=True):
+            inputs[place] = other
+        return inputs
 
     @property
     def owners(self) -> list[int]:
@@ -56,6 +70,7 @@ class Pairs:
             Repeated(self.images, images),
             Repeated(self.sentences, sentences),
             tuple(self.counts[k] for k in images),
+            mirrored=None if self.mirrored is None else Repeated(self.mirrored, images),
         )
 
 
@@ -94,7 +109,7 @@ class MatchObjective:
     def __call__(self, batch: Batch, epoch: int) -> Tensor:
         """The loss of a batch, a scalar."""
         with half_precision(self.device, self.precision):
-            images = numbers(taken(self.pairs.images, batch.images), self.device)
+            images = numbers(self.pairs.learned(batch.images), self.device)
             sentences = numbers(taken(self.pairs.sentences, batch.sentences), self.device)
             regions = self.model.encode_images(images)
             words = self.model.encode_sentences(sentences, fixed=self.pairs.fixed)

@@ -53,7 +53,8 @@ class Preset:
 
     With `sampling` it learns from the fields of a catalogue; with `terms` it learns which photos
     show what they name, and nothing else. hold_out: so many photos are not learned and choose the
-    best epoch, so that val chooses nothing.
+    best epoch, so that val chooses nothing. mirrored: half of a batch's photos are learned with
+    left and right changed.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Preset:
     sampling: Sampling | None = None
     terms: TermOptions | None = None
     hold_out: int | None = None
+    mirrored: bool | None = None
 
     def described(self) -> dict[str, Any]:
         """Plain values, for run.json and to tell one training from another."""
@@ -107,7 +109,9 @@ def parsed(
 ) -> Preset:
     """A preset's tables, each option known to the part it is for; `file` is where they stand."""
     known = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
-    refuse_unknown(tables, known | {"start", "catalogue", "terms", "hold_out"}, "the preset")
+    refuse_unknown(
+        tables, known | {"start", "catalogue", "terms", "hold_out", "mirrored"}, "the preset"
+    )
     begun = made(Start, tables["start"], "[start]") if "start" in tables else None
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
@@ -115,6 +119,10 @@ def parsed(
         raise ValueError("hold_out goes with neither [catalogue] nor [teachers]: leave it out")
     if not isinstance(tables.get("hold_out", 1), int):
         raise ValueError(f"hold_out is {tables['hold_out']!r}: give a number of photos")
+    if not isinstance(tables.get("mirrored", True), bool):
+        raise ValueError(f"mirrored is {tables['mirrored']!r}: give true or false")
+    if "terms" in tables and "mirrored" in tables:
+        raise ValueError("mirrored does not go with [terms]: leave it out")
     aims = tables.get("objective", [])
     terms = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
@@ -134,6 +142,7 @@ def parsed(
         else None,
         terms=made(TermOptions, tables["terms"], "[terms]") if "terms" in tables else None,
         hold_out=tables.get("hold_out"),
+        mirrored=tables.get("mirrored"),
     )
 
 

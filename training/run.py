@@ -76,7 +76,8 @@ def train(
         teller.begins(folder.path.name)
         taught = teacher_scores(files, examples, place, preset.schedule.precision, teller.progress)
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
-    pairs, val = frozen.pairs(examples, "train"), frozen.pairs(corpus.split("val"), "val")
+    pairs = frozen.pairs(examples, "train", mirrored=bool(preset.mirrored))
+    val = frozen.pairs(corpus.split("val"), "val")
     pairs, chosen_by = (pairs.at(learned), pairs.at(held)) if held else (pairs, val)
     if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)

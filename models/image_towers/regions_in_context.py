@@ -28,15 +28,21 @@ class Config:
 
     `classifiers` are those of the views whose packaged classifiers say what is there; none
     leaves names out. `names` and `region_names` are how much that counts at first, for the whole
-    photo and for what regions add. `proposals` names the boxes, see models.proposals; their order
-    is their likelihood. `likelihood` gives every vector one more number, which a text tower with
-    a prior weighs. `temperature` is where the scale of scores starts.
+    photo and for what regions add; `region_classes` is the share of what the last view's classifier
+    says of the regions, on average, in what classes say of the whole photo. With `maximum` the
+    photo's features also have the largest of each feature over its regions: small things count
+    there that a mean over the whole photo hides. `proposals` names the boxes, see
+    models.proposals; their order is their likelihood. `likelihood` gives every vector one more
+    number, which a text tower with a prior weighs. `temperature` is where the scale of scores
+    starts.
     """
 
     views: tuple[str, ...] = ("lite0@224", "lite0@448")
     classifiers: tuple[str, ...] = ()
     names: float = 1.0
     region_names: float = 0.0
+    region_classes: float = 0.0
+    maximum: bool = False
     proposals: str = "windows"
     likelihood: bool = False
     embedding: int = 256
@@ -53,9 +59,10 @@ class Model(ImageTower):
     s_t (l_0 = 0): the match of the whole with the whole, which its words share out, plus what
     regions add to single words. A word links to the whole photo when no region says more.
 
-    f is the unit vector along W x + N e, with x the features of all views and e the mean of the
-    vectors of ImageNet's class names, weighted by what classifiers make of the photo (ConSE,
-    Norouzi et al. 2014). N starts as the map that a text tower with `names` starts from,
+    f is the unit vector along W x + N e, with x the features of all views, and with `maximum` the
+    largest over regions, and e the mean of the vectors of ImageNet's class names, weighted by what
+    classifiers make of the photo (ConSE, Norouzi et al. 2014), and with `region_classes` of its
+    regions. N starts as the map that a text tower with `names` starts from,
     so that before any training a photo matches what its classes are called.
 
     `likelihood` appends −log r / ε for the r-th best box and −1 / ε for the frame. ε keeps the
@@ -70,9 +77,10 @@ class Model(ImageTower):
         super().__init__(config, sight, config.embedding + config.likelihood)
         C, D, V = sight.channels, config.embedding, len(config.views)
         self.standardize = nn.ModuleList(Standardize(C) for _ in range(V))
+        self.maximum = Standardize(C) if config.maximum else None
         self.photo_dropout = nn.Dropout(config.photo_dropout)
-        self.photo = nn.Linear(V * C, D)
-        self.names = ClassNames(config.views, config.classifiers, D) if config.classifiers else None
+        self.photo = nn.Linear((V + config.maximum) * C, D)
+        self.names = ClassNames(config, D) if config.classifiers else None
         self.regions = RegionEncoder(C, D, config.region_dropout)
         # Regions start by adding nothing, so training starts from one vector a photo.
         nn.init.zeros_(self.regions.project.weight)
@@ -90,17 +98,19 @@ class Model(ImageTower):
         V = len(self.config.views)
         for view, standardize in enumerate(self.standardize):
             cast(Standardize, standardize).fit(photo[view : view + 1] for photo in inputs)
+        if self.maximum:
+            self.maximum.fit(photo[V - 1 :].amax(0, keepdim=True) for photo in inputs)
         self.regions.fit(photo[V:] for photo in inputs)
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """v_i (K, R, D) of features (K, V + R - 1, C)."""
         V, config = len(self.config.views), self.config
-        frames, boxes = inputs.vectors[:, :V], inputs.vectors[:, V:]
+        boxes = inputs.vectors[:, V:]
         x = self.whole(inputs)
         f = self.photo(self.photo_dropout(x)).float()
         added = config.region_scale * self.regions(boxes).float()
         if self.names:
-            f = FEATURES * f / x.shape[1] ** 0.5 + config.names * self.names.of_photos(frames)
+            f = FEATURES * f / x.shape[1] ** 0.5 + config.names * self.names.of_photos(inputs)
             if config.region_names:
                 added = added + config.region_names * self.names.of_regions(boxes)
         f = F.normalize(f, dim=-1)[:, None]  # (K, 1, D)
@@ -115,38 +125,51 @@ class Model(ImageTower):
 
     @property
     def whole_features(self) -> int:
-        """The features of all views."""
+        """The features of all views, and the largest over regions."""
         return self.photo.in_features
 
     def standardized(self, inputs: PaddedBags) -> Tensor:
         """The standardised features (K, V + R - 1, C) of all views, then of the boxes."""
-        V = len(self.config.views)
-        frames = self.whole(inputs).view(len(inputs), V, -1)
-        return torch.cat([frames, self.regions.standardize(inputs.vectors[:, V:])], 1)
+        boxes = inputs.vectors[:, len(self.config.views) :]
+        return torch.cat([torch.stack(self.seen(inputs), 1), self.regions.standardize(boxes)], 1)
 
     def whole(self, inputs: PaddedBags) -> Tensor:
-        """The standardised features of all views together, (K, V · C)."""
+        """The standardised features of all views together, (K, V · C).
+
+        With `maximum` the largest over regions follow, (K, (V + 1) · C).
+        """
+        x = self.seen(inputs)
+        if self.maximum:
+            first = len(self.config.views) - 1  # the whole frame is a region, too
+            regions, there = inputs.vectors[:, first:], inputs.mask[:, first:, None]
+            x.append(self.maximum(regions.where(there, 0).amax(1)))  # no feature is below zero
+        return torch.cat(x, 1)
+
+    def seen(self, inputs: PaddedBags) -> list[Tensor]:
+        """The standardised features (K, C) of each view."""
         frames = inputs.vectors[:, : len(self.config.views)].unbind(1)
         views = zip(self.standardize, frames, strict=True)
-        return torch.cat([standardize(frame) for standardize, frame in views], 1)
+        return [standardize(frame) for standardize, frame in views]
 
 
 class ClassNames(nn.Module):
     """What the names of ImageNet's classes say of a photo: N Σ_c p(c | photo) names_c.
 
-    p is the softmax of the mean of the classifiers' logits (ConSE with all 1,000 classes).
-    Shapes: features (K, V, C) give (K, D).
+    p is the softmax of the mean of the classifiers' logits (ConSE with all 1,000 classes). With
+    `region_classes` w it is (1 − w) p + w mean_r p(c | region r), the whole frame one of them.
     """
 
     vectors: Tensor
     packaged = ("heads.", "region_head.")
     known = ("project.",)
 
-    def __init__(self, views: Sequence[str], classifiers: Sequence[str], embedding: int) -> None:
+    def __init__(self, config: Config, embedding: int) -> None:
         super().__init__()
+        views, classifiers = config.views, config.classifiers
         if unknown := sorted(set(classifiers) - set(views)):
             raise ValueError(f"classifiers {unknown} are not among views {list(views)}")
-        self.views = [list(views).index(view) for view in classifiers]
+        self.first, self.share = len(views) - 1, config.region_classes
+        self.views = [views.index(view) for view in classifiers]
         self.heads = nn.ModuleList(backbones.classifier(view.split("@")[0]) for view in classifiers)
         self.region_head = backbones.classifier(views[-1].split("@")[0])
         self.register_buffer("vectors", torch.zeros(backbones.CLASSES, MINILM_HIDDEN))
@@ -159,9 +182,14 @@ class ClassNames(nn.Module):
             self.vectors.copy_(classes.vectors())
             self.project.weight.copy_(classes.directions(len(self.project.weight)).T)
 
-    def of_photos(self, frames: Tensor) -> Tensor:
-        """(K, D) of the whole photos' features in all views, (K, V, C)."""
-        return self.named(self.logits(frames))
+    def of_photos(self, inputs: PaddedBags) -> Tensor:
+        """(K, D) of photos' features in all views and of their boxes, (K, V + R - 1, C)."""
+        p = self.logits(inputs.vectors).softmax(-1)
+        if self.share:
+            regions, there = inputs.vectors[:, self.first :], inputs.mask[:, self.first :, None]
+            each = self.region_head(regions.float()).softmax(-1) * there  # (K, R, 1000)
+            p = (1 - self.share) * p + self.share * each.sum(1) / there.sum(1)
+        return self.named(p)
 
     def logits(self, frames: Tensor) -> Tensor:
         """The mean of the classifiers' logits (K, 1000) for features in all views, (K, V, C)."""
@@ -172,10 +200,10 @@ class ClassNames(nn.Module):
 
     def of_regions(self, boxes: Tensor) -> Tensor:
         """(K, R, D) of features of boxes (K, R, C)."""
-        return self.named(self.region_head(boxes.float()))
+        return self.named(self.region_head(boxes.float()).softmax(-1))
 
-    def named(self, logits: Tensor) -> Tensor:
-        """The projected mean name of what logits (…, 1000) say."""
-        mean = F.normalize(logits.softmax(-1) @ self.vectors, dim=-1)
+    def named(self, probabilities: Tensor) -> Tensor:
+        """The projected mean name (…, D) of classes with probabilities (…, 1000)."""
+        mean = F.normalize(probabilities @ self.vectors, dim=-1)
         embedded: Tensor = self.project(self.dropout(mean)).float()
         return embedded

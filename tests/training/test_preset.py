@@ -109,6 +109,17 @@ def test_photos_are_held_out_of_plain_trainings_alone(table):
         parsed("mine", {"model": MODEL, "hold_out": 5, table: {}})
 
 
+@pytest.mark.parametrize(
+    ("tables", "wrong"),
+    [({"mirrored": 1}, "mirrored is 1: give true or false"),
+     ({"mirrored": True, "terms": {}, "start": {"checkpoint": "matcher"}, "catalogue": {}},
+      r"mirrored does not go with \[terms\]")],
+)  # fmt: skip
+def test_mirrored_is_yes_or_no_and_for_what_learns_in_steps(tables, wrong):
+    with pytest.raises(ValueError, match=wrong):
+        parsed("mine", {"model": MODEL} | tables)
+
+
 def test_a_teacher_s_path_starts_at_its_learner_s_folder(tmp_path):
     alone = MODEL + '[objective]\nname = "contrastive"\n'
     taught = MODEL + '[[objective]]\nname = "distillation"\n[teachers]\n'

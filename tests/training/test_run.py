@@ -12,9 +12,11 @@ from training import run
 from training.building import built
 from training.data import entities
 from training.data.corpus import Corpus, Example
+from training.evaluation.embedding import pixels
 from training.evaluation.measure import measure
 from training.fitting import Teller
 from training.folder import Place
+from training.frozen import Frozen
 from training.loop import Trainer
 from training.preset import parsed
 
@@ -118,6 +120,36 @@ def test_photos_that_are_held_out_choose_the_epoch_and_are_not_learned(
     assert "val" in json.loads((best.parent / "run.json").read_text())
     with pytest.raises(ValueError, match="hold_out is 59, and train has 60 photos: take fewer"):
         run.train(replace(chosen, hold_out=59), data, Place(tmp_path / "most", cache))
+
+
+def test_half_of_the_photos_are_learned_mirrored_and_a_resumed_run_equals_an_unbroken_one(
+    preset, few, cache, tmp_path
+):
+    turned = replace(preset.with_epochs(2), mirrored=True)
+    whole = run.train(turned, few, Place(tmp_path / "whole", cache))
+    broken = Place(tmp_path / "broken", cache)
+
+    def stop(record):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.train(turned, few, broken, teller=Teller(report=stop))
+    torch.rand(7)  # whatever happens in between
+    expected = weights(whole)
+    resumed = weights(run.train(turned, few, broken, resume=True))
+    assert all(torch.equal(one, expected[name]) for name, one in resumed.items())
+    plain = weights(run.train(preset.with_epochs(2), few, Place(tmp_path, cache)))
+    assert not all(torch.equal(one, expected[name]) for name, one in plain.items())
+
+    matcher = checkpoint.load(whole).model
+    train = few.split("train")
+    pairs = Frozen(matcher, broken, "float32").pairs(train, "train", mirrored=True)
+    (inputs,) = matcher.image_inputs([pixels(train[0].image).flip(-1)])
+    learned = torch.stack([pairs.learned([0])[0] for _ in range(200)])
+    mirrored = (learned == pairs.mirrored[0]).flatten(1).all(1)
+    torch.testing.assert_close(pairs.mirrored[0], inputs, rtol=1e-2, atol=1e-3)
+    assert (learned[~mirrored] == pairs.images[0]).all()
+    assert 60 < mirrored.sum() < 140
 
 
 def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroken_one(

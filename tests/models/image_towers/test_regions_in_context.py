@@ -17,6 +17,10 @@ def built(config=CONFIG):
     return Model(config).eval()
 
 
+def bags(inputs):
+    return PaddedBags(inputs, torch.ones(inputs.shape[:2], dtype=torch.bool))
+
+
 def test_an_untrained_region_is_its_photo(photos, embed):
     for vectors in embed(built(), photos):
         assert torch.equal(vectors, vectors[:1].expand(20, -1))
@@ -27,7 +31,7 @@ def test_a_region_adds_its_features_through_its_own_map():
     tower = built()
     torch.nn.init.normal_(tower.regions.project.weight)
     inputs = torch.rand(1, 21, tower.sight.channels)  # two views of the photo and 19 boxes
-    vectors = tower(PaddedBags(inputs, torch.ones(1, 21, dtype=torch.bool))).vectors
+    vectors = tower(bags(inputs)).vectors
     own = tower.regions(inputs[0, 4])
     expected = CONFIG.region_scale / CONFIG.temperature * own
     torch.testing.assert_close(vectors[0, 3] - vectors[0, 0], expected, rtol=1e-3, atol=1e-4)
@@ -45,14 +49,44 @@ def test_each_view_of_a_photo_is_standardized_apart():
 def test_names_are_the_mean_name_of_what_a_classifier_makes_of_a_photo():
     """N Σ_c p(c | photo) names_c, by a literal loop."""
     torch.manual_seed(0)
-    names = ClassNames(("lite0@32", "lite2@64"), ("lite2@64",), 8).eval()
+    names = ClassNames(Config(("lite0@32", "lite2@64"), ("lite2@64",)), 8).eval()
     torch.nn.init.normal_(names.vectors)
     frames = torch.rand(1, 2, 1280)
     head = backbones.classifier("lite2")
     probabilities = torch.softmax(head.weight @ frames[0, 1] + head.bias, 0)
     mean = sum(p * vector for p, vector in zip(probabilities, names.vectors, strict=True))
     expected = names.project.weight @ (mean / mean.norm())
-    torch.testing.assert_close(names.of_photos(frames)[0], expected, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(names.of_photos(bags(frames))[0], expected, rtol=1e-3, atol=1e-5)
+
+
+def test_classes_of_regions_have_their_share_in_the_names_of_a_photo():
+    """p = (1 − w) p(photo) + w mean_r p(region r) over what is there, by a literal loop."""
+    config = Config(("lite0@32", "lite0@64"), ("lite0@32",), region_classes=0.25)
+    torch.manual_seed(0)
+    names = ClassNames(config, 8).eval()
+    torch.nn.init.normal_(names.vectors)
+    inputs = torch.rand(1, 6, 1280)  # two views, three boxes, and a place that is empty
+    mask = torch.tensor([[True] * 5 + [False]])
+    head = backbones.classifier("lite0")
+    regions = sum(torch.softmax(head(inputs[0, place]), 0) for place in (1, 2, 3, 4)) / 4
+    p = 0.75 * torch.softmax(head(inputs[0, 0]), 0) + 0.25 * regions
+    expected = names.project.weight @ F.normalize(p @ names.vectors, dim=0)
+    found = names.of_photos(PaddedBags(inputs, mask))[0]
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-5)
+
+
+def test_the_largest_of_each_feature_over_regions_is_one_more_view():
+    tower = built(replace(CONFIG, maximum=True))
+    several = [torch.rand(21, 1280) for _ in range(3)]
+    tower.prepare(several)
+    inputs = torch.zeros(1, 23, 1280)
+    inputs[0, :21], inputs[0, 21:] = several[0], 9.0  # two places that are empty
+    whole = tower.whole(PaddedBags(inputs, torch.arange(23)[None] < 21))
+    largest = tower.maximum(several[0][1:].amax(0))
+    assert whole.shape == (1, 3 * 1280) == (1, tower.whole_features)
+    torch.testing.assert_close(whole[0, -1280:], largest)
+    rooted = torch.stack([F.normalize(photo[1:].amax(0).sqrt(), dim=0) for photo in several])
+    torch.testing.assert_close(tower.maximum.mean, rooted.mean(0))
 
 
 def test_a_photo_starts_near_the_names_of_its_class():
@@ -64,7 +98,7 @@ def test_a_photo_starts_near_the_names_of_its_class():
     head = backbones.classifier("lite0")
     inputs[0, 1] = 6 * (head.weight[409] > 0) * inputs[0, 1]  # "analog clock"
     assert head(inputs[0, 1]).argmax() == 409
-    photo = tower(PaddedBags(inputs, torch.ones(1, 21, dtype=torch.bool))).vectors[0, 0]
+    photo = tower(bags(inputs)).vectors[0, 0]
     found = (classes.vectors() @ classes.directions(64)) @ photo
     assert found.argmax() == 409
 
@@ -74,7 +108,7 @@ def test_regions_add_the_names_of_what_is_in_them():
     torch.nn.init.normal_(tower.names.project.weight)
     torch.nn.init.normal_(tower.names.vectors)
     inputs = torch.rand(1, 21, 1280)
-    vectors = tower(PaddedBags(inputs, torch.ones(1, 21, dtype=torch.bool))).vectors
+    vectors = tower(bags(inputs)).vectors
     expected = 0.5 / CONFIG.temperature * tower.names.of_regions(inputs[0, 4])
     torch.testing.assert_close(vectors[0, 3] - vectors[0, 0], expected, rtol=1e-3, atol=1e-4)
 
