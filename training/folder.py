@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from models import checkpoint, header, registry
+from training import workers
 from training.data.corpus import Corpus
 from training.loop import EpochRecord, Trainer
 from training.preset import Preset
@@ -90,7 +91,12 @@ class RunFolder:
         return [key for key in MADE_OF if before.get(key) != now.get(key)]
 
     def claim(self, resume: bool) -> None:
-        """Make the folder, or see that the run to be resumed is of the same making."""
+        """Make the folder, or see that the run to be resumed is of the same making.
+
+        Of several workers the first does so.
+        """
+        if not workers.first():
+            return
         if not resume:
             if self.resumable:
                 raise ValueError(f"{self.path} holds a run: resume it or choose another folder")
@@ -117,17 +123,25 @@ class RunFolder:
             self.write([])  # a crash must not leave an epoch without its teachers
 
     def tell(self, trainer: Trainer[Any]) -> None:
-        """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json."""
+        """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json.
+
+        Of several workers the first does so, and all have their random state in last.pt.
+        """
+        state = trainer.state()
+        if not workers.first():
+            return
         if trainer.at_best:
             with trainer.descent.average.worn():
                 self.keep(trainer.model, trainer.history[-1])
         partial_file = self.path / "last.partial"
-        torch.save(trainer.state(), partial_file)
+        torch.save(state, partial_file)
         partial_file.replace(self.path / "last.pt")
         self.write(trainer.history)
 
     def write(self, history: Sequence[EpochRecord]) -> None:
-        """Write run.json whole or not at all."""
+        """Write run.json whole or not at all; of several workers the first does so."""
+        if not workers.first():
+            return
         facts = self.facts | {"epochs": [asdict(record) for record in history]}
         partial_file = self.path / "run.partial"
         partial_file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from models import checkpoint
+from training import workers
 from training.optimization import Descent, Optimizer, Schedule, forget
 from training.progress import Progress, silent
 
@@ -113,7 +114,7 @@ class Trainer(Generic[Batch]):
         measured = Measured({})
         if not self.part.once or number == self.epochs:
             with self.descent.average.worn():
-                measured = self.part.validate()
+                measured = workers.by_first(self.part.validate)
         seconds = time.perf_counter() - began
         record = EpochRecord(number, loss, seconds, measured.values, measured.recall_sum)
         self.history.append(record)
@@ -151,7 +152,7 @@ class Trainer(Generic[Batch]):
             "rates": self.descent.rates.state_dict(),
             "average": self.descent.average.mean,
             "averaged": self.descent.average.steps,
-            "random": torch.get_rng_state(),
+            "random": workers.of_all(torch.get_rng_state()),
             "random_cuda": torch.cuda.get_rng_state_all(),
             "history": [asdict(record) for record in self.history],
         }
@@ -164,7 +165,9 @@ class Trainer(Generic[Batch]):
         for name, mean in state["average"].items():
             self.descent.average.mean[name].copy_(mean)
         self.descent.average.steps = state["averaged"]
-        torch.set_rng_state(state["random"])
+        random = state["random"]
+        if len(random) == workers.count():  # others than before draw what they draw
+            torch.set_rng_state(random[workers.rank()])
         if self.device.startswith("cuda"):
             torch.cuda.set_rng_state_all(state["random_cuda"])
         self.history = [EpochRecord(**record) for record in state["history"]]

@@ -13,6 +13,7 @@ from torch import Tensor
 from models.matcher import Matcher
 from models.scoring import SCORES, products
 from models.types import PaddedBags
+from training import workers
 from training.cache import Deferred, Repeated, taken
 from training.data.batches import ALL, Batch, Sampling, batches, steps
 from training.data.truth import Truth
@@ -107,14 +108,10 @@ class MatchObjective:
     taught: Taught | None = None
 
     def __call__(self, batch: Batch, epoch: int) -> Tensor:
-        """The loss of a batch, a scalar."""
+        """The loss of a batch, a scalar; scores are summed in full precision."""
         with half_precision(self.device, self.precision):
-            images = numbers(self.pairs.learned(batch.images), self.device)
-            sentences = numbers(taken(self.pairs.sentences, batch.sentences), self.device)
-            regions = self.model.encode_images(images)
-            words = self.model.encode_sentences(sentences, fixed=self.pairs.fixed)
-        # Scores are summed in full precision: a hinge or a softmax sees their differences.
-        regions, words = full(regions), full(words)
+            regions = workers.encoded(self.regions, batch.images)
+            words = workers.encoded(self.words, batch.sentences)
         similarity = products(regions, words)  # (N, K, R)
         scores = SCORES[self.model.score].summed(similarity, regions.mask, words.mask)  # (K, L)
         owners = torch.tensor(batch.owners, device=scores.device)
@@ -123,6 +120,15 @@ class MatchObjective:
         weights = truth.weights(batch.images, batch.sentences).to(scores) if truth else None
         match = Match(regions, words, owners, scores, taught, weights, similarity)
         return self.objective(match, epoch)
+
+    def regions(self, images: Sequence[int]) -> PaddedBags:
+        """The bags of images, as they are learned."""
+        return self.model.encode_images(numbers(self.pairs.learned(images), self.device))
+
+    def words(self, sentences: Sequence[int]) -> PaddedBags:
+        """The bags of sentences."""
+        inputs = numbers(taken(self.pairs.sentences, sentences), self.device)
+        return self.model.encode_sentences(inputs, fixed=self.pairs.fixed)
 
 
 def validated(
@@ -195,8 +201,3 @@ def with_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
 def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:
     """Inputs as one batch on a device, indices left whole."""
     return PaddedBags.of([one.to(device) for one in inputs])
-
-
-def full(bags: PaddedBags) -> PaddedBags:
-    """Bags in full precision."""
-    return PaddedBags(bags.vectors.float(), bags.mask)

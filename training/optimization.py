@@ -15,6 +15,8 @@ from torch.optim import SGD, Adagrad, AdamW, RMSprop
 from torch.optim import Optimizer as TorchOptimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from training import workers
+
 OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
     "adamw": AdamW,
     "adagrad": Adagrad,
@@ -210,6 +212,7 @@ class Descent:
         """Go one step down a loss; what it was."""
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        workers.add_gradients(self.model)
         CLIPPINGS[self.schedule.clipping](self.model.parameters(), self.schedule.clip)
         self.optimizer.step()
         self.rates.step()

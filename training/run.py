@@ -14,7 +14,7 @@ import torch
 from models import checkpoint, header
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
-from training import terms
+from training import terms, workers
 from training.building import built
 from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus
@@ -63,6 +63,8 @@ def train(
     model = built(preset, [examples[k] for k in learned], start).to(place.device).eval()
     if preset.terms:
         assert start is not None
+        if workers.count() > 1:
+            raise ValueError("terms are solved for in one process: leave --workers out")
         return learn_terms(preset, corpus, place, start, teller, resume=resume)
     folder.claim(resume)
     if resume and folder.finished(preset.schedule.epochs):
@@ -76,17 +78,20 @@ def train(
         teller.begins(folder.path.name)
         taught = teacher_scores(files, examples, place, preset.schedule.precision, teller.progress)
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
-    pairs = frozen.pairs(examples, "train", mirrored=bool(preset.mirrored))
-    val = frozen.pairs(corpus.split("val"), "val")
+    with workers.first_alone():
+        pairs = frozen.pairs(examples, "train", mirrored=bool(preset.mirrored))
+        val = frozen.pairs(corpus.split("val"), "val")
     pairs, chosen_by = (pairs.at(learned), pairs.at(held)) if held else (pairs, val)
     if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
+    workers.alike(model)
     trainer = of_pairs(preset, model, pairs, chosen_by, place, taught)
-    torch.manual_seed(place.seed)  # dropout's
+    torch.manual_seed(place.seed + (workers.rank() << 32))  # dropout's
     fit(trainer, folder, teller, resume=resume)
-    if held:
+    if held and workers.first():
         report_val(folder, trainer, pairs, val, place.device)
         teller.begins(f"val: {in_brief(folder.facts[VAL])}")
+    workers.wait()  # for the first, which writes
     return folder.best
 
 

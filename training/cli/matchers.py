@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +24,7 @@ from training.cli.options import (
 
 if TYPE_CHECKING:
     from training.data.corpus import Corpus
+    from training.folder import Place
     from training.loop import EpochRecord
     from training.preset import Preset
     from training.reproduce import Training
@@ -56,6 +57,10 @@ def train(
         typer.Option(help="A catalogue's queries: .csv or .jsonl of query, id, weight."),
     ] = None,
     resume: Resume = False,
+    workers: Annotated[
+        int,
+        typer.Option(min=1, help="Processes that share each batch, a GPU each where there are."),
+    ] = 1,
 ) -> None:
     """Train a matcher, anew or from another's weights; first the teachers that its preset wants.
 
@@ -66,21 +71,39 @@ def train(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from training import preset as presets
-        from training import progress, run
-        from training.fitting import Teller
         from training.folder import Place
+        from training.workers import launch
 
         chosen = presets.read(preset, start=start).with_epochs(epochs)
-        best = run.train(
-            chosen,
-            corpus_for(chosen, data, images, Catalogue(tuple(field or ()), clicks), console),
-            Place(out, cache, device, seed, start),
-            resume=resume,
-            teller=Teller(
-                progress.on(console), lambda record: console.print(line(record)), console.print
-            ),
-        )
-        typer.echo(best)
+        catalogue = Catalogue(tuple(field or ()), clicks)
+        corpus = corpus_for(chosen, data, images, catalogue, console)
+        given = chosen, corpus, Place(out, cache, device, seed, start), resume, parser
+        typer.echo(launch(workers, train_in, *given) if workers > 1 else train_in(False, *given))
+
+
+def train_in(
+    again: bool, preset: Preset, corpus: Corpus, place: Place, resume: bool, parser: str | None
+) -> Path:
+    """Train in this process, which may be a worker; `again` after one was lost."""
+    from models import parsing
+    from training import progress, run, workers
+    from training.fitting import TELL_NOBODY, Teller
+    from training.folder import RunFolder
+
+    if parser:
+        parsing.choose(parser)
+    if place.device == "cuda":
+        place = replace(place, device=f"cuda:{workers.rank_here()}")
+    console = Console(stderr=True)
+    teller = Teller(progress.on(console), lambda record: console.print(line(record)), console.print)
+    begun = again and RunFolder.of(preset, corpus, place).record.is_file()
+    return run.train(
+        preset,
+        corpus,
+        place,
+        resume=resume or begun,
+        teller=teller if workers.first() else TELL_NOBODY,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,204 @@
+"""Workers: processes that share every batch of a training, and whose weights stay alike.
+
+Each worker encodes a part of a batch. The bags of all are gathered, so that every worker sees the
+loss of the whole batch, with all of its negatives; its gradient reaches a worker's weights through
+its own bags, and the sum over workers is the gradient that one process would have. They talk by
+torch.distributed: gloo between CPUs, NCCL between GPUs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from models.types import PaddedBags
+
+RESTARTS = 3  # how often workers are started again after one was lost
+PATIENCE = timedelta(days=2)  # the first may compute frozen features while the others wait
+Value = TypeVar("Value")
+Mistake = (ValueError, LookupError, ArithmeticError)
+
+
+def count() -> int:
+    """How many workers there are: one, unless a group of them was joined."""
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+def rank() -> int:
+    """Which of the workers this one is, from 0."""
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def rank_here() -> int:
+    """Which of this machine's workers this one is, from 0."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def first() -> bool:
+    """Whether this worker is the one that writes files and measures."""
+    return rank() == 0
+
+
+def own(items: Sequence[Value]) -> Sequence[Value]:
+    """The part of a batch that is this worker's: in order, as large as others' but for one."""
+    return items[bound(len(items), rank()) : bound(len(items), rank() + 1)]
+
+
+def bound(size: int, number: int) -> int:
+    """Where the part of worker `number` of a batch begins."""
+    return size * number // count()
+
+
+def encoded(encode: Callable[[Sequence[int]], PaddedBags], positions: Sequence[int]) -> PaddedBags:
+    """The bags of all positions of a batch, in full precision, each from the worker that has it.
+
+    Gradients go through this worker's own.
+    """
+    part = own(positions)
+    bags = encode(part or positions[:1])  # who has none takes part, with nothing
+    vectors = bags.vectors.float()
+    if count() == 1:
+        return PaddedBags(vectors, bags.mask)
+    return gathered(PaddedBags(vectors[: len(part)], bags.mask[: len(part)]), len(positions))
+
+
+def gathered(bags: PaddedBags, size: int) -> PaddedBags:
+    """The bags (K, F, D) of all workers, one after the other; they have `size` together."""
+    parts = [bound(size, number + 1) - bound(size, number) for number in range(count())]
+    longest = torch.tensor(bags.mask.shape[1], device=bags.mask.device)
+    dist.all_reduce(longest, dist.ReduceOp.MAX)
+    missing = int(longest) - bags.mask.shape[1], max(parts) - len(bags.mask)
+    vectors = F.pad(bags.vectors, (0, 0, 0, missing[0], 0, missing[1]))
+    mask = F.pad(bags.mask, (0, missing[0], 0, missing[1])).to(torch.uint8)
+    everyone = [torch.empty_like(vectors) for _ in parts]
+    dist.all_gather(everyone, vectors.detach().contiguous())
+    everyone[rank()] = vectors
+    masks = [torch.empty_like(mask) for _ in parts]
+    dist.all_gather(masks, mask)
+    return PaddedBags(
+        torch.cat([one[:real] for one, real in zip(everyone, parts, strict=True)]),
+        torch.cat([one[:real] for one, real in zip(masks, parts, strict=True)]).bool(),
+    )
+
+
+def add_gradients(model: nn.Module) -> None:
+    """Give every worker the sum of all workers' gradients."""
+    if count() == 1:
+        return
+    trained = [one for one in model.parameters() if one.requires_grad]
+    for one in trained:
+        if one.grad is None:
+            one.grad = torch.zeros_like(one)
+    together = torch.cat([one.grad.flatten() for one in trained if one.grad is not None])
+    dist.all_reduce(together)
+    totals = torch.split(together, [one.numel() for one in trained])
+    for one, total in zip(trained, totals, strict=True):
+        one.grad = total.view_as(one)
+
+
+def alike(model: nn.Module) -> None:
+    """Give every worker the first one's weights and buffers.
+
+    ValueError for batch normalisation, which would see a worker's part of a batch alone.
+    """
+    if count() == 1:
+        return
+    training = model.training
+    normalised = [
+        name
+        for name, module in model.train().named_modules()
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.training
+    ]
+    model.train(training)
+    if normalised:
+        raise ValueError(
+            f"{normalised[0]} normalises over a batch, and several workers have parts of it: "
+            "leave --workers out"
+        )
+    for tensor in (*model.parameters(), *model.buffers()):
+        dist.broadcast(tensor.data, 0)
+
+
+def by_first(compute: Callable[[], Value]) -> Value:
+    """What the first worker computes, for all of them."""
+    if count() == 1:
+        return compute()
+    box: list[Any] = [compute() if first() else None]
+    dist.broadcast_object_list(box)
+    value: Value = box[0]
+    return value
+
+
+def of_all(value: Tensor) -> list[Tensor]:
+    """What each worker has, in their order."""
+    values: list[Any] = [None] * count()
+    if count() == 1:
+        return [value]
+    dist.all_gather_object(values, value)
+    return values
+
+
+def wait() -> None:
+    """Go on when all workers are here."""
+    if count() > 1:
+        dist.barrier()
+
+
+@contextmanager
+def first_alone() -> Iterator[None]:
+    """The first worker does what is inside before the others do it, as into a cache of files."""
+    if not first():
+        wait()
+    yield
+    if first():
+        wait()
+
+
+def launch(workers: int, entry: Callable[..., Value], *given: Any) -> Value:
+    """What a function gives in the first of so many new processes, which are workers.
+
+    It is called with whether they were started again, which happens when one is lost, and `given`,
+    and has to be importable. Its mistakes (ValueError, LookupError, ArithmeticError) are raised
+    here. ChildProcessError when workers are lost again and again.
+    """
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=workers,
+        run_id="tessera",
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        max_restarts=RESTARTS,
+        monitor_interval=0.5,
+        start_method="spawn",
+    )
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+    try:
+        results = elastic_launch(config, _joined)(entry, given)
+    except ChildFailedError as lost:
+        raise ChildProcessError(f"workers were lost {RESTARTS + 1} times: {lost}") from lost
+    value: Value | Exception = results[0]
+    if isinstance(value, Exception):
+        raise value
+    return value
+
+
+def _joined(entry: Callable[..., Value], given: Sequence[Any]) -> Value | Exception:
+    """Join the group of workers, and do what they do; a mistake is a value, as it is no loss."""
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+    try:
+        return entry(int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0, *given)
+    except Mistake as mistake:
+        return mistake
+    finally:
+        dist.destroy_process_group()
