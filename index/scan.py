@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from index import ranking
 from index.choice import Chosen
+from index.coded_queries import Coded
 from index.heads import Heads
+from index.query_parts import Role, Term
 from index.requests import Request
-from index.rescorer import Coded, Rescorer, Role, Term
+from index.rescorer import Rescorer
 from index.rows import Numbers, Rows
-from models.scoring import Floats
+from models.kernels import Floats
 
 MANY = 2_048  # rows from which on bounds save more than they cost
 PROMISING = 4  # times as many rows as are asked for say how high a score has to be

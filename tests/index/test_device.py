@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from index.coded_queries import Coded
 from index.device import Device
-from index.rescorer import Coded, Rescorer, Role, Term, exact
+from index.query_parts import Role, Term, exact
+from index.rescorer import Rescorer
 from index.rows import Rows, Side, of_vectors
-from models.scoring import SCORES, Floats, Score
+from models.kernels import Floats
+from models.scoring import SCORES, Score
 
 DIMENSION = 16
 
