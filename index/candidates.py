@@ -21,7 +21,7 @@ PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits
 SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choose from
 TRAINED = 2**12  # rows that the codes are learned from
 REFINED = 3  # times as many rows as are wanted are found by codes; their summaries choose
-WIDER = 2  # times as many are looked at where some are then left out for what is negated
+WIDER = 2  # times as many are chosen from where some are left out for what is negated
 LEAST, PER_HIT, GROWTH, POWER = 64, 8, 2.5, 0.45  # see wanted()
 FEW, LONG = 600, 12  # see wanted()
 

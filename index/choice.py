@@ -41,9 +41,9 @@ def choose(
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
     while score is not None and query is not None and rows > max(candidates.SCANNED, wanted):
-        wider = candidates.WIDER * wanted if negated else wanted
-        found = _promising(segments, request, query, wider, passed)
+        found = _promising(segments, request, query, candidates.REFINED * wanted, passed)
         if negated:
+            found = candidates.best(found, candidates.WIDER * wanted)
             found = [_without(negated, *one, score) for one in zip(sides, found, strict=True)]
         chosen = _there(sides, [one.rows for one in candidates.best(found, wanted)])
         hits = _hits(request, chosen)
@@ -91,20 +91,19 @@ def _promising(
     count: int,
     passed: Sequence[NDArray[np.bool_]],
 ) -> list[Found]:
-    """The rows of all segments whose summaries promise most, those of each in order."""
+    """The rows of all segments that promise most by their codes, and what their summaries do."""
     coarse = [
-        _nearest(segment, request, query, candidates.REFINED * count, mask)
+        _nearest(segment, request, query, count, mask)
         for segment, mask in zip(segments, passed, strict=True)
     ]
-    some = zip(segments, candidates.best(coarse, candidates.REFINED * count), strict=True)
-    fine = [candidates.scan(one.side(request.side), found.rows, query) for one, found in some]
-    return candidates.best(fine, count)
+    some = zip(segments, candidates.best(coarse, count), strict=True)
+    return [candidates.scan(one.side(request.side), found.rows, query) for one, found in some]
 
 
 def _nearest(
     segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
 ) -> Found:
-    """The rows of a segment whose summaries promise most by their codes, or all of few."""
+    """The rows of a segment that promise most by their codes, or all of few."""
     rows, structure = segment.side(request.side), segment.structures.get(request.side)
     passing = int(np.count_nonzero(mask))
     if structure is None or passing <= candidates.SCANNED:

@@ -20,7 +20,7 @@ FINE = 254.0  # a vector's second code is of what its first leaves, which is hal
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Scores (B,) of rows, and how far each can be from the exact one."""
+    """Scores of rows, (B,) or of P parts (P, B), and how far each can be from the exact one."""
 
     scores: Floats
     errors: Floats

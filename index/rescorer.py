@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -31,58 +31,49 @@ class Rescorer:
 
     def estimates(
         self,
-        part: Coded,
+        parts: Sequence[Coded],
         rows: Rows,
         numbers: Numbers | None = None,
         heads: Heads | None = None,
     ) -> Estimates:
-        """Scores of the rows of these numbers, in their order, or of all rows.
+        """Scores (P, B) for a query's parts of the rows of some numbers, in order, or of all rows.
 
-        By the codes of `heads` instead of the rows' own, if the part is for these.
+        By the codes of `heads` instead of the rows' own, if the parts are for these.
         """
         if self.device is not None and numbers is None and len(rows):
-            return self._on_device(self.device, part, rows)
-        blocks = list(_blocks(rows, numbers))
-        if len(blocks) < ALONE or self._threads < 2:
-            results = [_estimated(part, rows, blocks, heads)] if blocks else []
-        else:
-            shares = [blocks[start :: self._threads] for start in range(self._threads)]
-            work = [self._pool.submit(_estimated, part, rows, share, heads) for share in shares]
-            results = [done.result() for done in work]
+            return self._on_device(self.device, parts, rows)
         count = len(rows) if numbers is None else len(numbers)
-        scores, errors = np.empty(count, np.float32), np.empty(count, np.float32)
-        for (start, _), found in (pair for result in results for pair in result):
-            scores[start : start + len(found.scores)] = found.scores
-            errors[start : start + len(found.errors)] = found.errors
+        scores, errors = np.empty((2, len(parts), count), np.float32)
+
+        def estimate(starts: Sequence[int]) -> None:
+            for start in starts:
+                own = slice(start, min(start + BLOCK, count))
+                if numbers is None:
+                    block = Block.between(rows, own.start, own.stop, heads)
+                else:
+                    block = Block.of(rows, numbers[own], heads)
+                for number, part in enumerate(parts):
+                    found = part.estimates(block)
+                    scores[number, own], errors[number, own] = found.scores, found.errors
+
+        starts = range(0, count, BLOCK)
+        if len(starts) < ALONE or self._threads < 2:
+            estimate(starts)
+        else:
+            shares = [starts[first :: self._threads] for first in range(self._threads)]
+            for done in [self._pool.submit(estimate, share) for share in shares]:
+                done.result()
         return Estimates(scores, errors)
 
-    def _on_device(self, device: Device, part: Coded, rows: Rows) -> Estimates:
-        asked = part.role is Role.QUERY_IS_SENTENCE
-        scores = device.scores(
-            rows, part.term.vectors, rows_are_images=asked, negated=part.term.negated
-        )
-        return Estimates(scores, part.errors(Block.between(rows, 0, len(rows))))
-
-
-Piece = tuple[int, Numbers | int]  # where its results go; its rows' numbers, or its end
-
-
-def _blocks(rows: Rows, numbers: Numbers | None) -> Iterator[Piece]:
-    count = len(rows) if numbers is None else len(numbers)
-    for start in range(0, count, BLOCK):
-        end = min(start + BLOCK, count)
-        yield start, end if numbers is None else numbers[start:end]
-
-
-def _estimated(
-    part: Coded, rows: Rows, pieces: Sequence[Piece], heads: Heads | None
-) -> list[tuple[Piece, Estimates]]:
-    found = []
-    for start, piece in pieces:
-        block = (
-            Block.between(rows, start, piece, heads)
-            if isinstance(piece, int)
-            else Block.of(rows, piece, heads)
-        )
-        found.append(((start, piece), part.estimates(block)))
-    return found
+    def _on_device(self, device: Device, parts: Sequence[Coded], rows: Rows) -> Estimates:
+        scores = [
+            device.scores(
+                rows,
+                part.term.vectors,
+                rows_are_images=part.role is Role.QUERY_IS_SENTENCE,
+                negated=part.term.negated,
+            )
+            for part in parts
+        ]
+        whole = Block.between(rows, 0, len(rows))
+        return Estimates(np.stack(scores), np.stack([part.errors(whole) for part in parts]))

@@ -141,15 +141,13 @@ class Scan:
         self, rows: Rows, numbers: Numbers, query: Sequence[Coded], heads: Heads | None
     ) -> Scored:
         some = None if len(numbers) == len(rows) else numbers
-        found = [self._rescorer.estimates(part, rows, some, heads) for part in query]
-        parts = np.stack([one.scores for one in found])
-        errors = np.stack([one.errors for one in found])
+        found = self._rescorer.estimates(query, rows, some, heads)
         weights = [part.term.weight for part in query]
         return Scored(
             rows,
             numbers,
-            parts,
-            errors,
-            ranking.totals(parts, weights),
-            ranking.totals(errors, np.abs(weights).tolist()),
+            found.scores,
+            found.errors,
+            ranking.totals(found.scores, weights),
+            ranking.totals(found.errors, np.abs(weights).tolist()),
         )

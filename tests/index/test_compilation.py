@@ -32,6 +32,6 @@ def test_every_search_finds_its_kernel_compiled(
         term = Term(bags[0], weight)
         part = Coded(term, score, role, rows_have_base=side == "images")
         stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 4)
-        Rescorer(score, 1).estimates(part, stored, numbers)
+        Rescorer(score, 1).estimates([part], stored, numbers)
         query_parts.exact(score, bags, term, role)
     assert versions == kernel.signatures  # type: ignore[attr-defined]

@@ -49,7 +49,7 @@ def test_scores_are_within_the_error_of_codes(
     rescorer = Rescorer(score)
     rescorer.device = Device(device, score)
     part = Coded(term, score, role, rows_have_base=side == "images")
-    found = rescorer.estimates(part, rows)
+    found = rescorer.estimates([part], rows)
     true = exact(score, stored, term, role)
     assert (np.abs(found.scores - true) <= found.errors + 1e-4).all()
 

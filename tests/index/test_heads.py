@@ -66,7 +66,7 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
         rows_have_base=True,
         directions=held.heads.directions,
     )
-    found = Rescorer(SCORES[score], 1).estimates(part, held, None, held.heads)
+    found = Rescorer(SCORES[score], 1).estimates([part], held, None, held.heads)
     exact = query_parts.exact(SCORES[score], bags, term, Role.QUERY_IS_SENTENCE)
     assert (np.abs(found.scores - exact) <= found.errors).all()
 

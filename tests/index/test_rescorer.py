@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from index import query_parts, rescorer, rows
-from index.coded_queries import Coded
+from index.coded_queries import Coded, Estimates
 from index.query_parts import Role, Term
 from index.rescorer import Rescorer
 from models.scoring import SCORES
@@ -44,7 +44,8 @@ def literal(score, bag, term, role):
 
 def estimated(score, side, role, term, bags, numbers=None):
     part = Coded(term, SCORES[score], role, rows_have_base=side == "images")
-    return Rescorer(SCORES[score], 1).estimates(part, stored(bags, side, score), numbers)
+    found = Rescorer(SCORES[score], 1).estimates([part], stored(bags, side, score), numbers)
+    return Estimates(found.scores[0], found.errors[0])
 
 
 @pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
@@ -135,17 +136,21 @@ def test_no_rows_have_no_scores():
     chosen = estimated("sum_of_max", "images", Role.QUERY_IS_SENTENCE, term, bags_of([3]), none)
     assert chosen.scores.tolist() == chosen.errors.tolist() == []
     part = Coded(term, SCORES["sum_of_max"], Role.QUERY_IS_SENTENCE, rows_have_base=True)
-    assert Rescorer(SCORES["sum_of_max"]).estimates(part, rows.empty(8)).scores.tolist() == []
+    none = Rescorer(SCORES["sum_of_max"]).estimates([part, part], rows.empty(8))
+    assert none.scores.shape == none.errors.shape == (2, 0)
 
 
 @pytest.mark.parametrize("role", Role)
 def test_threads_share_blocks_out_without_changing_a_score(role, monkeypatch):
     monkeypatch.setattr(rescorer, "BLOCK", 16)
-    bags, term = bags_of([1, 2, 3] * 50), Term(bags_of([5], seed=1)[0], 1.0)
+    bags, vectors = bags_of([1, 2, 3] * 50), bags_of([5], seed=1)[0]
+    terms = [Term(vectors, 1.0), Term(vectors[:2], -0.5)]
     score, held = SCORES["sum_of_max"], stored(bags)
     numbers = np.arange(len(bags))[::-2].copy()
     for chosen in (None, numbers):
-        part = Coded(term, score, role, rows_have_base=True)
-        one, many = (Rescorer(score, count).estimates(part, held, chosen) for count in (1, 3))
+        parts = [Coded(term, score, role, rows_have_base=True) for term in terms]
+        one, many = (Rescorer(score, count).estimates(parts, held, chosen) for count in (1, 3))
         assert one.scores.tolist() == many.scores.tolist()
         assert one.errors.tolist() == many.errors.tolist()
+        alone = Rescorer(score, 1).estimates(parts[1:], held, chosen)
+        assert alone.scores.tolist() == one.scores[1:].tolist()
