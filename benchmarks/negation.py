@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from index import rescorer
-from index.rescorer import Role, Term
+from index import query_parts
+from index.query_parts import Role, Term
 from models import checkpoint, shipped
 from models.parsing import parse_trees
 from models.queries import NEGATED, Query, of_phrases
@@ -58,7 +58,7 @@ class World:
         total = np.zeros(len(vectors), np.float32)
         for part, own in zip(query.parts, query.weights, strict=True):
             term = Term(part.vectors.numpy(), own)
-            scores = rescorer.exact(score, vectors, term, Role.QUERY_IS_SENTENCE)
+            scores = query_parts.exact(score, vectors, term, Role.QUERY_IS_SENTENCE)
             total += (own if own > 0 else -weight) * scores
         return total
 

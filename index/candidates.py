@@ -15,62 +15,49 @@ from numpy.typing import NDArray
 
 from index.codes import LOW, halves, steps
 from index.rows import Numbers, Rows
-from models.scoring import Floats
+from models.kernels import Floats
 
-WIDTH = 16  # FAISS's 8-bit codes are quick where a vector's length is a multiple of this
+PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits of a code
 SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choose from
-LISTED = 50_000  # rows from which on they lie in lists by their nearest centroid
-TRAINED = 40  # rows of the sample for each centroid
-PROBED = 9.0  # times the root of the lists' number are looked at, where nothing is filtered
-WIDER = 2  # times as many are looked at where some are then left out for what is negated
+TRAINED = 2**12  # rows that the codes are learned from
+REFINED = 3  # times as many rows as are wanted are found by codes; their summaries choose
+WIDER = 2  # times as many are chosen from where some are left out for what is negated
 LEAST, PER_HIT, GROWTH, POWER = 64, 8, 2.5, 0.45  # see wanted()
+FEW, LONG = 600, 12  # see wanted()
 
 
-def wanted(rows: int, reach: int) -> int:
-    """How many candidates hold the best `reach` of so many rows.
+def wanted(rows: int, reach: int, words: int) -> int:
+    """How many candidates hold the best `reach` of so many rows for a query of so many words.
 
-    For the same recall the number has to grow with the rows (docs/performance.md).
+    For the same recall the number has to grow with the rows, and more are needed for few words, of
+    which regions can add most to what the whole photo gives.
     """
-    return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, POWER)))
+    more = max(0.0, FEW / max(words, 1) - FEW / LONG)
+    return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, POWER) + more))
 
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """FAISS's index over the summaries of one side's rows; an id is a row's number."""
+    """FAISS's codes of the summaries of one side's rows; an id is a row's number."""
 
     index: Any
-    kind: str
 
-    def best(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Found:
-        """The rows with the highest products of their summaries and a query (D,), best first."""
+    def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Found:
+        """The rows whose codes have the highest products with a query (D,), and these products.
+
+        Only rows of the mask `allowed` (B,) if there is one; fewer where there are no more.
+        """
         options: dict[str, Any] = {}
-        passing = 1.0
         if allowed is not None:
             # FAISS reads the bits when it searches, so the array must live that long.
             bits = np.packbits(allowed, bitorder="little")
             options["sel"] = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
-            passing = max(float(allowed.mean()), 1 / len(allowed))
         faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
-        if self.kind == "flat":
-            return self._found(query, count, faiss.SearchParameters(**options))
-        lists: int = self.index.nlist
-        # What passes a filter lies in lists that are less full: so more of them are looked at, and
-        # all where it lies far from the query.
-        some = min(lists, math.ceil(PROBED * math.sqrt(lists) / passing))
-        for probed in (some, lists):
-            found = self._found(query, count, self._lists(probed, options))
-            if len(found.rows) == count:
-                break
-        return found
-
-    @staticmethod
-    def _lists(probed: int, options: dict[str, Any]) -> Any:
-        return faiss.SearchParametersIVF(nprobe=probed, **options)  # type: ignore[call-arg]
-
-    def _found(self, query: Floats, count: int, parameters: Any) -> Found:
-        padded = np.zeros((1, self.index.d), np.float32)
-        padded[0, : len(query)] = query
-        products, rows = self.index.search(padded, count, params=parameters)
+        products, rows = self.index.search(
+            _padded(query[None], self.index.d),
+            min(count, self.index.ntotal),
+            params=faiss.SearchParametersIVF(nprobe=1, **options),  # type: ignore[call-arg]
+        )
         there = rows[0] >= 0
         return Found(rows[0][there].astype(np.int64), products[0][there])
 
@@ -84,9 +71,10 @@ class Found:
 
 
 def scan(rows: Rows, numbers: Numbers, query: Floats) -> Found:
-    """All of some rows, by number, with the products of their summaries and a query (D,)."""
+    """All of some rows, in order, with the products of their summaries and a query (D,)."""
+    numbers = np.sort(numbers)  # neighbours are read together
     whole = len(numbers) == len(rows)
-    summaries = rows.summaries if whole else rows.summaries[numbers]
+    summaries = rows.summaries if whole else rows.summaries.take(numbers, axis=0)
     scale = steps(query[None])  # half precision holds no large numbers
     both = np.asarray(numkong.dots_packed(summaries, halves(query[None] / scale)))  # high, low
     products: Floats = (scale * (both[:, 0] + both[:, 1] / LOW)).astype(np.float32)
@@ -99,41 +87,36 @@ def best(found: Sequence[Found], count: int) -> list[Found]:
     if len(products) <= count:
         return list(found)
     least = np.partition(products, -count)[-count]
+    chosen = [one.products >= least for one in found]
     return [
-        Found(one.rows[one.products >= least], one.products[one.products >= least]) for one in found
+        Found(one.rows[some], one.products[some]) for one, some in zip(found, chosen, strict=True)
     ]
 
 
-def kind_for(rows: int) -> str | None:
-    """What is built over so many rows: nothing, a flat array, or lists by centroid."""
-    if rows <= SCANNED:
-        return None
-    return "flat" if rows < LISTED else "lists"
-
-
 def build(rows: Rows) -> Structure | None:
-    """Build what serves rows of this number; None where their codes are scanned instead."""
-    kind = kind_for(len(rows))
-    if kind is None:
+    """Build what serves rows of this number; None where their summaries are scanned instead.
+
+    4-bit codes of pairs of numbers (product quantization: Jégou, Douze & Schmid 2011) in the order
+    in which vector instructions look products up (André, Kermarrec & Le Scouarnec 2017). FAISS
+    takes filters of such codes in lists alone, so there is one list.
+    """
+    if len(rows) <= SCANNED:
         return None
-    dimension = -(-rows.summaries.shape[1] // WIDTH) * WIDTH
-    code, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
-    index: Any
-    if kind == "flat":
-        index = faiss.IndexScalarQuantizer(dimension, code, metric)
-    else:
-        lists = round(4 * np.sqrt(len(rows)))
-        coarse: Any = faiss.IndexFlatIP(dimension)
-        index = faiss.IndexIVFScalarQuantizer(coarse, dimension, lists, code, metric)
-        index.own_fields = True
-        coarse.this.disown()
-        index.cp.niter, index.cp.seed = 6, 1
-    sample = len(rows) if kind == "flat" else TRAINED * index.nlist
-    step = max(1, len(rows) // min(sample, 100_000))
-    index.train(_padded(rows.summaries[::step], dimension))
+    dimension = (
+        2 * PAIR * math.ceil(rows.summaries.shape[1] / (2 * PAIR))
+    )  # an even number of pairs
+    coarse: Any = faiss.IndexFlatIP(dimension)
+    index: Any = faiss.IndexIVFPQFastScan(
+        coarse, dimension, 1, dimension // PAIR, BITS, faiss.METRIC_INNER_PRODUCT
+    )
+    index.own_fields = True
+    coarse.this.disown()
+    index.pq.cp.niter, index.pq.cp.seed, index.pq.cp.min_points_per_centroid = 10, 1, 1
+    faiss.omp_set_num_threads(1)  # clusters this small are found in more time by more threads
+    index.train(_padded(rows.summaries[:: math.ceil(len(rows) / TRAINED)], dimension))
     for start in range(0, len(rows), 2**14):
         index.add(_padded(rows.summaries[start : start + 2**14], dimension))
-    return Structure(index, kind)
+    return Structure(index)
 
 
 def write(structure: Structure, path: Path) -> None:
@@ -150,12 +133,14 @@ def read(path: Path, rows: int) -> Structure:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
     except RuntimeError as broken:
         raise ValueError(f"{path.name} cannot be read: {broken}") from broken
+    if not isinstance(index, faiss.IndexIVFPQFastScan):
+        raise ValueError(f"{path.name} is of another version: it holds {type(index).__name__}")
     if index.ntotal != rows:
         raise ValueError(f"{path.name} has {index.ntotal} rows, not {rows}")
-    return Structure(index, "lists" if hasattr(index, "nlist") else "flat")
+    return Structure(index)
 
 
-def _padded(summaries: NDArray[np.float16], dimension: int) -> Floats:
+def _padded(summaries: NDArray[np.float16] | Floats, dimension: int) -> Floats:
     padded = np.zeros((len(summaries), dimension), np.float32)
     padded[:, : summaries.shape[1]] = summaries
     return padded

@@ -7,51 +7,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from index import garbage
+from index.catalog_reader import CatalogReader
 from index.database import connect, url_of
-from index.facets import matching
 from index.failures import FULL
 from index.garbage import Collector
-from index.items import (
-    ANY,
-    Collection,
-    Entry,
-    Expected,
-    Item,
-    NoSpace,
-    Picture,
-    check_dimension,
-    check_photo,
-)
-from index.lookup import Stored, read_bags
+from index.items import ANY, Collection, Entry, Expected, NoSpace, check_dimension
 from index.names import Names
 from index.objects import ObjectPictures
-from index.pictures import FolderPictures, PictureLost, Pictures
+from index.pictures import FolderPictures, Pictures
 from index.records import Replacing, record, retire, write
-from index.revisions import advance, live, replaced, state_of, unless_gone
+from index.revisions import advance, replaced
 from index.storage import Storage
-from index.stored_items import (
-    chunks,
-    picture_rows,
-    read_entries,
-    read_items,
-    read_picture,
-    row_of,
-    select_items,
-    unknown,
-)
-from index.tables import items, setting
-from index.views import View
+from index.stored_items import unknown
+from index.tables import setting
 
 PAUSE = 0.05  # seconds between transactions that delete garbage
-Read = TypeVar("Read")
 
 
-class Catalog:
+class Catalog(CatalogReader):
     """Items of named collections in a database. Safe for many threads and processes.
 
     What a method has returned for is on disk: a crash at any moment loses nothing of it.
@@ -63,12 +40,12 @@ class Catalog:
         ValueError if this version of Tessera cannot use it; OSError if it cannot be opened.
         """
         storage.folder.mkdir(parents=True, exist_ok=True)
-        self.storage = storage
         engines = connect(url_of(storage.database, storage.folder), storage.wait)
-        self.reader, self.writer = engines.reader, engines.writer
-        self.exclusive = engines.exclusive  # see Engines
+        super().__init__(
+            storage, engines.reader, pictures_of(storage) if pictures is None else pictures
+        )
+        self.writer, self.exclusive = engines.writer, engines.exclusive  # see Engines
         self.names = Names(self.reader, self.exclusive)
-        self.pictures = pictures_of(storage) if pictures is None else pictures
         with self.reader.begin() as connection:
             self.secret = setting(connection, "secret").encode()
         self._acknowledged: dict[int, int] = {}
@@ -162,12 +139,6 @@ class Catalog:
         self.acknowledge(collection, revision)
         return revision
 
-    def revision(self, collection: Collection) -> int:
-        """The revision of the newest change; Replaced if the collection is gone."""
-        with self.reader.begin() as connection:
-            revision: int = state_of(connection, collection).revision
-        return revision
-
     def acknowledged(self, collection: Collection) -> int:
         """The newest revision that a search must include: what this process has written, or any.
 
@@ -182,116 +153,6 @@ class Catalog:
         with self._lock:
             newest = max(revision, self._acknowledged.get(collection.key, 0))
             self._acknowledged[collection.key] = newest
-
-    def get(self, collection: Collection, item: str) -> Item:
-        """An item without its pictures and bags; LookupError for an unknown id."""
-        with self.reader.begin() as connection:
-            return read_items(connection, collection.key, [row_of(connection, collection, item)])[0]
-
-    def get_many(self, collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
-        """Those of the items that are there, by id."""
-        chosen = select_items(collection.key).where(items.c.id.in_(ids))
-        with self.reader.begin() as connection:
-            rows = unless_gone(connection, collection, connection.execute(chosen).all())
-            return {item.id: item for item in read_items(connection, collection.key, rows)}
-
-    def entry(self, collection: Collection, item: str) -> Entry:
-        """An item with its pictures and bags; LookupError for an unknown id.
-
-        PictureLost if a picture is missing from the store, or damaged.
-        """
-
-        def read(connection: Connection) -> Entry:
-            row = row_of(connection, collection, item)
-            return read_entries(connection, collection, [row], self.pictures)[0]
-
-        return self.read_pictures(read)
-
-    def bags(
-        self, collection: Collection, keys: Sequence[tuple[int, int]]
-    ) -> dict[tuple[int, int], Stored]:
-        """The bags with these revisions and positions that are still there."""
-        with self.reader.begin() as connection:
-            return read_bags(connection, collection, keys)
-
-    def picture(self, collection: Collection, item: str, photo: int = 0) -> Picture:
-        """One of an item's pictures; LookupError for an unknown id or no photo of this number.
-
-        PictureLost if it is missing from the store, or damaged.
-        """
-
-        def read(connection: Connection) -> Picture:
-            revision = row_of(connection, collection, item).revision
-            rows = picture_rows(connection, collection.key, [revision])[revision]
-            check_photo(item, photo, len(rows))
-            return read_picture(item, rows[photo], self.pictures)
-
-        return self.read_pictures(read)
-
-    def read_pictures(self, read: Callable[[Connection], Read]) -> Read:
-        """Read rows and their pictures in one transaction.
-
-        A picture that is missing may be one that was replaced since the transaction began: then a
-        second one finds the new row.
-        """
-        try:
-            with self.reader.begin() as connection:
-                return read(connection)
-        except PictureLost:
-            with self.reader.begin() as connection:
-                return read(connection)
-
-    def list_items(
-        self,
-        collection: Collection,
-        *,
-        after: str = "",
-        limit: int = 100,
-        where: Mapping[str, Any] | None = None,
-    ) -> list[Item]:
-        """Items by id, from the first one behind `after`, that the metadata filter lets through."""
-        chosen = select_items(collection.key).where(items.c.id > after)
-        if where:
-            chosen = chosen.where(items.c.revision.in_(matching(collection.key, where)))
-        with self.reader.begin() as connection:
-            found = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
-            rows = unless_gone(connection, collection, found)
-            return read_items(connection, collection.key, rows)
-
-    def count(self, collection: Collection) -> int:
-        """How many items there are."""
-        here = items.c.collection == live(collection.key)
-        with self.reader.begin() as connection:
-            return connection.execute(
-                select(func.count()).select_from(items).where(here)
-            ).scalar_one()
-
-    def stamps(self, collection: Collection, sources: Sequence[str]) -> dict[str, str | None]:
-        """How those of the sources that were imported looked then: what an import may skip."""
-        found: dict[str, str | None] = {}
-        with self.reader.begin() as connection:
-            for part in chunks(sources):
-                chosen = (
-                    select(items.c.source, items.c.stamp)
-                    .where(items.c.collection == live(collection.key), items.c.source.in_(part))
-                    .order_by(items.c.revision)
-                )
-                found.update((row.source, row.stamp) for row in connection.execute(chosen))
-        return found
-
-    def keys(self, collection: Collection) -> list[str]:
-        """The metadata keys that items have."""
-        with self.reading(collection) as view:
-            return view.keys()
-
-    @contextmanager
-    def reading(self, collection: Collection) -> Iterator[View]:
-        """One consistent view of a collection; Replaced if it is gone."""
-        with self.reader.begin() as connection:
-            state = state_of(connection, collection)
-            yield View(
-                connection, collection.key, state.revision, state.floor, self.storage.buckets
-            )
 
     def purge(self, collection: Collection, until: int, marks: Iterable[int] = ()) -> int:
         """Forget which items were retired up to a revision, once every reader has passed it.

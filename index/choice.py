@@ -8,15 +8,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from index import candidates, ranking, rescorer
+from index import candidates, query_parts, ranking
 from index.candidates import Found
 from index.codes import single
 from index.filters import passing
+from index.query_parts import Role, Term
 from index.requests import Request
-from index.rescorer import Role, Term
 from index.rows import Numbers, Rows
 from index.segments import Segment
-from models.scoring import Floats, Score
+from models.kernels import Floats
+from models.scoring import Score
 
 Chosen = list[tuple[Rows, Numbers]]
 
@@ -34,16 +35,16 @@ def choose(
     """
     sides = [segment.side(request.side) for segment in segments]
     passed = [passing(rows, revisions) for rows in sides]
-    rows = sum(int(mask.sum()) for mask in passed)
-    wanted = candidates.wanted(rows, request.reach)
+    rows = sum(int(np.count_nonzero(mask)) for mask in passed)
+    words = sum(len(term.vectors) for term in terms if not term.negated)
+    wanted = candidates.wanted(rows, request.reach, words)
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
     while score is not None and query is not None and rows > max(candidates.SCANNED, wanted):
-        wider = candidates.WIDER * wanted if negated else wanted
-        found = []
-        for segment, mask in zip(segments, passed, strict=True):
-            promising = _promising(segment, request, query, wider, mask)
-            found.append(_without(negated, segment.side(request.side), promising, score))
+        found = _promising(segments, request, query, candidates.REFINED * wanted, passed)
+        if negated:
+            found = candidates.best(found, candidates.WIDER * wanted)
+            found = [_without(negated, *one, score) for one in zip(sides, found, strict=True)]
         chosen = _there(sides, [one.rows for one in candidates.best(found, wanted)])
         hits = _hits(request, chosen)
         if hits >= min(_rows(chosen), candidates.PER_HIT * request.reach):
@@ -60,7 +61,9 @@ def _hits(request: Request, chosen: Chosen) -> int:
     """How many hits rows can become: of an item's photos one does."""
     if request.side == "sentences":
         return _rows(chosen)
-    return sum(len(np.unique(rows.revisions[numbers])) for rows, numbers in chosen)
+    # Numbers come in order, and so do their revisions.
+    changes = (np.diff(rows.revisions[numbers]) for rows, numbers in chosen)
+    return sum(1 + int(np.count_nonzero(change)) for change in changes)
 
 
 def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | None:
@@ -82,24 +85,41 @@ def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | N
 
 
 def _promising(
+    segments: Sequence[Segment],
+    request: Request,
+    query: Floats,
+    count: int,
+    passed: Sequence[NDArray[np.bool_]],
+) -> list[Found]:
+    """The rows of all segments that promise most by their codes, and what their summaries do."""
+    coarse = [
+        _nearest(segment, request, query, count, mask)
+        for segment, mask in zip(segments, passed, strict=True)
+    ]
+    some = zip(segments, candidates.best(coarse, count), strict=True)
+    return [candidates.scan(one.side(request.side), found.rows, query) for one, found in some]
+
+
+def _nearest(
     segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
 ) -> Found:
-    """The rows of a segment whose summaries promise most: as many as asked, or all of few."""
+    """The rows of a segment that promise most by their codes, or all of few."""
     rows, structure = segment.side(request.side), segment.structures.get(request.side)
-    passing = int(mask.sum())
+    passing = int(np.count_nonzero(mask))
     if structure is None or passing <= candidates.SCANNED:
         return candidates.scan(rows, np.flatnonzero(mask), query)
-    return structure.best(query, count, None if passing == len(rows) else mask)
+    return structure.nearest(query, count, None if passing == len(rows) else mask)
 
 
 def _without(negated: Sequence[Term], rows: Rows, found: Found, score: Score) -> Found:
     """What rows promise, less what negated parts take off a photo of its summary alone."""
-    if not negated or not len(found.rows):
+    if not len(found.rows):
         return found
     vectors = single(rows.summaries[found.rows])
     alone = np.arange(len(vectors) + 1)  # the offsets of bags of one fragment each
     parts = [
-        rescorer.exact_rows(score, vectors, alone, term, Role.QUERY_IS_SENTENCE) for term in negated
+        query_parts.exact_rows(score, vectors, alone, term, Role.QUERY_IS_SENTENCE)
+        for term in negated
     ]
     off = ranking.totals(np.stack(parts), [term.weight for term in negated])
     return replace(found, products=found.products + off)

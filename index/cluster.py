@@ -1,15 +1,15 @@
 """Shards on a Ray cluster: actors that serve them, and calls of these with a time limit.
 
-The only import of Ray in this room. Every shard has several actors, on different nodes where there
-are some. Ray starts an actor again wherever it ends; until it answers, another one does.
+No other file of this room but index.replicas imports Ray. Every shard has several actors, on
+different nodes where there are some. Ray starts an actor again wherever it ends; until it answers,
+another one does.
 """
 
 from __future__ import annotations
 
-import logging
 import socket
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
 from threading import Event, Lock, Thread
@@ -17,12 +17,12 @@ from time import monotonic
 from typing import Any
 
 import ray
-from ray.exceptions import GetTimeoutError, RayError, RayTaskError
+from ray.exceptions import RayError
 from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from index.buckets import cut
-from index.failures import Busy
+from index.replicas import PROBING, Replica, Round
 from index.shard_server import ShardServer, storage_of
 from index.sharded import Gathered
 from index.storage import Storage
@@ -31,11 +31,6 @@ from models.calibration import Calibration
 NAMESPACE = "tessera"
 REACHED = 5.0  # seconds in which a head must accept a connection
 THREADS = 8  # calls that an actor answers at the same time
-PROBING = 0.25  # seconds between looks at actors that do not answer
-CHECKING = 2.0  # seconds between looks at those that do
-REPLIES = (ValueError, LookupError, Busy)  # that another actor of the shard would give, too
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,74 +44,6 @@ class Layout:
     replicas: int = 2
     cpus: float = 1.0
     patience: float = 3.0
-
-
-@dataclass(eq=False, slots=True)
-class Replica:
-    """An actor of a shard, and whether it answered the last time."""
-
-    shard: int
-    name: str
-    actor: Any
-    up: bool = False
-    probe: Any = None  # the call that looks whether it answers
-    due: float = 0.0  # when it is looked at next
-
-    def look(self) -> None:
-        """See whether it has answered, and ask it again when it is time; waits for nothing."""
-        if self.probe is None:
-            if monotonic() >= self.due:
-                self.probe = self.actor.ready.remote()
-            return
-        done, _ = ray.wait([self.probe], timeout=0)
-        if done:
-            self.probe = None
-            self.up = _answered(done[0], self.name)
-            self.due = monotonic() + (CHECKING if self.up else PROBING)
-
-
-@dataclass(slots=True)
-class Round:
-    """One question to all shards: what is waited for, and who else could be asked."""
-
-    others: list[Iterator[Replica]]
-    method: str
-    arguments: tuple[Any, ...]
-    answers: dict[int, Any] = field(default_factory=dict)  # by shard
-    waiting: dict[Any, Replica] = field(default_factory=dict)
-
-    def send(self, shard: int) -> None:
-        """Ask the shard's next replica, if there is one."""
-        for replica in self.others[shard]:
-            try:
-                call = getattr(replica.actor, self.method).remote(*self.arguments)
-            except RayError:
-                replica.up = False
-            else:
-                self.waiting[call] = replica
-                return
-
-    def take(self, call: Any) -> None:
-        """Take an answer in; one of an actor that failed is asked of another."""
-        replica = self.waiting.pop(call)
-        if replica.shard in self.answers:
-            return
-        try:
-            self.answers[replica.shard] = ray.get(call)
-        except RayTaskError as failed:
-            if isinstance(failed.cause, REPLIES):
-                raise failed.cause from None
-            log.exception("shard %s failed", replica.name)
-            self.send(replica.shard)
-        except RayError as lost:
-            log.warning("shard %s does not answer: %s", replica.name, type(lost).__name__)
-            replica.up = False
-            self.send(replica.shard)
-
-    def send_again(self) -> None:
-        """Ask further replicas of all shards that are waited for."""
-        for shard in {one.shard for one in self.waiting.values()} - self.answers.keys():
-            self.send(shard)
 
 
 class Cluster:
@@ -303,14 +230,3 @@ def _placed(name: str, layout: Layout) -> PlacementGroup:
         return ray.util.placement_group(bundles, strategy="SPREAD", name=name, lifetime="detached")
     except (ValueError, RayError):  # another process was quicker
         return ray.util.get_placement_group(name)
-
-
-def _answered(call: Any, name: str) -> bool:
-    """Whether a call that has come back was answered."""
-    try:
-        return bool(ray.get(call, timeout=0))
-    except RayTaskError as failed:
-        log.warning("shard %s cannot be searched: %s", name, failed.cause)
-    except (RayError, GetTimeoutError):
-        pass
-    return False

@@ -9,7 +9,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from models.scoring import Floats
+from models.kernels import Floats
 
 LOW = np.float32(2**11)  # by how much the second half is too large
 

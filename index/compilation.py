@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from index.rescorer import Block, Coded, Role, Term, exact
+from index.blocks import Block
+from index.coded_queries import Coded
+from index.query_parts import Role, Term, exact
 from index.rows import of_vectors
 from models.scoring import Score
 

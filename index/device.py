@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from index.rows import Numbers, Rows
-from models.scoring import Floats, Score
+from models.kernels import Floats
+from models.scoring import Score
 from models.types import PaddedBags
 
 BLOCK = 2**13  # rows whose fragments are made at a time: 170 MB of 20 × 258

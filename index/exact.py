@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from index import ranking, rescorer
+from index import query_parts, ranking
 from index.catalog import Catalog
 from index.items import Collection
 from index.lookup import Stored
 from index.probable import surely_probable
+from index.query_parts import Role, Term
 from index.ranking import Key
 from index.requests import Hit, Request
-from index.rescorer import Role, Term
 from index.rows import Numbers
 from index.scan import Scored
 from models import alignment
 from models.calibration import Calibration
-from models.scoring import Floats, Score
+from models.kernels import Floats
+from models.scoring import Score
 from models.types import FragmentBag
 
 SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
@@ -145,7 +146,7 @@ class ExactScores:
         if not stored:
             return {}
         vectors = [bag.vectors for bag in stored.values()]
-        parts = np.stack([rescorer.exact(self._score, vectors, t, request.role) for t in terms])
+        parts = np.stack([query_parts.exact(self._score, vectors, t, request.role) for t in terms])
         total = ranking.totals(parts, [term.weight for term in terms])
         probabilities = self._probabilities(vectors, parts, request)
         return {

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.codes import coded_together
-from models.scoring import Floats
+from models.kernels import Floats
 
 WIDTH = 64  # components: what one instruction multiplies
 LEAST = 2_048  # rows from which on heads are worth their bytes

@@ -22,9 +22,9 @@ class SideOverview:
         """The overview of a snapshot's side."""
         found_by: Counter[str] = Counter()
         for segment in snapshot.segments:
-            structure = segment.structures.get(side)
-            kind = structure.kind if structure else "scan"
-            found_by[kind] += int(segment.side(side).live.sum())
+            found_by["codes" if side in segment.structures else "scan"] += int(
+                segment.side(side).live.sum()
+            )
         in_memory = sum(int(segment.side(side).live.sum()) for segment in snapshot.tail)
         return cls(found_by, in_memory)
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from index.items import Collection
-from index.rescorer import Term
+from index.query_parts import Term
 from index.rows import Side
 from models.calibration import Calibration
 from models.queries import Query

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from index.rescorer import Role
+from index.query_parts import Role
 from index.rows import Numbers
 from models.calibration import Calibration, Kind
+from models.kernels import Floats
 from models.queries import Query
-from models.scoring import Floats
 
 
 @dataclass(frozen=True, slots=True, order=True)

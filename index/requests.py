@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from index.bags import photo_at
+from index.query_parts import Role
 from index.ranking import Key
-from index.rescorer import Role
 from index.rows import Side
 from models.queries import Query
 from models.types import FragmentBag, Link

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from index.codes import coded_together, single
 from index.heads import Heads
-from models.scoring import Floats, Score
+from models.kernels import Floats
+from models.scoring import Score
 
 Side = Literal["images", "sentences"]
 SIDES: tuple[Side, Side] = ("images", "sentences")

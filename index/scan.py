@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from index import ranking
 from index.choice import Chosen
+from index.coded_queries import Coded
 from index.heads import Heads
+from index.query_parts import Role, Term
 from index.requests import Request
-from index.rescorer import Coded, Rescorer, Role, Term
+from index.rescorer import Rescorer
 from index.rows import Numbers, Rows
-from models.scoring import Floats
+from models.kernels import Floats
 
 MANY = 2_048  # rows from which on bounds save more than they cost
 PROMISING = 4  # times as many rows as are asked for say how high a score has to be
@@ -139,15 +141,13 @@ class Scan:
         self, rows: Rows, numbers: Numbers, query: Sequence[Coded], heads: Heads | None
     ) -> Scored:
         some = None if len(numbers) == len(rows) else numbers
-        found = [self._rescorer.estimates(part, rows, some, heads) for part in query]
-        parts = np.stack([one.scores for one in found])
-        errors = np.stack([one.errors for one in found])
+        found = self._rescorer.estimates(query, rows, some, heads)
         weights = [part.term.weight for part in query]
         return Scored(
             rows,
             numbers,
-            parts,
-            errors,
-            ranking.totals(parts, weights),
-            ranking.totals(errors, np.abs(weights).tolist()),
+            found.scores,
+            found.errors,
+            ranking.totals(found.scores, weights),
+            ranking.totals(found.errors, np.abs(weights).tolist()),
         )

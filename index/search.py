@@ -20,8 +20,9 @@ from index.items import Collection
 from index.overview import Overview
 from index.promising import NONE, Promising
 from index.query_checks import calibrated, checked, terms_of
+from index.query_parts import Role, Term
 from index.requests import Answer, Hit, Place, Request, ShardAnswer
-from index.rescorer import Rescorer, Role, Term
+from index.rescorer import Rescorer
 from index.rows import Numbers, Side
 from index.scan import Scan
 from index.snapshot import Reader, Snapshot

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from models import registry
 from models.correlation import Correlated, Correlation, correlate
+from models.distances import LENGTHENED, lengthened_images, lengthened_sentences
 from models.offsets import Offsets
 from models.regions import BATCH
-from models.scoring import LENGTHENED, SCORES, lengthened_images, lengthened_sentences
+from models.scoring import SCORES
 from models.terms import Terms
 from models.towers import ImageTower, Sight, TextTower
 from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags

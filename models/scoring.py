@@ -9,123 +9,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from models.kernels import SMOOTHING, Floats, means_of_positives, sums_of_maxima
 from models.types import WHOLE_PHOTO, FragmentBag, Link, PaddedBags
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Floats = NDArray[np.float32]
-
-# Sums may be regrouped, which lets them use vector instructions; infinities keep their meaning.
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-SMOOTHING = 5  # n of Karpathy et al. 2014, eq. 6: without it, short sentences have an advantage
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Machine code, kept on disk where a folder for it can be written. Releases the GIL."""
-    try:
-        return njit(function, nogil=True, fastmath=FAST, cache=True)  # type: ignore[no-any-return]
-    except RuntimeError:  # numba found no writable folder for its cache
-        return njit(function, nogil=True, fastmath=FAST)  # type: ignore[no-any-return]
-
-
-@compiled
-def maxima_over_rows(
-    dots: NDArray[Any],
-    best: NDArray[Any],
-    scale: np.float32,
-    query_scales: Floats,
-    row_shifts: Floats,
-    least: np.float32,
-) -> np.float32:
-    """Σ_t max_f of one row's fragments, dots (F, T); row_shifts (T,). Writes to best (T,)."""
-    F, T = dots.shape
-    best[:] = dots[0]
-    for f in range(1, F):
-        for t in range(T):
-            best[t] = max(best[t], dots[f, t])
-    total = np.float32(0)
-    for t in range(T):
-        total += max(scale * (best[t] * query_scales[t]) + row_shifts[t], least)
-    return total
-
-
-@compiled
-def maxima_over_query(
-    dots: NDArray[Any],
-    scale: np.float32,
-    query_scales: Floats,
-    row_shifts: Floats,
-    fragment_shifts: Floats,
-    least: np.float32,
-) -> np.float32:
-    """Σ_f max_t of one row's fragments, dots (F, T); shifts (T,) and (F,)."""
-    F, T = dots.shape
-    total = np.float32(0)
-    for f in range(F):
-        most = np.float32(-np.inf)
-        for t in range(T):
-            most = max(most, scale * dots[f, t] * query_scales[t] + row_shifts[t])
-        total += max(most + scale * fragment_shifts[f], least)
-    return total
-
-
-@compiled
-def sums_of_maxima(
-    dots: NDArray[Any],
-    offsets: NDArray[np.int64],
-    scales: Floats,
-    query_scales: Floats,
-    row_shifts: Floats,
-    fragment_shifts: Floats,
-    rows_are_images: bool,
-    least: np.float32,
-    out: Floats,
-) -> None:
-    """Score.kernel of SumOfMax: Σ_t max_f, or Σ_f max_t where the rows are the sentences."""
-    best = np.empty(dots.shape[1], dots.dtype)
-    for b in range(len(out)):
-        own = slice(offsets[b], offsets[b + 1])
-        if rows_are_images:
-            out[b] = maxima_over_rows(
-                dots[own], best, scales[b], query_scales, row_shifts[b], least
-            )
-        else:
-            out[b] = maxima_over_query(
-                dots[own], scales[b], query_scales, row_shifts[b], fragment_shifts[own], least
-            )
-
-
-@compiled
-def means_of_positives(
-    dots: NDArray[Any],
-    offsets: NDArray[np.int64],
-    scales: Floats,
-    query_scales: Floats,
-    row_shifts: Floats,
-    fragment_shifts: Floats,
-    rows_are_images: bool,
-    least: np.float32,  # noqa: ARG001 - nothing counts less than 0 anyway
-    out: Floats,
-) -> None:
-    """Score.kernel of MeanOfPositive: Σ_f Σ_t max(0, ·) / (|image| (|sentence| + n))."""
-    T = dots.shape[1]
-    for b in range(len(out)):
-        first, last = offsets[b], offsets[b + 1]
-        total = np.float32(0)
-        for f in range(first, last):
-            for t in range(T):
-                product = dots[f, t] * query_scales[t] + fragment_shifts[f]
-                total += max(scales[b] * product + row_shifts[b, t], np.float32(0))
-        F = last - first
-        image, sentence = (F, T) if rows_are_images else (T, F)
-        out[b] = total / np.float32(image * (sentence + SMOOTHING))
 
 
 def products(images: PaddedBags, sentences: PaddedBags) -> Tensor:
@@ -144,8 +37,9 @@ class Score(ABC):
     `kernel` is compiled. It writes the scores (B,) of stored rows and a query of T fragments from
     their products, of which it is given the parts. The product of fragment f of row b with fragment
     t of the query is scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) +
-    row_shifts[b, t]; row b has the fragments offsets[b : b + 2]. Where rows are images,
-    fragment_shifts are zeros. Where the query is negated, no maximum counts less than `least`.
+    row_shifts[b, t]; row b has the fragments offsets[b : b + 2]. Columns of dots from T on do not
+    count. Where rows are images, fragment_shifts are zeros. Where the query is negated, no maximum
+    counts less than `least`.
     """
 
     name: ClassVar[str]
@@ -357,27 +251,3 @@ def score_named(name: str) -> Score:
     if name not in SCORES:
         raise LookupError(f"no score {name!r}; there are: {', '.join(SCORES)}")
     return SCORES[name]
-
-
-LENGTHENED = 2  # numbers that the two functions below add to a vector
-
-
-def lengthened_images(bags: PaddedBags) -> PaddedBags:
-    """Vectors [2v; −‖v‖²; 1], whose product with [s; 1; −‖s‖²] is −‖v − s‖²."""
-    import torch
-
-    v = bags.vectors.float()
-    return PaddedBags(torch.cat([2 * v, -squares(v), torch.ones_like(v[..., :1])], -1), bags.mask)
-
-
-def lengthened_sentences(bags: PaddedBags) -> PaddedBags:
-    """Vectors [s; 1; −‖s‖²], the other side of `lengthened_images`."""
-    import torch
-
-    s = bags.vectors.float()
-    return PaddedBags(torch.cat([s, torch.ones_like(s[..., :1]), -squares(s)], -1), bags.mask)
-
-
-def squares(vectors: Tensor) -> Tensor:
-    """‖v‖² of vectors (…, D): (…, 1)."""
-    return vectors.square().sum(-1, keepdim=True)

@@ -60,9 +60,7 @@ class SideOut(BaseModel):
 
     rows: int
     in_memory: int = Field(description="Rows that no file has yet.")
-    found_by: dict[str, int] = Field(
-        description='Rows by what finds them: "scan", "flat", "lists".'
-    )
+    found_by: dict[str, int] = Field(description='Rows by what finds them: "scan", "codes".')
 
 
 class IndexOut(BaseModel):

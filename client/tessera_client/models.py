@@ -363,7 +363,7 @@ class Side(BaseModel):
     rows: int
     in_memory: Annotated[int, Field(description="Rows that no file has yet.")]
     found_by: Annotated[
-        dict[str, int], Field(description='Rows by what finds them: "scan", "flat", "lists".')
+        dict[str, int], Field(description='Rows by what finds them: "scan", "codes".')
     ]
 
 

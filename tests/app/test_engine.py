@@ -16,8 +16,9 @@ from index.items import ModelMismatch
 from index.requests import Request
 from models import backbones
 from models.images import decode
+from models.kernels import compiled, sums_of_maxima
 from models.queries import Query
-from models.scoring import SumOfMax, compiled, sums_of_maxima
+from models.scoring import SumOfMax
 from models.types import Box
 
 Png = Callable[..., bytes]

@@ -13,8 +13,8 @@ from index.bags import position_of
 from index.catalog import Catalog
 from index.follower import Follower, Sizes
 from index.items import Collection, Entry, Picture
+from index.query_parts import Role
 from index.requests import Answer, Request
-from index.rescorer import Role
 from index.search import Index
 from models.alignment import part_score
 from models.types import Box, FragmentBag, Span

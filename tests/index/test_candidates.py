@@ -16,7 +16,6 @@ from models.scoring import SCORES
 from models.types import Box, FragmentBag, Span
 
 CLUSTERS = 12
-KINDS = ["flat", "lists"]
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +24,7 @@ def small(monkeypatch):
     monkeypatch.setattr(candidates, "SCANNED", 40)
     monkeypatch.setattr(candidates, "LEAST", 40)
     monkeypatch.setattr(candidates, "GROWTH", 1.0)
-
-
-@pytest.fixture(params=KINDS)
-def kind(request, monkeypatch):
-    monkeypatch.setattr(candidates, "LISTED", 10**9 if request.param == "flat" else 41)
-    monkeypatch.setattr(candidates, "PROBED", 3.1)  # of lists that are this small
-    return request.param
+    monkeypatch.setattr(candidates, "FEW", 0)
 
 
 class World:
@@ -71,7 +64,7 @@ def world():
 
 
 @pytest.fixture
-def filled(catalog, collection, segments_folder, world, kind):
+def filled(catalog, collection, segments_folder, world):
     """600 items in one segment."""
     catalog.put_many(collection, [world.entry(i) for i in range(600)])
     follower = Follower(
@@ -97,9 +90,10 @@ def recall(index, request):
     return len({hit.key for hit in usual} & {hit.key for hit in exact}) / len(exact)
 
 
-def test_few_candidates_hold_nearly_all_of_the_best(index, filled, asked, kind):
+def test_few_candidates_hold_nearly_all_of_the_best(index, filled, asked):
     (segment,) = index.snapshot().published
-    assert {segment.structures[side].kind for side in SIDES} == {kind}
+    assert segment.structures.keys() == set(SIDES)
+    assert index.overview().images.found_by == {"codes": 600}
     for request in asked:
         answer = index.best(request)
         assert (answer.exact, answer.candidates, answer.rows) == (False, 40, 600)
@@ -130,10 +124,7 @@ def test_filter_lets_only_what_passes_be_found(
     assert np.mean(found) > 0.95
 
 
-def test_full_pages_are_found_where_all_that_passes_is_far_from_the_query(
-    index, filled, world, monkeypatch
-):
-    monkeypatch.setattr(candidates, "PROBED", 0.001)
+def test_full_pages_are_found_where_all_that_passes_is_far_from_the_query(index, filled, world):
     request = Request("images", Query.of(world.text(0)), limit=5)
     far = min(range(CLUSTERS), key=lambda one: float(world.centres[one] @ world.centres[0]))
     for where in ({"cluster": [far]}, {"cluster": [far, (far + 1) % CLUSTERS or 1]}):
@@ -206,37 +197,62 @@ def test_negated_part_is_left_to_the_scores(index, filled, world):
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("side", SIDES)
-def test_structures_find_what_a_plain_product_finds(world, kind, score, side):
+def test_structures_find_what_a_plain_product_finds(world, score, side):
     make = world.photo if side == "images" else world.text
     bags = [make(number % CLUSTERS).vectors.numpy() for number in range(300)]
     held = rows.of_vectors(bags, range(300), range(300), side, SCORES[score], 8)
     structure = candidates.build(held)
-    assert structure.kind == kind
     allowed = np.arange(300) % 3 > 0
     hits = 0
     for number in range(CLUSTERS):
         query = world.centres[number].numpy()
         products = held.summaries.astype(np.float32) @ query
         for passing in (None, allowed):
-            found = structure.best(query, 20, passing)
-            assert len(set(found.rows.tolist())) == 20
+            found = structure.nearest(query, 40, passing)
+            assert len(set(found.rows.tolist())) == 40
             assert passing is None or passing[found.rows].all()
             assert (np.diff(found.products) <= 0).all()
             truth = np.argsort(-np.where(True if passing is None else passing, products, -np.inf))
             hits += len(set(truth[:10].tolist()) & set(found.rows.tolist()))
+            (fine,) = candidates.best([candidates.scan(held, found.rows, query)], 10)
+            assert fine.products == pytest.approx(products[fine.rows], abs=1e-3)
+            assert (np.diff(fine.rows) > 0).all()
     assert hits / (2 * CLUSTERS * 10) > 0.95
 
 
-def test_more_is_wanted_of_more_rows_and_for_more_hits(monkeypatch):
+def test_no_more_rows_are_found_than_pass(world):
+    bags = [world.photo(number % CLUSTERS).vectors.numpy() for number in range(300)]
+    held = rows.of_vectors(bags, range(300), range(300), "images", SCORES["sum_of_max"], 8)
+    allowed = np.arange(300) % 100 == 0
+    found = candidates.build(held).nearest(world.centres[0].numpy(), 1_000, allowed)
+    assert sorted(found.rows.tolist()) == [0, 100, 200]
+
+
+def test_file_of_another_version_is_refused(tmp_path):
+    """Codes of 8 bits, as segments had them before: such a segment is built anew."""
+    faiss = candidates.faiss
+    before = faiss.IndexScalarQuantizer(8, faiss.ScalarQuantizer.QT_8bit)
+    before.train(np.eye(8, dtype=np.float32))
+    candidates.write(candidates.Structure(before), tmp_path / "images.faiss")
+    with pytest.raises(ValueError, match="another version: it holds IndexScalarQuantizer"):
+        candidates.read(tmp_path / "images.faiss", 0)
+
+
+def test_more_is_wanted_of_more_rows_for_more_hits_and_for_fewer_words(monkeypatch):
     monkeypatch.undo()
-    assert candidates.wanted(10, 1) == candidates.LEAST
-    assert candidates.wanted(10, 100) == 100 * candidates.PER_HIT
-    assert candidates.wanted(10**6, 1) == pytest.approx(
+    assert candidates.wanted(10, 1, 12) == candidates.LEAST
+    assert candidates.wanted(10, 100, 12) == 100 * candidates.PER_HIT
+    assert candidates.wanted(10**6, 1, 12) == pytest.approx(
         candidates.GROWTH * 10 ** (6 * candidates.POWER), abs=1
     )
-    assert [candidates.kind_for(n) for n in (2_048, 2_049, 49_999, 50_000)] == [
-        None,
-        "flat",
-        "flat",
-        "lists",
-    ]
+    assert candidates.wanted(20_000, 10, 40) == candidates.wanted(20_000, 10, candidates.LONG)
+    few = [candidates.wanted(20_000, 10, words) for words in (12, 2, 1)]
+    assert np.diff(few).tolist() == [250, 300]
+
+
+def test_only_many_rows_have_a_structure(monkeypatch):
+    held = rows.of_vectors(
+        [np.ones((1, 4), np.float32)] * 41, range(41), range(41), "images", SCORES["sum_of_max"], 4
+    )
+    assert candidates.build(held).index.ntotal == 41
+    assert candidates.build(held.until(39)) is None

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from index import candidates, choice
+from index.query_parts import Term
 from index.requests import Request
-from index.rescorer import Term
 from models.queries import Query
 from models.scoring import SCORES
 
@@ -38,7 +38,7 @@ def test_candidates_are_those_that_promise_most_less_what_is_negated(
 ):
     """S = fᵀ Σ_t s_t − w Σ_t max(0, fᵀ n_t) of each photo's first fragment f, the ten highest."""
     monkeypatch.setattr(candidates, "SCANNED", 10)
-    monkeypatch.setattr(candidates, "wanted", lambda rows, reach: 10)
+    monkeypatch.setattr(candidates, "wanted", lambda *_: 10)
     asked, negated = sentence_bag(3), sentence_bag(2)
     request = Request("images", Query((asked, negated), (1.0, -0.7)))
     ((rows, numbers),), whole = choice.choose(

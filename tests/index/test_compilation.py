@@ -7,10 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from index import rescorer, rows
+from index import query_parts, rows
+from index.coded_queries import Coded
 from index.compilation import compile_kernel
-from index.rescorer import Coded, Rescorer, Role, Term
-from models.scoring import SCORES, Score, compiled
+from index.query_parts import Role, Term
+from index.rescorer import Rescorer
+from models.kernels import compiled
+from models.scoring import SCORES, Score
 
 WAYS = [*product(rows.SIDES, Role, (1.0, -0.5), (None, np.array([1])))]
 
@@ -29,6 +32,6 @@ def test_every_search_finds_its_kernel_compiled(
         term = Term(bags[0], weight)
         part = Coded(term, score, role, rows_have_base=side == "images")
         stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 4)
-        Rescorer(score, 1).estimates(part, stored, numbers)
-        rescorer.exact(score, bags, term, role)
+        Rescorer(score, 1).estimates([part], stored, numbers)
+        query_parts.exact(score, bags, term, role)
     assert versions == kernel.signatures  # type: ignore[attr-defined]

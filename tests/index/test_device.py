@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from index.coded_queries import Coded
 from index.device import Device
-from index.rescorer import Coded, Rescorer, Role, Term, exact
+from index.query_parts import Role, Term, exact
+from index.rescorer import Rescorer
 from index.rows import Rows, Side, of_vectors
-from models.scoring import SCORES, Floats, Score
+from models.kernels import Floats
+from models.scoring import SCORES, Score
 
 DIMENSION = 16
 
@@ -46,7 +49,7 @@ def test_scores_are_within_the_error_of_codes(
     rescorer = Rescorer(score)
     rescorer.device = Device(device, score)
     part = Coded(term, score, role, rows_have_base=side == "images")
-    found = rescorer.estimates(part, rows)
+    found = rescorer.estimates([part], rows)
     true = exact(score, stored, term, role)
     assert (np.abs(found.scores - true) <= found.errors + 1e-4).all()
 

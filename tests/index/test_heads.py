@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index import heads, rescorer, rows
-from index.rescorer import Coded, Rescorer, Role, Term
+from index import heads, query_parts, rows
+from index.coded_queries import Coded
+from index.query_parts import Role, Term
+from index.rescorer import Rescorer
 from models.scoring import SCORES
 
 MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])
@@ -64,8 +66,8 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
         rows_have_base=True,
         directions=held.heads.directions,
     )
-    found = Rescorer(SCORES[score], 1).estimates(part, held, None, held.heads)
-    exact = rescorer.exact(SCORES[score], bags, term, Role.QUERY_IS_SENTENCE)
+    found = Rescorer(SCORES[score], 1).estimates([part], held, None, held.heads)
+    exact = query_parts.exact(SCORES[score], bags, term, Role.QUERY_IS_SENTENCE)
     assert (np.abs(found.scores - exact) <= found.errors).all()
 
 

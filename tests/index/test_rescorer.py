@@ -1,7 +1,5 @@
 """Scores from codes, how far they can be from exact ones, and the exact ones themselves."""
 
-import importlib.util
-import shutil
 from itertools import product
 
 import numpy as np
@@ -9,9 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import models.scoring
-from index import rescorer, rows
-from index.rescorer import Coded, Rescorer, Role, Term
+from index import query_parts, rescorer, rows
+from index.coded_queries import Coded, Estimates
+from index.query_parts import Role, Term
+from index.rescorer import Rescorer
 from models.scoring import SCORES
 
 SIZES = st.lists(st.integers(1, 7), min_size=1, max_size=8)
@@ -45,7 +44,8 @@ def literal(score, bag, term, role):
 
 def estimated(score, side, role, term, bags, numbers=None):
     part = Coded(term, SCORES[score], role, rows_have_base=side == "images")
-    return Rescorer(SCORES[score], 1).estimates(part, stored(bags, side, score), numbers)
+    found = Rescorer(SCORES[score], 1).estimates([part], stored(bags, side, score), numbers)
+    return Estimates(found.scores[0], found.errors[0])
 
 
 @pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
@@ -57,7 +57,7 @@ def test_score_from_codes_is_no_farther_from_the_exact_one_than_it_says(
     bags = bags_of(sizes, D, seed, large)
     term = Term(bags_of([T], D, seed + 1, long)[0], weight)
     found = estimated(score, side, role, term, bags)
-    exact = rescorer.exact(SCORES[score], bags, term, role)
+    exact = query_parts.exact(SCORES[score], bags, term, role)
     truth = [literal(score, bag, term, role) for bag in bags]
     assert (np.abs(found.scores - exact) <= found.errors).all()
     assert (np.abs(found.scores - truth) <= found.errors).all()
@@ -67,7 +67,7 @@ def test_score_from_codes_is_no_farther_from_the_exact_one_than_it_says(
 def test_codes_give_scores_within_two_percent(score, side, role, weight):
     bags, term = bags_of([5] * 50, 64), Term(bags_of([6], 64, seed=1)[0], weight)
     found = estimated(score, side, role, term, bags)
-    exact = rescorer.exact(SCORES[score], bags, term, role)
+    exact = query_parts.exact(SCORES[score], bags, term, role)
     assert np.mean(np.abs(found.scores - exact)) < 0.02 * np.mean(np.abs(exact))
 
 
@@ -84,17 +84,17 @@ def test_score_by_hand_sums_over_the_sentence():
     bag = np.array([[1.0, 0.0], [0.0, -2.0]], np.float32)
     term = Term(np.array([[3.0, 1.0], [-1.0, 0.5], [0.0, 0.0]], np.float32), 1.0)
     # Products by row fragment: (3, -1, 0) and (-2, -1, 0).
-    (score,) = rescorer.exact(SCORES["sum_of_max"], [bag], term, Role.QUERY_IS_SENTENCE)
+    (score,) = query_parts.exact(SCORES["sum_of_max"], [bag], term, Role.QUERY_IS_SENTENCE)
     assert score == 3 - 1 + 0
-    (score,) = rescorer.exact(SCORES["sum_of_max"], [bag], term, Role.ROWS_ARE_SENTENCES)
+    (score,) = query_parts.exact(SCORES["sum_of_max"], [bag], term, Role.ROWS_ARE_SENTENCES)
     assert score == 3 + 0
     negated = Term(term.vectors, -1.0)
-    (score,) = rescorer.exact(SCORES["sum_of_max"], [bag], negated, Role.QUERY_IS_SENTENCE)
+    (score,) = query_parts.exact(SCORES["sum_of_max"], [bag], negated, Role.QUERY_IS_SENTENCE)
     assert score == 3 + 0 + 0
     # 3 is the only positive product; 2 regions and 3 words, or 3 regions and 2 words.
-    (score,) = rescorer.exact(SCORES["mean_of_positive"], [bag], term, Role.QUERY_IS_SENTENCE)
+    (score,) = query_parts.exact(SCORES["mean_of_positive"], [bag], term, Role.QUERY_IS_SENTENCE)
     assert score == pytest.approx(3 / (2 * (3 + 5)))
-    (score,) = rescorer.exact(SCORES["mean_of_positive"], [bag], term, Role.ROWS_ARE_SENTENCES)
+    (score,) = query_parts.exact(SCORES["mean_of_positive"], [bag], term, Role.ROWS_ARE_SENTENCES)
     assert score == pytest.approx(3 / (3 * (2 + 5)))
 
 
@@ -103,7 +103,7 @@ def test_score_by_hand_sums_over_the_sentence():
 def test_exact_score_is_the_literal_loop(score, role, weight, sizes, T, D, seed):
     bags, term = bags_of(sizes, D, seed), Term(bags_of([T], D, seed + 1)[0], weight)
     truth = [literal(score, bag, term, role) for bag in bags]
-    exact = rescorer.exact(SCORES[score], bags, term, role)
+    exact = query_parts.exact(SCORES[score], bags, term, role)
     np.testing.assert_allclose(exact, truth, rtol=1e-5, atol=1e-4)
 
 
@@ -111,9 +111,11 @@ def test_exact_score_is_the_literal_loop(score, role, weight, sizes, T, D, seed)
 @given(SIZES, st.integers(1, 20), st.integers(1, 70), st.integers(0, 99))
 def test_exact_score_has_the_same_bits_alone_and_among_others(score, role, sizes, T, D, seed):
     bags, term = bags_of(sizes, D, seed), Term(bags_of([T], D, seed + 1)[0], 1.0)
-    together = rescorer.exact(SCORES[score], bags, term, role).tolist()
-    assert [float(rescorer.exact(SCORES[score], [bag], term, role)[0]) for bag in bags] == together
-    assert rescorer.exact(SCORES[score], bags[::-1], term, role).tolist() == together[::-1]
+    together = query_parts.exact(SCORES[score], bags, term, role).tolist()
+    assert [
+        float(query_parts.exact(SCORES[score], [bag], term, role)[0]) for bag in bags
+    ] == together
+    assert query_parts.exact(SCORES[score], bags[::-1], term, role).tolist() == together[::-1]
 
 
 @pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
@@ -134,30 +136,21 @@ def test_no_rows_have_no_scores():
     chosen = estimated("sum_of_max", "images", Role.QUERY_IS_SENTENCE, term, bags_of([3]), none)
     assert chosen.scores.tolist() == chosen.errors.tolist() == []
     part = Coded(term, SCORES["sum_of_max"], Role.QUERY_IS_SENTENCE, rows_have_base=True)
-    assert Rescorer(SCORES["sum_of_max"]).estimates(part, rows.empty(8)).scores.tolist() == []
+    none = Rescorer(SCORES["sum_of_max"]).estimates([part, part], rows.empty(8))
+    assert none.scores.shape == none.errors.shape == (2, 0)
 
 
 @pytest.mark.parametrize("role", Role)
 def test_threads_share_blocks_out_without_changing_a_score(role, monkeypatch):
     monkeypatch.setattr(rescorer, "BLOCK", 16)
-    bags, term = bags_of([1, 2, 3] * 50), Term(bags_of([5], seed=1)[0], 1.0)
+    bags, vectors = bags_of([1, 2, 3] * 50), bags_of([5], seed=1)[0]
+    terms = [Term(vectors, 1.0), Term(vectors[:2], -0.5)]
     score, held = SCORES["sum_of_max"], stored(bags)
     numbers = np.arange(len(bags))[::-2].copy()
     for chosen in (None, numbers):
-        part = Coded(term, score, role, rows_have_base=True)
-        one, many = (Rescorer(score, count).estimates(part, held, chosen) for count in (1, 3))
+        parts = [Coded(term, score, role, rows_have_base=True) for term in terms]
+        one, many = (Rescorer(score, count).estimates(parts, held, chosen) for count in (1, 3))
         assert one.scores.tolist() == many.scores.tolist()
         assert one.errors.tolist() == many.errors.tolist()
-
-
-def test_kernels_are_made_where_no_folder_can_be_written(tmp_path, monkeypatch):
-    shutil.copy(models.scoring.__file__, tmp_path / "copied.py")
-    # A file where the cache folder would be is unwritable for every user, root included.
-    (tmp_path / "__pycache__").write_text("")
-    monkeypatch.setenv("HOME", str(tmp_path / "copied.py"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "copied.py"))
-    spec = importlib.util.spec_from_file_location("copied", tmp_path / "copied.py")
-    copied = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(copied)
-    assert copied.SCORES.keys() == SCORES.keys()
-    assert (tmp_path / "__pycache__").is_file()
+        alone = Rescorer(score, 1).estimates(parts[1:], held, chosen)
+        assert alone.scores.tolist() == one.scores[1:].tolist()

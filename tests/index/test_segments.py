@@ -28,10 +28,8 @@ def in_memory(catalog, collection, entry):
 
 @pytest.fixture
 def written(in_memory, tmp_path, monkeypatch):
-    """A segment's folder and its files; its images have lists, and its sentences a flat array."""
+    """A segment's folder and its files; both sides have codes for FAISS."""
     monkeypatch.setattr(candidates, "SCANNED", 10)
-    kinds = iter(["lists", "flat"])
-    monkeypatch.setattr(candidates, "kind_for", lambda _: next(kinds))
     return segments.write([in_memory], tmp_path / "here")
 
 
@@ -44,10 +42,7 @@ def test_segment_comes_back_from_disk_as_it_was(in_memory, written):
             assert ours.tolist() == theirs.tolist()
             assert not theirs.flags.writeable
         assert opened.structures[side].index.ntotal == 40
-    assert {side: one.kind for side, one in opened.structures.items()} == {
-        "images": "lists",
-        "sentences": "flat",
-    }
+    assert opened.structures.keys() == set(SIDES)
 
 
 def test_segment_without_rows_is_a_segment_too(in_memory, tmp_path):
@@ -162,7 +157,7 @@ def test_write_that_fails_leaves_nothing_behind(in_memory, tmp_path, monkeypatch
                 segments.write([in_memory], tmp_path / "here")
         assert list((tmp_path / "here").iterdir()) == []
     with pytest.raises(OSError, match="not written"):
-        candidates.write(candidates.Structure(candidates.faiss.IndexFlatIP(4), "flat"), tmp_path)
+        candidates.write(candidates.Structure(candidates.faiss.IndexFlatIP(4)), tmp_path)
 
 
 def test_neighbours_are_joined_without_their_retired_rows(catalog, collection, entry):

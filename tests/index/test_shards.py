@@ -84,12 +84,12 @@ def test_audit_finds_what_bad_candidates_miss(
     catalog, collection, index, segments_folder, entry, asked, monkeypatch
 ):
     monkeypatch.setattr(candidates, "SCANNED", 10)
-    monkeypatch.setattr(candidates, "wanted", lambda rows, reach: 8)
-    best = candidates.Structure.best
+    monkeypatch.setattr(candidates, "wanted", lambda *_: 8)
+    nearest = candidates.Structure.nearest
     monkeypatch.setattr(
         candidates.Structure,
-        "best",
-        lambda self, query, count, allowed: best(self, -query, count, allowed),
+        "nearest",
+        lambda self, query, count, allowed: nearest(self, -query, count, allowed),
     )
     catalog.put_many(collection, [entry(f"{i:03}", metadata={"n": i % 4}) for i in range(120)])
     follower = Follower(

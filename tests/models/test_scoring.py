@@ -1,12 +1,7 @@
 import pytest
 import torch
 
-from models.scoring import (
-    LENGTHENED,
-    SCORES,
-    lengthened_images,
-    lengthened_sentences,
-)
+from models.scoring import SCORES
 from models.types import PaddedBags
 
 
@@ -92,11 +87,3 @@ def test_mean_of_positive_worked_by_hand():
     # Products 1, -3 and 2, 0: three in 2 · (2 + 5).
     image, sentence = bag([1.0, 0.0], [0.0, 1.0]), bag([1.0, -3.0], [2.0, 0.0])
     assert SCORES["mean_of_positive"](image, sentence).item() == pytest.approx(3 / 14)
-
-
-def test_products_of_lengthened_vectors_are_negative_squared_distances():
-    images, sentences = bag([1.0, 2.0], [0.0, -1.0]), bag([3.0, 2.0], [1.0, 1.0])
-    v, s = lengthened_images(images), lengthened_sentences(sentences)
-    assert v.vectors.shape == s.vectors.shape == (1, 2, 2 + LENGTHENED)
-    assert (s.vectors[0] @ v.vectors[0].T).tolist() == [[-4.0, -18.0], [-1.0, -5.0]]
-    assert SCORES["sum_of_max"](v, s).tolist() == [[-5.0]]

@@ -1,0 +1,136 @@
+"""Recall and cost of candidates, without a catalog: python -m benchmarks.candidate_recall.
+
+    python -m benchmarks.candidate_recall --real .bench/real --work .bench/work --photos 1000000
+
+Keeps one summary a photo and the true answers in --work: 0.5 GB for 1,000,000 photos, which take
+some minutes to grow. What a query negates is left out of the choice here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import questions, truth
+from benchmarks.bags import Floats, Halves, Real, Source
+from benchmarks.growth import Collection
+from benchmarks.truth import TOP, Truth
+from index import candidates
+from index.candidates import Structure
+from index.rows import Rows, empty
+from models.queries import Query
+
+SHARES = (0.5, 0.75, 1.0, 1.5)  # of the candidates that a search takes
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A query's photos, the most promising first, and the milliseconds of both steps."""
+
+    photos: NDArray[np.int64]
+    by_codes: float
+    by_summaries: float
+
+
+def summaries(source: Source, work: Path) -> Halves:
+    """The first fragment of every photo (B, D), from a file where they were kept before."""
+    path = work / f"summaries-{source.key}.npy"
+    if not path.exists():
+        work.mkdir(parents=True, exist_ok=True)
+        shape = (len(source), source.dimension)
+        partial = path.with_suffix(".partial")
+        array = np.lib.format.open_memmap(partial, "w+", np.float16, shape)
+        start = 0
+        for block in source.blocks():
+            array[start : start + len(block)] = block.vectors[block.offsets[:-1]]
+            start += len(block)
+        array.flush()
+        partial.replace(path)
+    mapped: Halves = np.load(path, mmap_mode="r")
+    return mapped
+
+
+def rows_of(kept: Halves) -> Rows:
+    """Rows that have nothing but summaries, (B, D), and no fragments."""
+    none, count = empty(kept.shape[1]), len(kept)
+    numbers = np.arange(count)
+    ones, live = np.ones(count, np.float32), np.ones(count, np.bool_)
+    return Rows(
+        codes=none.codes,
+        offsets=np.zeros(count + 1, np.int64),
+        scales=ones,
+        reach=ones,
+        bases=ones,
+        summaries=kept,
+        revisions=numbers,
+        positions=numbers.astype(np.int32),
+        live=live,
+    )
+
+
+def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen:
+    """The photos that a search would take as candidates for what a query asks for."""
+    pairs = zip(query.parts, query.weights, strict=True)
+    asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
+    summed: Floats = np.sum(asked, axis=0, dtype=np.float32)
+    begun = time.thread_time()
+    coarse = structure.nearest(summed, candidates.REFINED * count, None)
+    halfway = time.thread_time()
+    fine = candidates.scan(rows, coarse.rows, summed)
+    order = fine.rows[np.argsort(-fine.products)]
+    ended = time.thread_time()
+    return Chosen(order, 1000 * (halfway - begun), 1000 * (ended - halfway))
+
+
+def report(
+    rows: Rows, structure: Structure, queries: Sequence[Query], best: Truth, first: int
+) -> str:
+    """Recall by the number of candidates, and the medians of both steps' processor time."""
+    pairs = zip(queries[0].parts, queries[0].weights, strict=True)
+    words = sum(len(part) for part, weight in pairs if weight > 0)
+    wanted = candidates.wanted(len(rows), TOP, words)
+    found = [choose(rows, structure, query, wanted) for query in queries]
+    recalls = []
+    for share in SHARES:
+        count = round(share * wanted)
+        each = [best.recall(first + i, one.photos[:count].tolist()) for i, one in enumerate(found)]
+        recalls.append(f"{count}: {np.mean(each):.4f}")
+    by_codes = np.median([one.by_codes for one in found])
+    by_summaries = np.median([one.by_summaries for one in found])
+    return f"{', '.join(recalls)}; codes {by_codes:.2f} ms, summaries {by_summaries:.2f} ms"
+
+
+def main() -> None:
+    """Print a line for each kind of query."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--real", type=Path, default=Path(".bench/real"))
+    parser.add_argument("--work", type=Path, default=Path(".bench/work"))
+    parser.add_argument("--photos", type=int, default=20_000)
+    parser.add_argument("--queries", type=int, default=60, help="of each kind")
+    asked = parser.parse_args()
+    source = Collection(Real(asked.real), "images", asked.photos)
+    kinds = questions.KINDS["images"]
+    queries = [questions.read(source.real, kind, asked.queries) for kind in kinds]
+    rows = rows_of(summaries(source, asked.work))
+    best = truth.find(source, [one for some in queries for one in some], asked.work)
+    begun = time.perf_counter()
+    structure = candidates.build(rows)
+    if structure is None:
+        raise SystemExit(f"of {asked.photos:,} photos all are scored; give more than 2,048")
+    print(f"{len(rows):,} photos, codes learned and written in {time.perf_counter() - begun:.1f} s")
+    first = 0
+    for kind, some in zip(kinds, queries, strict=True):
+        print(f"{kind:9} {report(rows, structure, some, best, first)}", flush=True)
+        first += len(some)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Kernels: compiled loops that score stored rows for a query from the products of fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+# Sums may be regrouped, which lets them use vector instructions; infinities keep their meaning.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+SMOOTHING = 5  # n of Karpathy et al. 2014, eq. 6: without it, short sentences have an advantage
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Machine code, kept on disk where a folder for it can be written. Releases the GIL."""
+    try:
+        return njit(function, nogil=True, fastmath=FAST, cache=True)  # type: ignore[no-any-return]
+    except RuntimeError:  # numba found no writable folder for its cache
+        return njit(function, nogil=True, fastmath=FAST)  # type: ignore[no-any-return]
+
+
+@compiled
+def maxima_over_rows(
+    dots: NDArray[Any],
+    best: NDArray[Any],
+    scale: np.float32,
+    query_scales: Floats,
+    row_shifts: Floats,
+    least: np.float32,
+) -> np.float32:
+    """Σ_t max_f of one row's fragments, dots (F, ≥ T); row_shifts (T,). Writes to best (≥ T,)."""
+    F, T = len(dots), len(query_scales)
+    best[:] = dots[0]
+    for f in range(1, F):
+        for t in range(T):
+            best[t] = max(best[t], dots[f, t])
+    total = np.float32(0)
+    for t in range(T):
+        total += max(scale * (best[t] * query_scales[t]) + row_shifts[t], least)
+    return total
+
+
+@compiled
+def maxima_over_query(
+    dots: NDArray[Any],
+    scale: np.float32,
+    query_scales: Floats,
+    row_shifts: Floats,
+    fragment_shifts: Floats,
+    least: np.float32,
+) -> np.float32:
+    """Σ_f max_t of one row's fragments, dots (F, ≥ T); shifts (T,) and (F,)."""
+    F, T = len(dots), len(query_scales)
+    total = np.float32(0)
+    for f in range(F):
+        most = np.float32(-np.inf)
+        for t in range(T):
+            most = max(most, scale * dots[f, t] * query_scales[t] + row_shifts[t])
+        total += max(most + scale * fragment_shifts[f], least)
+    return total
+
+
+@compiled
+def sums_of_maxima(
+    dots: NDArray[Any],
+    offsets: NDArray[np.int64],
+    scales: Floats,
+    query_scales: Floats,
+    row_shifts: Floats,
+    fragment_shifts: Floats,
+    rows_are_images: bool,
+    least: np.float32,
+    out: Floats,
+) -> None:
+    """Score.kernel of SumOfMax: Σ_t max_f, or Σ_f max_t where the rows are the sentences."""
+    best = np.empty(dots.shape[1], dots.dtype)
+    for b in range(len(out)):
+        own = slice(offsets[b], offsets[b + 1])
+        if rows_are_images:
+            out[b] = maxima_over_rows(
+                dots[own], best, scales[b], query_scales, row_shifts[b], least
+            )
+        else:
+            out[b] = maxima_over_query(
+                dots[own], scales[b], query_scales, row_shifts[b], fragment_shifts[own], least
+            )
+
+
+@compiled
+def means_of_positives(
+    dots: NDArray[Any],
+    offsets: NDArray[np.int64],
+    scales: Floats,
+    query_scales: Floats,
+    row_shifts: Floats,
+    fragment_shifts: Floats,
+    rows_are_images: bool,
+    least: np.float32,  # noqa: ARG001 - nothing counts less than 0 anyway
+    out: Floats,
+) -> None:
+    """Score.kernel of MeanOfPositive: Σ_f Σ_t max(0, ·) / (|image| (|sentence| + n))."""
+    T = len(query_scales)
+    for b in range(len(out)):
+        first, last = offsets[b], offsets[b + 1]
+        total = np.float32(0)
+        for f in range(first, last):
+            for t in range(T):
+                product = dots[f, t] * query_scales[t] + fragment_shifts[f]
+                total += max(scales[b] * product + row_shifts[b, t], np.float32(0))
+        F = last - first
+        image, sentence = (F, T) if rows_are_images else (T, F)
+        out[b] = total / np.float32(image * (sentence + SMOOTHING))
