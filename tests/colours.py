@@ -101,11 +101,14 @@ class OneSentence:
             for words in texts
         ]
 
+    def unshown(self, inputs: Tensor) -> frozenset[str]:
+        return frozenset()
+
 
 class ColourNames:
     """A captioner that names what is left and right, and lime where there is none; or a region.
 
-    It looks at what it names.
+    It looks at what it names. A photo without red has nothing black.
     """
 
     of_regions = True
@@ -114,10 +117,13 @@ class ColourNames:
         self.sight: Sight = Quadrants()
 
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
-        return [[self._caption(colours)] * generation.count for colours in inputs]
+        return [[self._caption(colours, generation)] * generation.count for colours in inputs]
 
-    def _caption(self, colours: Tensor) -> Caption:
-        names = [self._name(colour) for colour in colours]
+    def unshown(self, inputs: Tensor) -> frozenset[str]:
+        return frozenset() if float(inputs[:, 0].max()) > 0.5 else frozenset({"black"})
+
+    def _caption(self, colours: Tensor, generation: Generation) -> Caption:
+        names = [self._name(colour, generation.never) for colour in colours]
         line = (
             [*names, "thing"]
             if len(names) == 1
@@ -130,8 +136,8 @@ class ColourNames:
         )
         return Caption(tuple(words), -0.5 * len(line))
 
-    def _name(self, colour: Tensor) -> str:
-        known = ("red", "blue", "white", "black")
+    def _name(self, colour: Tensor, never: frozenset[str]) -> str:
+        known = [name for name in ("red", "blue", "white", "black") if name not in never]
         return min(known, key=lambda name: float((Colours().word(name) - colour).abs().sum()))
 
 

@@ -100,6 +100,31 @@ def add_kinds(
         typer.echo(target)
 
 
+def add_endings(
+    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner.")],
+    data: Data,
+    images: Images = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
+    ] = None,
+    device: Device = "cpu",
+) -> None:
+    """Teach a captioner which words end no caption, such as "a" and "large".
+
+    Measured on split train. Example: tessera add-endings captioner-regions.safetensors
+    --data flickr8k/
+    """
+    with plain_errors(Console(stderr=True)):
+        from models import checkpoint
+        from training import endings
+        from training.data import folders
+
+        loaded, examples = checkpoint.load(file, device), folders.read(data, images).split("train")
+        made, target = endings.with_endings(loaded, examples), out or file
+        checkpoint.save(target, loaded.kind, loaded.name, made, loaded.facts)
+        typer.echo(target)
+
+
 def evaluate_regions(
     file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner or a matcher.")],
     data: Data,

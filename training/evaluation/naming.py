@@ -15,8 +15,8 @@ from training.evaluation.wordnet import PERSONS, WordNet
 class Naming:
     """Percentages over captions, and the captions by their photos' ids.
 
-    persons, animals: that name one. sure: that are as probable as `weak_below`, None without a
-    calibrated matcher; sure_persons: that are and name a person.
+    persons, animals: that name one. sure: that are no guesses, None without a calibrated matcher;
+    sure_persons: that are none and name a person.
     """
 
     persons: float
@@ -26,9 +26,7 @@ class Naming:
     captions: dict[str, str]
 
 
-def naming(
-    captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet, weak_below: float | None
-) -> Naming:
+def naming(captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet) -> Naming:
     """Measure what captions name; ValueError without any.
 
     Where photos are known to show no person, `persons` is the share of captions that invent one.
@@ -43,11 +41,7 @@ def naming(
         [any(wordnet.is_a(name, terms) for name in own) for own in names]
         for terms in (PERSONS, ("animal",))
     )
-    sure = [
-        one.probability >= weak_below
-        for one in captions
-        if one.probability is not None and weak_below is not None
-    ]
+    sure = [not one.unsure for one in captions if one.unsure is not None]
     sure_persons = [one and other for one, other in zip(sure, persons, strict=bool(sure))]
     return Naming(
         persons=share(sum(persons), len(captions)) or 0.0,

@@ -132,9 +132,7 @@ def described(captioner: Captioner, regions: Regions, progress: Progress = silen
     return [
         best[0].text
         for at in progress(starts, len(starts), "regions")
-        for best in captioner.describe(
-            list(regions.rows[at : at + DESCRIBED, None]), Generation(captioning.BEAM)
-        )
+        for best in captioner.describe(list(regions.rows[at : at + DESCRIBED, None]), Generation())
     ]
 
 

@@ -1,0 +1,56 @@
+"""Calibration of captions: how probable it is that all things which a caption names are there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.registry import Caption
+from models.types import ParsedSentence
+
+LEAST_PROBABILITY = 1e-6  # whose log odds are finite
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionCalibration:
+    """p = σ(a log(q / (1 − q)) + b log p_c / (T + 1) + c r + d N + e), a logistic model.
+
+    For a caption of T words and N nouns: q is the matcher's probability that the photo shows what
+    it says, p_c the captioner's of its words and their end, and r how familiar the photo is to
+    the captioner. A caption is the best of many by q, so q alone promises too much.
+
+    `coefficients` are a, b, c, d, e. A caption of which p is below `unsure_below` is a guess.
+    `matcher` is the fingerprint of the matcher whose q was measured; `facts` say how.
+    """
+
+    coefficients: tuple[float, ...]
+    unsure_below: float
+    matcher: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coefficients", tuple(self.coefficients))
+
+    def probability(self, features: tuple[float, ...]) -> float:
+        """How probable it is that a caption is right, by its `features`."""
+        pairs = zip(self.coefficients, features, strict=True)
+        return 1 / (1 + math.exp(-sum(weight * value for weight, value in pairs)))
+
+
+def features(caption: Caption, tree: ParsedSentence, match: float) -> tuple[float, ...]:
+    """What the coefficients weigh, of a caption whose familiarity is known."""
+    assert caption.familiarity is not None
+    fluency = caption.log_probability / (len(caption.words) + 1)
+    return (log_odds(match), fluency, caption.familiarity, float(count_of_nouns(tree)), 1.0)
+
+
+def log_odds(probability: float) -> float:
+    """log(q / (1 − q)), finite for all probabilities q."""
+    likely = min(max(probability, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+    return math.log(likely / (1 - likely))
+
+
+def count_of_nouns(tree: ParsedSentence) -> int:
+    """The nouns of a caption; those of a compound, as in "tennis ball", count as one."""
+    return sum(word.tag.startswith("NN") and word.relation != "compound" for word in tree.words)
