@@ -119,7 +119,8 @@ def calibrate_captions(path: Path, out: Path, calibration: CaptionCalibration) -
     Its captions stay what they were, and so does its fingerprint.
     """
     state, described = read(path)
-    kept = {"captions": asdict(calibration), "fingerprint": header.fingerprint(path)}
+    told = asdict(calibration) | {"things": sorted(calibration.things)}
+    kept = {"captions": told, "fingerprint": header.fingerprint(path)}
     write(out, state, described | kept)
 
 

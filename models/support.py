@@ -10,7 +10,7 @@ from torch import Tensor
 from models import alignment, queries
 from models.alignment import Phrase
 from models.calibration import Calibration
-from models.caption_calibration import CaptionCalibration, features, log_odds
+from models.caption_calibration import CaptionCalibration, log_odds
 from models.lexicon import is_function_word
 from models.parsing import parse_trees
 from models.queries import Query
@@ -165,11 +165,11 @@ class Support:
         )
         score = sum(link.similarity for link in links)
         match = self.probability(query)
-        if match is None or caption.familiarity is None:
+        if match is None or self.calibrated is None:
             return SupportedCaption(caption, score, match, match, words)
-        weighed = features(caption, self.trees[caption.text], match)
-        probability = self.calibrated.probability(weighed) if self.calibrated else match
-        return SupportedCaption(caption, score, match, probability, words, weighed)
+        features = self.calibrated.features(caption, self.trees[caption.text], match)
+        probability = self.calibrated.probability(features) if features else match
+        return SupportedCaption(caption, score, match, probability, words, features)
 
     def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
         """How probable it is that what a content word says of the photo is so."""

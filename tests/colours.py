@@ -108,19 +108,22 @@ class OneSentence:
 class ColourNames:
     """A captioner that names what is left and right, and lime where there is none; or a region.
 
-    It looks at what it names. A photo without red has nothing black.
+    It looks at what it names. `ruled_out` are words that no photo shows.
     """
 
     of_regions = True
 
     def __init__(self) -> None:
         self.sight: Sight = Quadrants()
+        self.familiarity: float | None = None
+        self.ruled_out: frozenset[str] = frozenset()
 
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
         return [[self._caption(colours, generation)] * generation.count for colours in inputs]
 
     def unshown(self, inputs: Tensor) -> frozenset[str]:
-        return frozenset() if float(inputs[:, 0].max()) > 0.5 else frozenset({"black"})
+        assert len(inputs) == len(QUADRANTS)  # the whole photo's, never a region's
+        return self.ruled_out
 
     def _caption(self, colours: Tensor, generation: Generation) -> Caption:
         names = [self._name(colour, generation.never) for colour in colours]
@@ -134,7 +137,7 @@ class ColourNames:
         words = (
             CaptionWord(word, -0.5, attention[looked.get(at, 0)]) for at, word in enumerate(line)
         )
-        return Caption(tuple(words), -0.5 * len(line))
+        return Caption(tuple(words), -0.5 * len(line), self.familiarity)
 
     def _name(self, colour: Tensor, never: frozenset[str]) -> str:
         known = [name for name in ("red", "blue", "white", "black") if name not in never]

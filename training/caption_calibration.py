@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from random import Random
 
 import numpy as np
@@ -69,32 +69,37 @@ def calibrate(
     if judge is None or judge.calibration is None:
         raise ValueError("captions are judged by a calibrated matcher: give one by --matcher")
     wordnet, (corpus, *checks) = WordNet(), corpora
+    things = frozenset(filter(wordnet.is_thing, loaded.model.config.words))
+    start = CaptionCalibration((0.0,) * 5, 0.0, judge.fingerprint, things)
     val, *others = (
-        judged(loaded, judge, one.split("val"), place, progress, wordnet) for one in corpora
+        judged(loaded, judge, one.split("val"), start, place, progress, wordnet) for one in corpora
     )
     order = Random(SEED).sample(range(len(val.right)), len(val.right))  # noqa: S311 - no secret
     half = len(order) // 2
-    found = fitted(val.some(sorted(order[:half])), judge.fingerprint)
+    found = fitted(val.some(sorted(order[:half])), start)
     held = {f"{corpus.name} val": val.some(sorted(order[half:]))}
     held |= {f"{one.name} val": other for one, other in zip(checks, others, strict=True)}
     told = {name: one.measured(found) for name, one in held.items()}
     facts = {name: asdict(curve) | shares for name, (curve, shares) in told.items()}
     curves = {name: curve for name, (curve, _) in told.items()}
     about = {"data": corpus.name, "captions": facts}
-    return CaptionCalibration(found.coefficients, found.unsure_below, found.matcher, about), curves
+    return replace(found, facts=about), curves
 
 
 def judged(
     loaded: Checkpoint,
     judge: Checkpoint,
     examples: Sequence[Example],
+    start: CaptionCalibration,
     place: Place,
     progress: Progress,
     wordnet: WordNet,
 ) -> Judged:
     """The caption of each photo as a service ranks it, judged by the photo's sentences."""
     inputs = frozen_inputs(loaded.model, examples, place, precision_of(loaded), progress)
-    captions = described(loaded.model, examples, None, progress, inputs=inputs, judge=judge)
+    captions = described(
+        loaded.model, examples, None, progress, inputs=inputs, judge=judge, calibrated=start
+    )
     features = [one.features for one in captions if one.features is not None]
     if len(features) < len(captions):
         raise ValueError(
@@ -104,16 +109,18 @@ def judged(
     return Judged(np.array(features), np.array([not one for one in wrong]))
 
 
-def fitted(known: Judged, matcher: str) -> CaptionCalibration:
-    """A calibration by logistic regression, features scaled to deviation 1 while it is fitted."""
+def fitted(known: Judged, start: CaptionCalibration) -> CaptionCalibration:
+    """A calibration from one without coefficients, by logistic regression.
+
+    Features are scaled to deviation 1 while they are fitted.
+    """
     x, y = torch.from_numpy(known.features), torch.from_numpy(known.right).double()
     mean, deviation = x.mean(0), x.std(0).clamp_min(1e-6)
     mean[-1], deviation[-1] = 0.0, 1.0  # the constant
     weights = logistic((x - mean) / deviation, y) / deviation
     weights[-1] -= (weights[:-1] * mean[:-1]).sum()
-    found = CaptionCalibration(tuple(weights.tolist()), 0.0, matcher)
-    least = threshold(known.probabilities(found), known.right)
-    return CaptionCalibration(found.coefficients, least, matcher)
+    found = replace(start, coefficients=tuple(weights.tolist()))
+    return replace(found, unsure_below=threshold(known.probabilities(found), known.right))
 
 
 def threshold(probabilities: NDArray[np.float64], right: NDArray[np.bool_]) -> float:

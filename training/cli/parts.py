@@ -133,6 +133,9 @@ def evaluate_regions(
     split: str = "val",
     cache: Cache = FEATURES,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=20, help="Hypotheses that a captioner follows.")
+    ] = None,
     device: Device = "cpu",
 ) -> None:
     """Measure what a captioner says of true boxes, or what a matcher retrieves for them.
@@ -144,6 +147,7 @@ def evaluate_regions(
     console = Console(stderr=True)
     with plain_errors(console):
         from models import checkpoint
+        from models.registry import BEAM
         from training import analysis, progress
         from training.data import folders
         from training.evaluation import region_captions
@@ -158,6 +162,7 @@ def evaluate_regions(
             split,
             Place(cache, cache, device),
             progress.on(console),
+            beam or BEAM,
         )
         typer.echo(f"{numbers['regions']:,} true boxes: BLEU-1 to 4 {slashed(score.scores)}")
         about = analysis.about(loaded) | {"data": corpus.name, "split": split}
