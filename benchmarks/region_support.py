@@ -31,7 +31,7 @@ from models.looks import Look, share_sight
 from models.parsing import parse_trees
 from models.region_captions import RegionCaption
 from models.registry import BEAM, Captioner, Generation, Matcher
-from models.types import Box, ParsedSentence
+from models.types import Box
 from training.analysis import sample
 from training.data import catalogue, entities, folders
 from training.data.corpus import Example
@@ -125,22 +125,18 @@ def judged_photos(
 def persons(service: Service, examples: Sequence[Example]) -> None:
     """Print how many captions of regions name a person, of those that a service gives."""
     wordnet, least = WordNet(), service.calibration.weak_below
-    for way in WAYS[1:]:
-        given = [
-            region
-            for example in examples
-            for region in region_captions.distinct(
-                service.regions(Look(pixels(example.image)), way), GIVEN, least
-            )
-        ]
-        trees = parse_trees([region.caption.text for region in given])
-        named = sum(any(map(wordnet.is_person, noun_names(tree, wordnet))) for tree in trees)
-        print(f"{way}: {named} of {len(given)} captions of {len(examples)} photos name a person")
-
-
-def noun_names(tree: ParsedSentence, wordnet: WordNet) -> Iterator[str]:
-    """The nouns of a caption in the singular."""
-    yield from (noun.name for noun in nouns(tree, wordnet))
+    given: dict[str, list[str]] = {way: [] for way in WAYS[1:]}
+    for example in examples:
+        look = Look(pixels(example.image))
+        for way, texts in given.items():
+            regions = region_captions.distinct(service.regions(look, way), GIVEN, least)
+            texts += [region.caption.text for region in regions]
+    for way, texts in given.items():
+        named = sum(
+            any(wordnet.is_person(noun.name) for noun in nouns(tree, wordnet))
+            for tree in parse_trees(texts)
+        )
+        print(f"{way}: {named} of {len(texts)} captions of {len(examples)} photos name a person")
 
 
 def main() -> None:
