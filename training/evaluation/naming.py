@@ -13,7 +13,7 @@ from training.evaluation.wordnet import PERSONS, WordNet
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """Percentages over captions, and the captions by their photos' ids.
+    """Percentages over captions, the captions by their photos' ids, and the ids of guesses.
 
     persons, animals: that name one. sure: that are no guesses, None without a calibrated matcher;
     sure_persons: that are none and name a person.
@@ -24,6 +24,7 @@ class Naming:
     sure: float | None
     sure_persons: float | None
     captions: dict[str, str]
+    guesses: tuple[str, ...] = ()
 
 
 def naming(captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet) -> Naming:
@@ -49,4 +50,5 @@ def naming(captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet) 
         sure=share(sum(sure), len(sure)),
         sure_persons=share(sum(sure_persons), len(sure)),
         captions=dict(zip(ids, (one.text for one in captions), strict=True)),
+        guesses=tuple(photo for photo, one in zip(ids, captions, strict=True) if one.unsure),
     )

@@ -20,6 +20,7 @@ def test_captions_that_name_persons_and_animals_are_counted():
     assert (measured.persons, measured.animals) == (75, 25)
     assert (measured.sure, measured.sure_persons) == (75, 50)
     assert measured.captions["c"] == "A pile of fruit"
+    assert measured.guesses == ("b",)
 
 
 def test_without_probabilities_nobody_knows_which_captions_are_sure():
