@@ -100,8 +100,7 @@ def evaluate(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
-        from models import checkpoint
-        from models.registry import BEAM
+        from models import checkpoint, registry
         from training import analysis, progress
         from training.data import catalogue, entities, folders
         from training.evaluation import queries as natural
@@ -116,7 +115,7 @@ def evaluate(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
             frozen=frozen, train=corpus.splits.get("train", ()),
-            judge=analysis.judge(loaded, judge, device), beam=beam or BEAM,
+            judge=analysis.judge(loaded, judge, device), beam=beam or registry.BEAM,
         )  # fmt: skip
         examine = analysis.exam_of(loaded, searches=searches, unwritten=unwritten)
         table, numbers = examine(loaded, exam)
