@@ -104,6 +104,9 @@ class Models:
             )
         self.grounder: Grounder | None = grounder.model if grounder else None
         self.calibration = matcher.calibration
+        captions = captioner.captions if captioner else None
+        # Measured with another matcher it says nothing.
+        self.calibrated = captions if captions and captions.matcher == matcher.fingerprint else None
         share_sight(self.matcher.sight, self.captioner, self.region_captioner)
 
     @classmethod
@@ -153,6 +156,11 @@ class Models:
     def weak_below(self) -> float | None:
         """The probability below which a hit counts as weak; None without a calibration."""
         return self.calibration.weak_below if self.calibration else None
+
+    @property
+    def unsure_below(self) -> float | None:
+        """The probability below which a caption is a guess; None where nobody knows."""
+        return self.calibrated.unsure_below if self.calibrated else self.weak_below
 
     def query(self, text: str) -> Query:
         """A text as a query; ValueError for one without words or with too many."""
@@ -218,8 +226,9 @@ class Models:
             inputs, boxes = look.by(self.captioner.sight)
             captions = self.captioner.describe([inputs], generation.candidates)[0]
         with stage("support"):
-            found = support(self.matcher, self.calibration, bag, captions, boxes)
-        described = self._describe_regions(look, generation, regions, bag) if regions else []
+            found = support(self.matcher, self.calibration, bag, captions, boxes, self.calibrated)
+        asked = replace(generation, never=self.captioner.unshown(inputs))
+        described = self._describe_regions(look, asked, regions, bag) if regions else []
         return Description(tuple(found[: generation.count]), tuple(described))
 
     def _describe_regions(

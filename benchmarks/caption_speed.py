@@ -1,6 +1,6 @@
-"""Speed of captions of uploads: a served photo of 1 MP, a beam of 3, without and with regions.
+"""Speed of captions of uploads: a served photo of 1 MP, by beam, without and with regions.
 
-    python -m benchmarks.caption_speed --rounds 20 --threads 2
+    python -m benchmarks.caption_speed --rounds 20 --threads 2 --beams 5 7
 
 A service in a process of its own answers one request after another. Told are medians in
 milliseconds: of the answer, of the service's processor time, and of the stages in its metrics.
@@ -27,10 +27,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from app import demos
 from app.folder import Source
 from benchmarks.start_speed import answers, processor, running
+from models.registry import BEAM
 
 PIXELS = 1_000_000
 REGIONS = 19
-BEAM = 3
 STAGES = "tessera_stage_duration_seconds"
 
 
@@ -51,11 +51,11 @@ class Service:
             if sample.name == f"{STAGES}_sum"
         }
 
-    def caption(self, photo: bytes, regions: int) -> dict[str, float]:
+    def caption(self, photo: bytes, beam: int, regions: int) -> dict[str, float]:
         """Milliseconds of one answer and of its parts."""
         before, computed = self.stages(), processor(self.process)
         began = time.perf_counter()
-        fields = {"beam": str(BEAM), "regions": str(regions)}
+        fields = {"beam": str(beam), "regions": str(regions)}
         answer = self.client.post("/caption", files={"image": photo}, data=fields)
         took = {"answer": time.perf_counter() - began}
         answer.raise_for_status()
@@ -93,25 +93,26 @@ def photo() -> bytes:
 
 
 def main() -> None:
-    """Measure, and print a line of JSON for captions alone and one for all regions."""
+    """Measure, and print a line of JSON for captions alone and one for all regions, a beam each."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=20)
     options.add_argument("--threads", type=int, default=2)
+    options.add_argument("--beams", type=int, nargs="+", default=[BEAM])
     chosen = options.parse_args()
     upload = photo()
     with service(chosen.threads) as running_service:
         loaded = running_service.client.get("/model").json()
-        kinds = [0, REGIONS] if loaded["region_captioner"] else [0]
-        for regions in kinds:
-            running_service.caption(upload, regions)  # memory and caches
+        counts = [0, REGIONS] if loaded["region_captioner"] else [0]
+        kinds = [(beam, regions) for beam in chosen.beams for regions in counts]
+        for kind in kinds:
+            running_service.caption(upload, *kind)  # memory and caches
         rounds = [
-            [running_service.caption(upload, regions) for regions in kinds]
-            for _ in range(chosen.rounds)
+            [running_service.caption(upload, *kind) for kind in kinds] for _ in range(chosen.rounds)
         ]
-    for at, regions in enumerate(kinds):
+    for at, (beam, regions) in enumerate(kinds):
         names = rounds[0][at]
         medians = {name: round(median(one[at].get(name, 0) for one in rounds)) for name in names}
-        print(json.dumps({"regions": regions, "milliseconds": medians}))
+        print(json.dumps({"beam": beam, "regions": regions, "milliseconds": medians}))
 
 
 if __name__ == "__main__":

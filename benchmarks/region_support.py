@@ -1,12 +1,16 @@
 """Support of region captions: from which probability on they are right, and what ranking gives.
 
     python -m benchmarks.region_support flickr8k/ --photos 150
+    python -m benchmarks.region_support flickr8k/ --photos 150 --without-persons products/
 
 A service describes the regions of photos of the split val. A region's caption is right if its last
 noun is in a phrase that names a true box with IoU ≥ 0.5 to the region; regions far from all true
-boxes are not judged. Compared are the captioner's likeliest caption of each region and the one that
-captioner and matcher rank first. The thresholds are the probability with the best balanced
-accuracy, and the one below which a hit is weak, which a service takes.
+boxes are not judged. Compared are the captioner's likeliest caption of each region, the one that
+captioner and matcher rank first, and that one without words of kinds that the photo shows nothing
+of. The thresholds are the probability with the best balanced accuracy, and the one below which a
+hit is weak, which a service takes.
+
+Of photos that show no person, it prints how many of the captions that a service gives name one.
 """
 
 from __future__ import annotations
@@ -26,28 +30,38 @@ from models.calibration import Calibration
 from models.looks import Look, share_sight
 from models.parsing import parse_trees
 from models.region_captions import RegionCaption
-from models.registry import Captioner, Generation, Matcher
+from models.registry import BEAM, Captioner, Generation, Matcher
 from models.types import Box
-from training.data import entities, folders
+from training.analysis import sample
+from training.data import catalogue, entities, folders
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence
 from training.evaluation.embedding import pixels
 from training.evaluation.grounding import IOU
-from training.evaluation.region_captions import named
+from training.evaluation.hallucination import nouns
+from training.evaluation.region_captions import named as true_names
+from training.evaluation.wordnet import WordNet
 
-WAYS = {"captioner alone": Generation(beam=1), "ranked with the matcher": Generation()}
+ALONE, RANKED, WITHOUT = "captioner alone", "ranked with the matcher", "without absent kinds"
+WAYS = (ALONE, RANKED, WITHOUT)
+GIVEN = 12  # regions that the page asks for
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A captioner of regions, and the calibrated matcher that ranks what it says."""
+    """A captioner of regions, one of photos, and the calibrated matcher that ranks what it says."""
 
     matcher: Matcher
     calibration: Calibration
     captioner: Captioner
+    whole: Captioner
+    beam: int
 
-    def regions(self, look: Look, generation: Generation) -> list[RegionCaption]:
+    def regions(self, look: Look, way: str) -> list[RegionCaption]:
         """The caption of each region of a photo."""
+        seen, _ = look.by(self.whole.sight)
+        never = self.whole.unshown(seen) if way == WITHOUT else frozenset[str]()
+        generation = Generation(beam=1 if way == ALONE else self.beam, never=never)
         (bag,) = self.matcher.embed_inputs(*([part] for part in look.by(self.matcher.sight)))
         inputs, boxes = look.by(self.captioner.sight)
         found = region_captions.described(self.captioner, inputs, boxes, generation)
@@ -58,7 +72,7 @@ def judged(
     regions: Sequence[RegionCaption], grounded: Sequence[GroundedSentence]
 ) -> Iterator[tuple[float, bool]]:
     """The probability of each region's caption near a true box, and whether it is right."""
-    true = named(grounded)
+    true = true_names(grounded)
     if not true or not regions:
         return
     phrases = dict(zip(true, map(words, true.values()), strict=True))
@@ -102,10 +116,27 @@ def judged_photos(
     found: dict[str, list[tuple[float, bool]]] = {way: [] for way in WAYS}
     for example in examples:
         look = Look(pixels(example.image))
-        for way, generation in WAYS.items():
-            regions = service.regions(look, generation)
+        for way in WAYS:
+            regions = service.regions(look, way)
             found[way] += judged(regions, truth.get(example.image.name, ()))
     return found
+
+
+def persons(service: Service, examples: Sequence[Example]) -> None:
+    """Print how many captions of regions name a person, of those that a service gives."""
+    wordnet, least = WordNet(), service.calibration.weak_below
+    given: dict[str, list[str]] = {way: [] for way in WAYS[1:]}
+    for example in examples:
+        look = Look(pixels(example.image))
+        for way, texts in given.items():
+            regions = region_captions.distinct(service.regions(look, way), GIVEN, least)
+            texts += [region.caption.text for region in regions]
+    for way, texts in given.items():
+        named = sum(
+            any(wordnet.is_person(noun.name) for noun in nouns(tree, wordnet))
+            for tree in parse_trees(texts)
+        )
+        print(f"{way}: {named} of {len(texts)} captions of {len(examples)} photos name a person")
 
 
 def main() -> None:
@@ -113,19 +144,26 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("data", type=Path)
     options.add_argument("--captioner", type=Path, default=shipped.REGION_CAPTIONER)
+    options.add_argument("--whole", type=Path, default=shipped.CAPTIONER)
     options.add_argument("--matcher", type=Path, default=shipped.MATCHER)
-    options.add_argument("--photos", type=int, help="all of val if not given")
+    options.add_argument("--beam", type=int, default=BEAM)
+    options.add_argument("--photos", type=int, help="of each corpus; all of val if not given")
+    options.add_argument("--without-persons", type=Path, help="photos that show none, to count")
     chosen = options.parse_args()
     loaded = checkpoint.load(chosen.matcher)
     boxes = entities.find(chosen.data)
     if loaded.calibration is None or boxes is None:
         options.error("needs a matcher that is calibrated, and true boxes beside the data")
     captioner: Captioner = checkpoint.load(chosen.captioner).model
-    share_sight(loaded.model.sight, captioner)
+    whole: Captioner = checkpoint.load(chosen.whole).model
+    share_sight(loaded.model.sight, captioner, whole)
     examples = folders.read(chosen.data).split("val")[: chosen.photos]
-    service = Service(loaded.model, loaded.calibration, captioner)
+    service = Service(loaded.model, loaded.calibration, captioner, whole, chosen.beam)
     found = judged_photos(service, examples, entities.read(boxes))
     table(found, loaded.calibration.weak_below)
+    if chosen.without_persons:
+        photos, _ = sample(catalogue.read(chosen.without_persons).split("val"), "", chosen.photos)
+        persons(service, photos)
 
 
 if __name__ == "__main__":

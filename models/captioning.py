@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import torch
@@ -48,6 +49,10 @@ class Language(nn.Module, ABC):
         """What is taken from the logits of words when captions are made: (N, V), or (N, 1)."""
         return state[0].new_zeros(len(state[0]), 1)
 
+    def familiarity(self, inputs: PaddedBags) -> Tensor | None:  # noqa: ARG002
+        """How much photos (K,) are like train's, 0 to 1, by the sight's features (K, F, C)."""
+        return None
+
     def attention(self, outputs: Tensor, state: State) -> Tensor | None:  # noqa: ARG002
         """How much each output looks at each box of the sight (N, T, R); None if it does not."""
         return None
@@ -59,7 +64,10 @@ class Captioner(nn.Module):
     stored_in_half = ("language.",)
 
     def __init__(self, config: Any, sight: Sight, language: Language) -> None:
-        """`config` has the vocabulary as `words`, `longest` and `shortest`: words of a caption."""
+        """`config` has the vocabulary as `words`, and what every caption keeps.
+
+        That is `longest` and `shortest`, in words, and `unfinished`: words that end none.
+        """
         super().__init__()
         self.config, self.sight, self.language = config, sight.requires_grad_(False), language
 
@@ -106,14 +114,37 @@ class Captioner(nn.Module):
         for at in range(0, len(inputs), BATCH):
             step, state = self.start(inputs[at : at + BATCH])
             found = generated(step, state, limits, generation)
-            captions += self.captions(state, [best[: generation.count] for best in found])
+            familiar = self.familiarity(inputs[at : at + BATCH])
+            for own, value in zip(
+                self.captions(state, [best[: generation.count] for best in found]),
+                familiar,
+                strict=True,
+            ):
+                captions.append([replace(one, familiarity=value) for one in own])
         return captions
+
+    def familiarity(self, inputs: Sequence[Tensor]) -> Sequence[float | None]:
+        """How much each photo is like those of train; None where it was not measured."""
+        found = self.language.familiarity(PaddedBags.of(list(inputs)).to(self.device))
+        return [None] * len(inputs) if found is None else found.tolist()
+
+    def unshown(self, inputs: Tensor) -> frozenset[str]:  # noqa: ARG002
+        """Words that no caption of a photo, or of its regions, may have, by its inputs (F, C)."""
+        return frozenset()
 
     def limits(self, generation: Generation) -> Limits:
         """What every caption keeps: the generation's limits within the captioner's own."""
         shortest, longest = self.config.shortest, self.config.longest
         longest = min(generation.longest or longest, longest)
-        return Limits(longest, min(shortest, longest), (UNKNOWN,), generation.unique)
+        never = (UNKNOWN, *self.indices(generation.never))
+        unfinished = self.indices(self.config.unfinished)
+        return Limits(longest, min(shortest, longest), never, generation.unique, unfinished)
+
+    def indices(self, words: Collection[str]) -> tuple[int, ...]:
+        """The indices of those of some words that the vocabulary has."""
+        wanted = frozenset(words)
+        known = enumerate(self.config.words if wanted else (), start=FIRST_WORD)
+        return tuple(index for index, word in known if word in wanted)
 
     def captions(self, state: State, found: Sequence[Sequence[Hypothesis]]) -> list[list[Caption]]:
         """Hypotheses of the photos of a state, each word with its log-probability and attention."""

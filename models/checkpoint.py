@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from models import header, registry
 from models.calibration import Calibration
+from models.caption_calibration import CaptionCalibration
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 
@@ -22,7 +23,8 @@ CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 class Checkpoint:
     """A loaded model and where it came from; `fingerprint` changes whenever its vectors could.
 
-    `calibration` is a matcher's, None where its scores were not measured.
+    `calibration` is a matcher's and `captions` a captioner's, None where their scores, or
+    captions, were not measured.
     """
 
     kind: str
@@ -31,6 +33,7 @@ class Checkpoint:
     fingerprint: str
     facts: dict[str, Any]  # what was recorded at training: data, seed, metrics
     calibration: Calibration | None = None
+    captions: CaptionCalibration | None = None
 
 
 def trained_state(model: nn.Module) -> dict[str, Tensor]:
@@ -110,6 +113,17 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
     )
 
 
+def calibrate_captions(path: Path, out: Path, calibration: CaptionCalibration) -> None:
+    """Write a captioner anew with a calibration of its captions, in place of one that it may have.
+
+    Its captions stay what they were, and so does its fingerprint.
+    """
+    state, described = read(path)
+    told = asdict(calibration) | {"things": sorted(calibration.things)}
+    kept = {"captions": told, "fingerprint": header.fingerprint(path)}
+    write(out, state, described | kept)
+
+
 def load(path: Path, device: str = "cpu") -> Checkpoint:
     """Rebuild a model from its checkpoint, ready to answer (evaluation mode).
 
@@ -122,12 +136,13 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
         module = registry.find(kind, name)
         config = module.Config(**described["config"])
         calibration = calibration_of(state, described)
+        captions = CaptionCalibration(**known) if (known := described.get("captions")) else None
     except (KeyError, TypeError) as unknown:
         raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
     model = module.Model(config)
     restore(model, {k: v for k, v in state.items() if not k.startswith(CALIBRATION)})
     model = model.eval().to(device)
-    return Checkpoint(kind, name, model, header.fingerprint(path), facts, calibration)
+    return Checkpoint(kind, name, model, header.fingerprint(path), facts, calibration, captions)
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

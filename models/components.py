@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -24,12 +25,17 @@ class PrincipalComponents(nn.Module):
 
     @torch.no_grad()
     def fit(self, x: Tensor) -> None:
-        """Find the components of x (N, C)."""
+        """Find the components of x (N, C), through the smaller of the C × C and N × N products."""
         self.mean.copy_(x.mean(0))
         centred = x - self.mean
-        variances, axes = torch.linalg.eigh(centred.T @ centred / len(x))  # ascending
+        few = len(x) < x.shape[1]
+        product = centred @ centred.T if few else centred.T @ centred
+        variances, axes = torch.linalg.eigh(product / len(x))  # ascending
+        axes = F.normalize(centred.T @ axes, dim=0) if few else axes
         count = self.axes.shape[1]
         variances, axes = variances.flip(0)[:count], axes.flip(1)[:, :count]
+        missing = count - len(variances)  # of fewer vectors than components
+        variances, axes = F.pad(variances, (0, missing)), F.pad(axes, (0, missing))
         real = variances > 1e-6 * variances[0]
         wanted = variances if self.whiten else variances.mean()
         self.axes.copy_(axes * torch.where(real, wanted.clamp(min=1e-12).rsqrt(), 0.0))
@@ -37,3 +43,13 @@ class PrincipalComponents(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Centre and project."""
         return (x - self.mean) @ self.axes
+
+    def share(self, x: Tensor) -> Tensor:
+        """How much of the squared length of x (…, C) lies along the components, 0 to 1: (…).
+
+        The rest is the residual by which Wang et al. (2022, "ViM", section 4) tell what a network
+        was not trained for.
+        """
+        centred = x - self.mean
+        along = centred @ F.normalize(self.axes, dim=0)
+        return along.square().sum(-1) / centred.square().sum(-1).clamp_min(1e-12)

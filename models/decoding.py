@@ -23,13 +23,15 @@ Step = Callable[[Tensor, State], tuple[Tensor, State]]
 class Limits:
     """What every sentence keeps: most and fewest words, and words that it never has.
 
-    No run of `unique` words comes twice in a sentence; 0 allows it.
+    No run of `unique` words comes twice in a sentence; 0 allows it. None ends with a word of
+    `unfinished`.
     """
 
     longest: int
     shortest: int = 0
     never: tuple[int, ...] = ()
     unique: int = 0
+    unfinished: tuple[int, ...] = ()
 
     def allowed(self, scores: Tensor, words: Tensor) -> Tensor:
         """Leave scores (N, V) after words (N, t) no chance of breaking the limits."""
@@ -37,6 +39,9 @@ class Limits:
         banned = self.never if length >= self.shortest else (*self.never, END)
         columns = torch.tensor(banned, dtype=torch.long, device=scores.device)
         scores = scores.index_fill(1, columns, float("-inf"))
+        if self.unfinished and length:
+            unfinished = torch.tensor(self.unfinished, device=words.device)
+            scores[torch.isin(words[:, -1], unfinished), END] = float("-inf")
         if 0 < self.unique <= length:
             runs = words.unfold(1, self.unique, 1)  # (N, runs, unique)
             last = words[:, length - self.unique + 1 :]  # (N, unique - 1)

@@ -21,6 +21,7 @@ from models.types import FragmentBag, Span
 
 KINDS = ("image_towers", "text_towers", "captioners", "proposers", "grounders")
 WIDEST_BEAM = 20
+BEAM = 7  # hypotheses followed where nobody asks for another number (decision 0054)
 MATCHERS = "matchers"  # the kind of models.matcher in checkpoints
 
 
@@ -68,10 +69,15 @@ class CaptionWord:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A generated sentence and the natural log of its probability, its end counted."""
+    """A generated sentence and the natural log of its probability, its end counted.
+
+    `familiarity` is how much the photo is like those that the captioner learned from, 0 to 1; None
+    where it was not measured.
+    """
 
     words: tuple[CaptionWord, ...]
     log_probability: float
+    familiarity: float | None = None
 
     @property
     def text(self) -> str:
@@ -87,10 +93,11 @@ class Generation:
     `count` captions a photo; `longest`: words, None for the captioner's own limit. Beam search
     ranks by log p / length^length_power. Sampling draws each word from the likeliest words that
     hold `top_p` of the probability (nucleus sampling, Holtzman et al. 2020), by `seed` if given.
-    No run of `unique` words comes twice in a caption; 0 allows it.
+    No run of `unique` words comes twice in a caption; 0 allows it. A caption has none of the words
+    `never`.
     """
 
-    beam: int = 5
+    beam: int = BEAM
     count: int = 1
     longest: int | None = None
     length_power: float = 0.0
@@ -98,6 +105,7 @@ class Generation:
     top_p: float = 0.9
     seed: int | None = None
     unique: int = 3
+    never: frozenset[str] = frozenset()
 
     @property
     def candidates(self) -> Generation:
@@ -131,6 +139,10 @@ class Captioner(Protocol):
 
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
         """The best captions of photos by what `sight` gave for each (F, C), best first."""
+        ...
+
+    def unshown(self, inputs: Tensor) -> frozenset[str]:
+        """Words that no caption of a photo, or of its regions, may have, by its inputs (F, C)."""
         ...
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from torch import Tensor
 from models import alignment, queries
 from models.alignment import Phrase
 from models.calibration import Calibration
+from models.caption_calibration import CaptionCalibration, log_odds
 from models.lexicon import is_function_word
 from models.parsing import parse_trees
 from models.queries import Query
@@ -24,7 +24,6 @@ ALONE = ("NN", "VB")  # tags of nouns and verbs
 # How candidates are ranked: both chosen on Flickr8k's val (decision 0048).
 LENGTH_POWER = 0.7
 MATCH_WEIGHT = 0.4
-LEAST_PROBABILITY = 1e-6  # whose log odds are finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +57,20 @@ class SupportedWord:
 
 @dataclass(frozen=True, slots=True)
 class SupportedCaption:
-    """A caption with its score as a query, and the probability that the photo shows all of it.
+    """A caption with its score as a query, and the probability that it is right.
 
     The contributions of its words add up to `score`, less what a fragment for the whole sentence
-    gives.
+    gives. `match` is the matcher's probability that the photo shows what the caption says;
+    `probability` is that of a calibration of captions, or `match` where there is none. `features`
+    are what such a calibration weighs, where they are known.
     """
 
     caption: Caption
     score: float
+    match: float | None
     probability: float | None
     words: tuple[SupportedWord, ...]
+    features: tuple[float, ...] | None = None
 
     @property
     def text(self) -> str:
@@ -77,7 +80,7 @@ class SupportedCaption:
     @property
     def rank(self) -> float:
         """What captions of a photo are ordered by, see `rank`."""
-        return rank(self.caption, self.probability)
+        return rank(self.caption, self.match)
 
 
 def rank(caption: Caption, probability: float | None) -> float:
@@ -89,8 +92,7 @@ def rank(caption: Caption, probability: float | None) -> float:
     fluency: float = caption.log_probability / (len(caption.words) + 1) ** LENGTH_POWER
     if probability is None:
         return fluency
-    likely = min(max(probability, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
-    return fluency + MATCH_WEIGHT * math.log(likely / (1 - likely))
+    return fluency + MATCH_WEIGHT * log_odds(probability)
 
 
 def support(
@@ -99,10 +101,12 @@ def support(
     image: FragmentBag,
     captions: Sequence[Caption],
     boxes: Tensor | None = None,
+    calibrated: CaptionCalibration | None = None,
 ) -> list[SupportedCaption]:
     """What a photo's bag says for each word of its captions, the best caption first.
 
-    `boxes` (R, 4) are those that the words' attention (R,) is over.
+    `boxes` (R, 4) are those that the words' attention (R,) is over; `calibrated` says how probable
+    captions are.
     """
     texts = list(dict.fromkeys(caption.text for caption in captions if caption.words))
     content = {word.text for caption in captions for word in caption.words if has_content(word)}
@@ -110,7 +114,8 @@ def support(
     known = calibration.words if calibration else ()
     made = queries.of_several(matcher, [[(text, 1.0)] for text in asked], known)
     trees = dict(zip(texts, parse_trees(texts), strict=True))
-    found = Support(matcher, calibration, image, boxes, dict(zip(asked, made, strict=True)), trees)
+    query_of = dict(zip(asked, made, strict=True))
+    found = Support(matcher, calibration, calibrated, image, boxes, query_of, trees)
     return sorted(map(found.caption, captions), key=lambda one: -one.rank)
 
 
@@ -137,6 +142,7 @@ class Support:
 
     matcher: Matcher
     calibration: Calibration | None
+    calibrated: CaptionCalibration | None
     image: FragmentBag
     boxes: Tensor | None
     queries: dict[str, Query]
@@ -145,7 +151,8 @@ class Support:
     def caption(self, caption: Caption) -> SupportedCaption:
         """A caption with the support of its words."""
         if not caption.words:
-            return SupportedCaption(caption, 0.0, 0.0 if self.calibration else None, ())
+            none = 0.0 if self.calibration else None
+            return SupportedCaption(caption, 0.0, none, none, ())
         query = self.queries[caption.text]
         links = alignment.query_links(self.image, query, self.matcher.score)
         phrases = alignment.phrases(self.image, query, links)
@@ -157,7 +164,12 @@ class Support:
             for at, (word, span) in enumerate(zip(caption.words, spans(caption), strict=True))
         )
         score = sum(link.similarity for link in links)
-        return SupportedCaption(caption, score, self.probability(query), words)
+        match = self.probability(query)
+        if match is None or self.calibrated is None:
+            return SupportedCaption(caption, score, match, match, words)
+        features = self.calibrated.features(caption, self.trees[caption.text], match)
+        probability = self.calibrated.probability(features) if features else match
+        return SupportedCaption(caption, score, match, probability, words, features)
 
     def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
         """How probable it is that what a content word says of the photo is so."""

@@ -101,23 +101,32 @@ class OneSentence:
             for words in texts
         ]
 
+    def unshown(self, inputs: Tensor) -> frozenset[str]:
+        return frozenset()
+
 
 class ColourNames:
     """A captioner that names what is left and right, and lime where there is none; or a region.
 
-    It looks at what it names.
+    It looks at what it names. `ruled_out` are words that no photo shows.
     """
 
     of_regions = True
 
     def __init__(self) -> None:
         self.sight: Sight = Quadrants()
+        self.familiarity: float | None = None
+        self.ruled_out: frozenset[str] = frozenset()
 
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
-        return [[self._caption(colours)] * generation.count for colours in inputs]
+        return [[self._caption(colours, generation)] * generation.count for colours in inputs]
 
-    def _caption(self, colours: Tensor) -> Caption:
-        names = [self._name(colour) for colour in colours]
+    def unshown(self, inputs: Tensor) -> frozenset[str]:
+        assert len(inputs) == len(QUADRANTS)  # the whole photo's, never a region's
+        return self.ruled_out
+
+    def _caption(self, colours: Tensor, generation: Generation) -> Caption:
+        names = [self._name(colour, generation.never) for colour in colours]
         line = (
             [*names, "thing"]
             if len(names) == 1
@@ -128,10 +137,10 @@ class ColourNames:
         words = (
             CaptionWord(word, -0.5, attention[looked.get(at, 0)]) for at, word in enumerate(line)
         )
-        return Caption(tuple(words), -0.5 * len(line))
+        return Caption(tuple(words), -0.5 * len(line), self.familiarity)
 
-    def _name(self, colour: Tensor) -> str:
-        known = ("red", "blue", "white", "black")
+    def _name(self, colour: Tensor, never: frozenset[str]) -> str:
+        known = [name for name in ("red", "blue", "white", "black") if name not in never]
         return min(known, key=lambda name: float((Colours().word(name) - colour).abs().sum()))
 
 

@@ -15,10 +15,17 @@ from torch import Tensor
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from models.registry import Generation
-from training import contact_sheet, describing, grounding, proposals
+from models.registry import BEAM, Generation
+from training import (
+    calibration,
+    caption_calibration,
+    contact_sheet,
+    describing,
+    grounding,
+    proposals,
+)
 from training.captioning import frozen_inputs
-from training.data.corpus import Example
+from training.data.corpus import Corpus, Example
 from training.evaluation import tables
 from training.evaluation.descriptions import Described, descriptions
 from training.evaluation.embedding import from_inputs, pixels
@@ -27,6 +34,7 @@ from training.evaluation.naming import naming
 from training.evaluation.open_world import open_world
 from training.evaluation.queries import Query
 from training.evaluation.regions import Region
+from training.evaluation.reliability import Reliability
 from training.evaluation.wordnet import WordNet
 from training.folder import Place
 from training.frozen import Frozen, precision_of
@@ -56,7 +64,7 @@ class Exam:
     frozen: bool = False
     train: Sequence[Example] = ()
     judge: Checkpoint | None = None
-    beam: int = 5
+    beam: int = BEAM
 
     @property
     def place(self) -> Place:
@@ -144,20 +152,19 @@ def of_namer(loaded: Checkpoint, exam: Exam) -> Outcome:
     if loaded.kind != "captioners":
         raise ValueError(f"--no-sentences needs a captioner; this is one of the {loaded.kind}")
     captions = described(loaded, exam)
-    weak_below = (
-        exam.judge.calibration.weak_below if exam.judge and exam.judge.calibration else None
-    )
     ids = [example.id for example in exam.examples]
-    measured = naming(captions, ids, WordNet(), weak_below)
+    measured = naming(captions, ids, WordNet())
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
     return tables.naming(measured), {"beam": exam.beam} | ranked | asdict(measured)
 
 
 def described(loaded: Checkpoint, exam: Exam) -> list[Described]:
     """A captioner's caption of each photo, as it is asked for."""
+    judge, captions = exam.judge, loaded.captions
+    fits = judge and captions and captions.matcher == judge.fingerprint
     return describing.described(
         loaded.model, exam.examples, Generation(beam=exam.beam), exam.progress,
-        inputs=exam.inputs(loaded), judge=exam.judge,
+        inputs=exam.inputs(loaded), judge=judge, calibrated=captions if fits else None,
     )  # fmt: skip
 
 
@@ -229,6 +236,34 @@ def judge(loaded: Checkpoint, file: Path | None, device: str) -> Checkpoint | No
     if file and loaded.kind != "captioners":
         raise ValueError("--matcher ranks the candidates of a captioner: leave it out")
     return matcher(file, device) if file else None
+
+
+def calibrate(
+    loaded: Checkpoint,
+    ranking: Checkpoint | None,
+    corpora: Sequence[Corpus],
+    place: Place,
+    out: Path,
+    progress: Progress,
+) -> tuple[Mapping[str, Reliability], dict[str, Any]]:
+    """Write the matcher or captioner of `place.out` into `out` with probabilities.
+
+    The first corpus is fitted and measured, the others measured only. ValueError for another kind
+    of model.
+    """
+    if loaded.kind == "captioners":
+        captions, curves = caption_calibration.calibrate(loaded, ranking, corpora, place, progress)
+        checkpoint.calibrate_captions(place.out, out, captions)
+        return curves, {"unsure_below": captions.unsure_below} | captions.facts
+    if loaded.kind != "matchers":
+        raise ValueError(
+            f"{place.out} is one of the {loaded.kind}; give a matcher's or a captioner's checkpoint"
+        )
+    made, curves = calibration.calibrate(
+        loaded.model, corpora[0], corpora[1:], progress, place.device
+    )
+    checkpoint.calibrate(place.out, out, made)
+    return curves, {"weak_below": made.weak_below} | made.facts
 
 
 def draw(out: Path, chosen: Sequence[Region], examples: Sequence[Example], value: str) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models import header
 from models.captioning import Captioner
-from models.registry import Caption, Generation
+from models.registry import BEAM, Caption, Generation
 from models.towers import ImageTower
 from training import caption_building as building
 from training import language
@@ -31,7 +31,6 @@ from training.loop import Measured, Part, Trainer, half_precision
 from training.progress import Progress
 
 DESCRIBED = 16  # photos described at once
-BEAM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def train(
     resume: bool = False,
     teller: Teller = TELL_NOBODY,
 ) -> Validation:
-    """Train on split train, write the checkpoint to `place.out`; its scores on val with beam 5.
+    """Train on split train, write the checkpoint to `place.out`; its scores on val.
 
     `text` is a file of sentences without photos, for a recipe with [text]. The averaged weights of
     the last epoch are kept: val chooses nothing. The run's folder is beside the checkpoint;
@@ -82,7 +81,7 @@ def train(
     def validate() -> Measured:
         model.eval()
         score = measured(
-            lambda part: model.describe(held[part], Generation(BEAM)), validated, teller.progress
+            lambda part: model.describe(held[part], Generation()), validated, teller.progress
         )
         return Measured({"beam": BEAM} | asdict(score))
 

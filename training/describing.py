@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from torch import Tensor
 
+from models.caption_calibration import CaptionCalibration
 from models.checkpoint import Checkpoint
 from models.registry import Caption, Captioner, Generation
 from models.support import support
@@ -26,12 +27,14 @@ def described(
     *,
     inputs: Sequence[Tensor] | None = None,
     judge: Checkpoint | None = None,
+    calibrated: CaptionCalibration | None = None,
 ) -> list[Described]:
-    """The best caption of each photo; by default of a beam of five.
+    """The best caption of each photo; by default of a beam of BEAM.
 
     `inputs` are the sight's features (F, C) of each photo where they are known: the photos are then
     not read, and words have no boxes. `judge` is a matcher by which a service ranks candidates and
     gives words boxes; ValueError for one that sees photos otherwise than the captioner.
+    `calibrated` says which captions are guesses.
     """
     asked = generation or Generation()
     if judge and judge.model.sight.key() != captioner.sight.key():
@@ -50,7 +53,7 @@ def described(
         found = captioner.describe(features, asked.candidates if judge else asked)
         for candidates, own, places in zip(found, features, boxes, strict=True):
             if judge:
-                captions.append(judged(judge, candidates, own, places))
+                captions.append(judged(judge, candidates, own, places, calibrated))
             else:
                 captions.append(
                     Described(candidates[0].text, dict(attended(candidates[0], places)))
@@ -59,7 +62,11 @@ def described(
 
 
 def judged(
-    judge: Checkpoint, candidates: Sequence[Caption], inputs: Tensor, boxes: Tensor | None
+    judge: Checkpoint,
+    candidates: Sequence[Caption],
+    inputs: Tensor,
+    boxes: Tensor | None,
+    calibrated: CaptionCalibration | None = None,
 ) -> Described:
     """The candidate that captioner and matcher rank first, with the boxes of its words."""
     if boxes is None:
@@ -67,10 +74,14 @@ def judged(
         bag = FragmentBag(vectors, (WHOLE_FRAME,) * len(vectors), ("",) * len(vectors))
     else:
         (bag,) = judge.model.embed_inputs([inputs], [boxes])
-    best = support(judge.model, judge.calibration, bag, candidates, boxes)[0]
+    best = support(judge.model, judge.calibration, bag, candidates, boxes, calibrated)[0]
     linked = {word.span: word.box for word in best.words if word.box and boxes is not None}
     looked = dict(attended(best.caption, boxes))
-    return Described(best.text, looked, linked, best.probability)
+    unsure = None
+    if best.probability is not None and judge.calibration:
+        least = calibrated.unsure_below if calibrated else judge.calibration.weak_below
+        unsure = best.probability < least
+    return Described(best.text, looked, linked, best.probability, unsure, best.features)
 
 
 def attended(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:

@@ -30,7 +30,9 @@ PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A 
 
 def describe(
     image: PhotoFile,
-    beam: Annotated[int, typer.Option(min=1, max=20, help="Hypotheses followed.")] = 5,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=20, help="Hypotheses followed; more take longer.")
+    ] = None,
     count: Annotated[int, typer.Option(min=1, max=20, help="How many sentences.")] = 1,
     temperature: Annotated[
         float | None, typer.Option(min=0.01, max=10, help="Draw sentences at random.")
@@ -55,8 +57,9 @@ def describe(
     with plain_errors():
         from app.cli.loading import load_models
         from app.schemas.explain import CaptionRequest
+        from models.registry import BEAM
 
-        wide = max(beam, count)
+        wide = max(beam or BEAM, count)
         asked = CaptionRequest(
             beam=wide, count=count, temperature=temperature, seed=seed, max_words=max_words,
             regions=regions,
@@ -70,7 +73,7 @@ def describe(
 
             out.write_bytes(draw_caption(photo.pixels, described.captions[0], media_type))
     for caption in described.captions:
-        _print_caption(caption, models.weak_below)
+        _print_caption(caption, models.unsure_below)
     if regions:
         _print_regions(described.regions)
 

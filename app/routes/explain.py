@@ -127,7 +127,7 @@ async def caption(
         if kind != JSON:
             drawn = draw_caption(photo.pixels, described.captions[0], kind)
             return Response(drawn, media_type=kind)
-        return explanations.captions(described, models.weak_below, photo.notes)
+        return explanations.captions(described, models.unsure_below, photo.notes)
 
     return await answer(upload, explain)
 

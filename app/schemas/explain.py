@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from app.schemas.fields import Body, Corners, PhotoNumber, Probability
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
 from models.alignment import BETA
-from models.registry import WIDEST_BEAM, Generation
+from models.registry import BEAM, WIDEST_BEAM, Generation
 
 MOST_CAPTION_WORDS = 50
 MOST_REGIONS = 50
@@ -44,7 +44,7 @@ class CaptionRequest(Body):
 
     id: str | None = None
     photo: PhotoNumber = 0
-    beam: int = Field(5, ge=1, le=WIDEST_BEAM, description="Hypotheses followed; 1 is greedy.")
+    beam: int = Field(BEAM, ge=1, le=WIDEST_BEAM, description="Hypotheses followed; 1 is greedy.")
     count: int = Field(
         1, ge=1, le=WIDEST_BEAM, description="Captions to give, at most `beam` of a beam search."
     )
@@ -159,8 +159,9 @@ class CaptionWordOut(BaseModel):
 class CaptionOut(BaseModel):
     """A sentence and its log-probability (natural logarithm, summed over words).
 
-    `probability` is the matcher's: that the photo shows what the sentence says. `score` is that of
-    the sentence as a query.
+    `probability` says how likely all things that the sentence names are there: by captioner and
+    matcher together, or by the matcher alone where captions were not calibrated with it. `score`
+    is that of the sentence as a query.
     """
 
     text: str
@@ -188,7 +189,7 @@ class CaptionsOut(BaseModel):
     """Captions of a photo and of its regions, best first.
 
     The best caption is the one that captioner and matcher together rank first, not always the one
-    of the largest log-probability. Regions with a probability below `unsure_below` are left out.
+    of the largest log-probability. Regions whose caption the matcher finds improbable are left out.
     """
 
     captions: list[CaptionOut]

@@ -456,8 +456,9 @@ class Alignment(BaseModel):
 class Caption(BaseModel):
     """A sentence and its log-probability (natural logarithm, summed over words).
 
-    `probability` is the matcher's: that the photo shows what the sentence says. `score` is that of
-    the sentence as a query.
+    `probability` says how likely all things that the sentence names are there: by captioner and
+    matcher together, or by the matcher alone where captions were not calibrated with it. `score`
+    is that of the sentence as a query.
     """
 
     text: str
@@ -477,7 +478,7 @@ class Captions(BaseModel):
     """Captions of a photo and of its regions, best first.
 
     The best caption is the one that captioner and matcher together rank first, not always the one
-    of the largest log-probability. Regions with a probability below `unsure_below` are left out.
+    of the largest log-probability. Regions whose caption the matcher finds improbable are left out.
     """
 
     captions: list[Caption]

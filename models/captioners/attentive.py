@@ -35,7 +35,8 @@ class Config:
 
     `noise` is the length of what is added to a sentence's vector of length one in training, so that
     a photo's may lie elsewhere. `doubt` is how much doubt of a word counts when captions are made.
-    `kinds` are those that no caption names where a photo shows nothing of them.
+    `kinds` are those that no caption names where a photo shows nothing of them, and `unfinished`
+    words that end no caption, such as "a" and "large".
     """
 
     words: tuple[str, ...]
@@ -50,10 +51,12 @@ class Config:
     doubt: float = 2.0
     longest: int = 20  # words of a caption
     shortest: int = 5
+    unfinished: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(self.words))
+        object.__setattr__(self, "unfinished", tuple(self.unfinished))
         kinds = (one if isinstance(one, Kind) else Kind(**one) for one in self.kinds)
         object.__setattr__(self, "kinds", tuple(kinds))
         if isinstance(self.image, Mapping):
@@ -83,7 +86,7 @@ class Attentive(Language):
         nn.init.normal_(self.words.weight, std=E**-0.5)
         self.scale = E**0.5  # the same weights, as inputs, have unit variance
         self.evidence = Evidence(len(config.words), joint)
-        self.kinds = Kinds(config.kinds, CLASSES, len(config.words))
+        self.kinds = Kinds(config.kinds, CLASSES, self.views * channels, len(config.words))
         self.register_buffer("photo_mean", torch.zeros(joint))
         self.register_buffer("text_mean", torch.zeros(joint))
         self.frame = nn.Linear(self.views * channels, joint)
@@ -125,7 +128,17 @@ class Attentive(Language):
         """Which kinds (K, G) photos show nothing of, by the sight's features (K, F, C)."""
         if not self.config.kinds:
             return inputs.vectors.new_zeros(len(inputs), 0)
-        return self.kinds.absent(self.classes(inputs))
+        return self.kinds.absent(self.classes(inputs), self.whole(inputs))
+
+    def whole(self, inputs: PaddedBags) -> Tensor:
+        """The standardised features (K, V · C) of all views of the frame together."""
+        with torch.no_grad():
+            features: Tensor = self.tower.whole(inputs)
+        return features
+
+    def familiarity(self, inputs: PaddedBags) -> Tensor | None:
+        """How much photos (K,) are like train's; None where kinds have not measured it."""
+        return self.kinds.familiarity(self.whole(inputs)) if self.config.kinds else None
 
     def classes(self, inputs: PaddedBags) -> Tensor:
         """The logits (K, 1000) of ImageNet's classes for the sight's features (K, F, C)."""
@@ -245,6 +258,13 @@ class Model(Captioner):
         sight, language = tower.sight, Attentive(config, tower)
         tower.sight = None  # it is the captioner's
         super().__init__(config, sight, language)
+
+    @torch.inference_mode()
+    def unshown(self, inputs: Tensor) -> frozenset[str]:
+        """Words of the kinds that a photo shows nothing of, by its inputs (F, C)."""
+        kinds = self.language.kinds
+        names = kinds.names(self.language.absent(PaddedBags.of([inputs]).to(self.device)))[0]
+        return frozenset(self.config.words[at] for at in names.nonzero().flatten().tolist())
 
 
 def without_sight(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -18,7 +18,8 @@ from models.types import PaddedBags
 class Config:
     """The vocabulary, the sight (see models.sight.ViewSight), and sizes.
 
-    `recurrence` is rnn, as published, or lstm. `longest` and `shortest` are words of a caption.
+    `recurrence` is rnn, as published, or lstm. `longest` and `shortest` are words of a caption,
+    `unfinished` those that end none, such as "a" and "large".
     """
 
     words: tuple[str, ...]
@@ -30,8 +31,10 @@ class Config:
     dropout: float = 0.5
     longest: int = 20
     shortest: int = 1
+    unfinished: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "unfinished", tuple(self.unfinished))
         if self.recurrence not in CELLS:
             raise ValueError(f"no recurrence {self.recurrence!r}; there are: {', '.join(CELLS)}")
 

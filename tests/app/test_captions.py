@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,6 +12,7 @@ from app.engine import Engine
 from app.inference import Models
 from app.main import create_app
 from app.settings import Settings
+from models.caption_calibration import CaptionCalibration
 
 Png = Callable[..., bytes]
 
@@ -83,6 +85,47 @@ def test_regions_of_a_stored_photo_are_those_of_the_upload(client: TestClient, p
     for one, other in zip(stored["regions"], uploaded["regions"], strict=True):
         assert one["caption"] == other["caption"]
         assert one["score"] == pytest.approx(other["score"], abs=0.1)  # the stored one is a JPEG
+
+
+@pytest.mark.parametrize(
+    ("ruled_out", "named"), [((), {"Red thing", "Blue thing"}), (("blue",), {"Red thing"})]
+)
+def test_regions_name_nothing_that_the_photo_is_known_not_to_show(
+    client: TestClient, describing: Engine, photo, ruled_out: tuple[str, ...], named: set[str]
+) -> None:
+    describing.models.captioner.ruled_out = frozenset(ruled_out)
+    regions = client.post("/caption", files=photo, data={"regions": "4"}).json()["regions"]
+    assert {region["caption"] for region in regions} == named
+
+
+def test_a_caption_is_as_probable_as_its_calibration_says(
+    describing: Engine, settings: Settings, photo
+) -> None:
+    models = describing.models
+    with TestClient(create_app(settings, describing)) as client:
+        plain = client.post("/caption", files=photo).json()
+        models.captioner.familiarity = 0.5
+        for least, unsure in ((0.0, False), (1.0, True)):
+            models.calibrated = CaptionCalibration(
+                (0.0, 0.0, 2.0, 0.0, 0.0), least, models.fingerprint, frozenset()
+            )
+            answer = client.post("/caption", files=photo).json()
+            (caption,) = answer["captions"]
+            assert answer["unsure_below"] == least
+            assert caption["unsure"] is unsure
+            assert caption["probability"] == pytest.approx(0.731, abs=1e-3)  # σ(2 · 0.5)
+            assert caption["text"] == plain["captions"][0]["text"]
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_calibration_counts_for_the_matcher_that_it_was_measured_with(
+    describing: Engine, fits: bool
+) -> None:
+    loaded = describing.models.checkpoints
+    matcher = loaded["matcher"].fingerprint if fits else "51de500000000000"
+    known = CaptionCalibration((0.0,) * 5, 0.6, matcher, frozenset())
+    models = Models(**loaded | {"captioner": replace(loaded["captioner"], captions=known)})
+    assert models.unsure_below == (0.6 if fits else 0.25)
 
 
 def test_without_a_captioner_of_regions_they_are_refused(

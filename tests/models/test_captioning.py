@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
 from models.captioners.multimodal_rnn import Config, Model
 from models.captioning import FIRST_WORD, UNKNOWN
+from models.decoding import END
 from models.registry import Generation
 from models.types import PaddedBags
 
@@ -60,6 +63,18 @@ def test_a_photo_is_described_alike_alone_and_in_company(captioner, photos):
     assert [[c.text for c in found] for found in together] == [
         [c.text for c in found] for found in alone
     ]
+
+
+def test_words_that_are_ruled_out_are_not_said_and_unfinished_ones_end_nothing(photos):
+    model = Model(replace(CONFIG, unfinished=("a", "the"))).eval()
+    for word, bias in (("dog", 50.0), ("a", 30.0), ("the", 20.0)):
+        model.language.out.bias.data[WORDS.index(word) + FIRST_WORD] = bias
+    model.language.out.bias.data[END] = 10.0
+    found = described(model, photos, beam=3, count=1, never=frozenset({"dog", "unheard-of"}))
+    for (caption,) in found:
+        words = caption.text.lower().split()
+        assert "dog" not in words
+        assert len(words) == CONFIG.longest or words[-1] not in ("a", "the")
 
 
 def test_no_photos_have_no_captions(captioner):

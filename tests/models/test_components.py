@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from models.components import PrincipalComponents
@@ -29,3 +30,15 @@ def test_missing_variance_stays_zero():
     x, components = stretched(), PrincipalComponents(4, 4, whiten=True)
     components.fit(x)
     assert not components(x + 1)[:, 3].any()
+
+
+def test_the_share_along_the_components_is_that_of_a_literal_projection():
+    x, components = stretched(), PrincipalComponents(4, 2, whiten=False)
+    components.fit(x)
+    axes = [axis / axis.norm() for axis in components.axes.T]
+    for row, share in zip(x[:5], components.share(x[:5]), strict=True):
+        centred = row - components.mean
+        along = sum(float(centred @ axis) ** 2 for axis in axes)
+        assert float(share) == pytest.approx(along / float(centred @ centred), rel=1e-4)
+    assert components.share(components.mean + components.axes[:, 0]) == pytest.approx(1)
+    assert components.share(components.mean) == 0  # has no length

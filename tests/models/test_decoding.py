@@ -115,6 +115,20 @@ def test_forbidden_words_are_never_emitted():
     assert not {word for hypothesis in found for word in hypothesis.words} & {2, 5}
 
 
+def test_no_sentence_ends_with_an_unfinished_word():
+    step, state = walk(0)
+    limits = Limits(9, unfinished=(2, 5))
+    found = [one for own in beam(step, state, limits, width=4) for one in own]
+    found += [*greedy(step, state, limits), *sample(step, state, limits)]
+    ended = [one.words for one in found if 0 < len(one.words) < 9]
+    assert ended
+    assert not {words[-1] for words in ended} & {2, 5}
+    free = {
+        one.words[-1] for own in beam(step, state, Limits(9), width=4) for one in own if one.words
+    }
+    assert free & {2, 5}
+
+
 def test_the_company_in_a_batch_changes_nothing():
     step, state = walk(5)
     together = beam(step, state, Limits(9), width=3)

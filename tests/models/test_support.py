@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
+from models.caption_calibration import CaptionCalibration
 from models.parsing import parse_trees
 from models.registry import Caption, CaptionWord
 from models.support import rank, support
@@ -112,3 +114,25 @@ def test_the_candidate_that_the_photo_shows_comes_first(matcher, calibration, ba
     lime, red = Caption(written("lime").words, -0.1), Caption(written("red").words, -0.5)
     assert [one.text for one in support(matcher, calibration, bag, [lime, red])] == ["Red", "Lime"]
     assert [one.text for one in support(matcher, None, bag, [red, lime])] == ["Lime", "Red"]
+
+
+def test_a_calibration_of_captions_says_how_probable_they_are(matcher, calibration, bag):
+    calibrated = CaptionCalibration((1.0, 0, 4.0, -1.0, 0), 0.5, "c0104a5000000000", frozenset())
+    familiar = [replace(written(text), familiarity=0.5) for text in ("red", "lime")]
+    red, lime = support(matcher, calibration, bag, familiar, calibrated=calibrated)
+    assert (red.text, lime.text) == ("Red", "Lime")
+    for one in (red, lime):
+        assert one.features is not None
+        assert one.probability == calibrated.probability(one.features)
+        assert one.rank == rank(one.caption, one.match)  # by the matcher, as before
+    plain = support(matcher, calibration, bag, familiar)[0]
+    assert plain.probability == plain.match == red.match
+
+
+def test_a_caption_of_unknown_familiarity_is_as_probable_as_the_matcher_says(
+    matcher, calibration, bag
+):
+    calibrated = CaptionCalibration((1.0, 0, 4.0, -1.0, 0), 0.5, "c0104a5000000000", frozenset())
+    (found,) = support(matcher, calibration, bag, [written("red")], calibrated=calibrated)
+    assert found.probability == found.match
+    assert found.features is None

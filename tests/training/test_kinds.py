@@ -56,13 +56,13 @@ def test_words_that_stand_with_other_photos_do_not_name_a_kind():
 
 def test_a_captioner_learns_of_which_photos_it_must_name_no_person(wordnet):
     torch.manual_seed(0)
-    photos = [torch.randint(0, 256, (3, 64, 64), dtype=torch.uint8) for _ in range(3)]
+    photos = [torch.randint(0, 256, (3, 64, 64), dtype=torch.uint8) for _ in range(6)]
     views = {"views": ("lite0@32", "lite0@64"), "classifiers": ("lite0@32",), "embedding": 16}
     tower = {"name": "regions_in_context", "options": views}
     sizes = {"joint": 16, "embedding": 16, "hidden": 16, "attention": 8, "shortest": 2}
     model = Model(Config(("a", "dog", "man", "women", "grass"), tower, **sizes)).eval()
     inputs = model.sight(photos)[0]
-    examples = [example("a man .", "two women ."), *[example("a dog .")] * (len(inputs) - 1)]
+    examples = [*[example("a man .", "two women .")] * 2, *[example("a dog .")] * 4]
     made = with_kinds(model, inputs, examples, wordnet, (PERSON, ANIMAL))
     assert made.config.kinds == (PERSON, ANIMAL)
     assert made.language.kinds.words.tolist() == [[0, 0, 1, 1, 0], [0, 1, 0, 0, 0]]

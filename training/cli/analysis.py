@@ -63,10 +63,13 @@ Judge = Annotated[
 ]
 
 
-USUAL_BEAM = 5
 Beam = Annotated[
     int | None,
-    typer.Option(min=1, max=20, help="Hypotheses that a captioner follows.  [default: 5]"),
+    typer.Option(
+        min=1,
+        max=20,
+        help="Hypotheses that a captioner follows; the service's number if not given.",
+    ),
 ]
 
 
@@ -97,7 +100,7 @@ def evaluate(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
-        from models import checkpoint
+        from models import checkpoint, registry
         from training import analysis, progress
         from training.data import catalogue, entities, folders
         from training.evaluation import queries as natural
@@ -112,7 +115,7 @@ def evaluate(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
             frozen=frozen, train=corpus.splits.get("train", ()),
-            judge=analysis.judge(loaded, judge, device), beam=beam or USUAL_BEAM,
+            judge=analysis.judge(loaded, judge, device), beam=beam or registry.BEAM,
         )  # fmt: skip
         examine = analysis.exam_of(loaded, searches=searches, unwritten=unwritten)
         table, numbers = examine(loaded, exam)
@@ -129,6 +132,10 @@ def calibrate(
     check: Annotated[
         list[Path] | None, typer.Option(help="Another corpus, whose split val is measured only.")
     ] = None,
+    judge: Annotated[
+        Path | None, typer.Option("--matcher", help="Ranks the captions of a captioner.")
+    ] = None,
+    cache: Cache = FEATURES,
     out: Annotated[
         Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
     ] = None,
@@ -137,29 +144,28 @@ def calibrate(
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
-    """Give a matcher probabilities: fit on one half of val's photos, measure on the other.
+    """Give a matcher, or a captioner, probabilities: fit on half of val, measure on the other.
+
+    A captioner's are those of its captions as a service ranks them, by --matcher.
 
     Example: tessera calibrate matcher.safetensors --data flickr8k/ --check pascal_part/
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from models import checkpoint
-        from training import analysis, calibration, progress
+        from training import analysis, progress
         from training.data import folders
         from training.evaluation import reliability, tables
+        from training.folder import Place
 
-        loaded = analysis.matcher(file, device)
+        loaded = checkpoint.load(file, device)
         corpora = [folders.read(data, images), *map(folders.read, check or ())]
-        made, curves = calibration.calibrate(
-            loaded.model, corpora[0], corpora[1:], progress.on(console), device
+        ranking, place = analysis.judge(loaded, judge, device), Place(file, cache, device)
+        curves, facts = analysis.calibrate(
+            loaded, ranking, corpora, place, out or file, progress.on(console)
         )
-        checkpoint.calibrate(file, out or file, made)
         Console().print(tables.reliabilities(curves))
-        Console().print(f"hits below a probability of {made.weak_below:.2f} are weak")
-        analysis.store(
-            json_file,
-            {"checkpoint": loaded.fingerprint, "weak_below": made.weak_below} | made.facts,
-        )
+        analysis.store(json_file, {"checkpoint": loaded.fingerprint} | facts)
         if picture:
             picture.parent.mkdir(parents=True, exist_ok=True)
             picture.write_text(reliability.draw(curves), encoding="utf-8")

@@ -100,6 +100,31 @@ def add_kinds(
         typer.echo(target)
 
 
+def add_endings(
+    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner.")],
+    data: Data,
+    images: Images = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
+    ] = None,
+    device: Device = "cpu",
+) -> None:
+    """Teach a captioner which words end no caption, such as "a" and "large".
+
+    Measured on split train. Example: tessera add-endings captioner-regions.safetensors
+    --data flickr8k/
+    """
+    with plain_errors(Console(stderr=True)):
+        from models import checkpoint
+        from training import endings
+        from training.data import folders
+
+        loaded, examples = checkpoint.load(file, device), folders.read(data, images).split("train")
+        made, target = endings.with_endings(loaded, examples), out or file
+        checkpoint.save(target, loaded.kind, loaded.name, made, loaded.facts)
+        typer.echo(target)
+
+
 def evaluate_regions(
     file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A captioner or a matcher.")],
     data: Data,
@@ -108,6 +133,9 @@ def evaluate_regions(
     split: str = "val",
     cache: Cache = FEATURES,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=20, help="Hypotheses that a captioner follows.")
+    ] = None,
     device: Device = "cpu",
 ) -> None:
     """Measure what a captioner says of true boxes, or what a matcher retrieves for them.
@@ -119,6 +147,7 @@ def evaluate_regions(
     console = Console(stderr=True)
     with plain_errors(console):
         from models import checkpoint
+        from models.registry import BEAM
         from training import analysis, progress
         from training.data import folders
         from training.evaluation import region_captions
@@ -133,6 +162,7 @@ def evaluate_regions(
             split,
             Place(cache, cache, device),
             progress.on(console),
+            beam or BEAM,
         )
         typer.echo(f"{numbers['regions']:,} true boxes: BLEU-1 to 4 {slashed(score.scores)}")
         about = analysis.about(loaded) | {"data": corpus.name, "split": split}

@@ -25,14 +25,17 @@ Found = TypeVar("Found")
 class Described:
     """A generated caption and the boxes of its words, by their places in it, where it has some.
 
-    attended: by the captioner's attention; linked: by a matcher. probability: a calibrated
-    matcher's, that the photo shows all of it.
+    attended: by the captioner's attention; linked: by a matcher. probability: that it is right,
+    by a calibrated matcher; unsure: whether that makes it a guess; features: what a calibration of
+    captions weighs. None without a matcher.
     """
 
     text: str
     attended: Mapping[Span, Box] = field(default_factory=dict)
     linked: Mapping[Span, Box] = field(default_factory=dict)
     probability: float | None = None
+    unsure: bool | None = None
+    features: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ def shown(
             caption.attended,
             caption.linked,
             tuple(filter(None, [example.metadata.get("category")])),
+            caption.unsure,
         )
         for caption, example in zip(captions, examples, strict=True)
     ]

@@ -20,7 +20,8 @@ class Shown:
     """A caption and its photo: the photo's sentences, and boxes where they are known.
 
     attended and linked are the boxes of the caption's words by the captioner's attention and by a
-    matcher, by the words' places in the text; names are further words for what the photo shows.
+    matcher, by the words' places in the text; names are further words for what the photo shows;
+    unsure says whether the caption is a guess, None where nobody knows.
     """
 
     caption: str
@@ -29,6 +30,7 @@ class Shown:
     attended: Mapping[Span, Box] = field(default_factory=dict)
     linked: Mapping[Span, Box] = field(default_factory=dict)
     names: Sequence[str] = ()
+    unsure: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Hallucination:
     noun (CHAIR_s). persons: of the captions, those that name a person where no sentence does.
     grounded: of the nouns with a box by attention and a true box, those with IoU ≥ 0.5; linked: the
     same with boxes by a matcher; None without any. boxed and with_link are the numbers of nouns.
+    sure: of the captions, those that are no guesses; sure_right: of these, those without a
+    hallucinated noun; right_sure: of the captions without one, those that are no guesses.
     """
 
     nouns: int
@@ -49,6 +53,9 @@ class Hallucination:
     grounded: float | None
     with_link: int = 0
     linked: float | None = None
+    sure: float | None = None
+    sure_right: float | None = None
+    right_sure: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +75,10 @@ def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
     """
     if not shown:
         raise ValueError("no captions to measure")
-    things = [
-        [noun for noun in nouns(tree, wordnet) if wordnet.is_thing(noun.name)]
-        for tree in parse_trees([one.caption for one in shown])
-    ]
-    photos = [Photo(one, wordnet) for one in shown]
-    wrong = [
-        [noun for noun in found if not photo.shows(noun.name)]
-        for found, photo in zip(things, photos, strict=True)
-    ]
+    things, photos, wrong = compared(shown, wordnet)
+    faithful = [not one for one in wrong]
+    sure = [not one.unsure for one in shown if one.unsure is not None]
+    both = [one and other for one, other in zip(sure, faithful, strict=bool(sure))]
     persons = [
         not photo.has_person and any(wordnet.is_person(noun.name) for noun in found)
         for found, photo in zip(things, photos, strict=True)
@@ -100,7 +102,26 @@ def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
         grounded=share(sum(attended), len(attended)),
         with_link=len(linked),
         linked=share(sum(linked), len(linked)),
+        sure=share(sum(sure), len(sure)),
+        sure_right=share(sum(both), sum(sure)),
+        right_sure=share(sum(both), sum(faithful)) if sure else None,
     )
+
+
+def compared(
+    shown: Sequence[Shown], wordnet: WordNet
+) -> tuple[list[list[Noun]], list[Photo], list[list[Noun]]]:
+    """The nouns of things of each caption, its photo, and those nouns that no sentence names."""
+    things = [
+        [noun for noun in nouns(tree, wordnet) if wordnet.is_thing(noun.name)]
+        for tree in parse_trees([one.caption for one in shown])
+    ]
+    photos = [Photo(one, wordnet) for one in shown]
+    wrong = [
+        [noun for noun in found if not photo.shows(noun.name)]
+        for found, photo in zip(things, photos, strict=True)
+    ]
+    return things, photos, wrong
 
 
 class Photo:

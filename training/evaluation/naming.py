@@ -13,10 +13,10 @@ from training.evaluation.wordnet import PERSONS, WordNet
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """Percentages over captions, and the captions by their photos' ids.
+    """Percentages over captions, the captions by their photos' ids, and the ids of guesses.
 
-    persons, animals: that name one. sure: that are as probable as `weak_below`, None without a
-    calibrated matcher; sure_persons: that are and name a person.
+    persons, animals: that name one. sure: that are no guesses, None without a calibrated matcher;
+    sure_persons: that are none and name a person.
     """
 
     persons: float
@@ -24,11 +24,10 @@ class Naming:
     sure: float | None
     sure_persons: float | None
     captions: dict[str, str]
+    guesses: tuple[str, ...] = ()
 
 
-def naming(
-    captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet, weak_below: float | None
-) -> Naming:
+def naming(captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet) -> Naming:
     """Measure what captions name; ValueError without any.
 
     Where photos are known to show no person, `persons` is the share of captions that invent one.
@@ -43,11 +42,7 @@ def naming(
         [any(wordnet.is_a(name, terms) for name in own) for own in names]
         for terms in (PERSONS, ("animal",))
     )
-    sure = [
-        one.probability >= weak_below
-        for one in captions
-        if one.probability is not None and weak_below is not None
-    ]
+    sure = [not one.unsure for one in captions if one.unsure is not None]
     sure_persons = [one and other for one, other in zip(sure, persons, strict=bool(sure))]
     return Naming(
         persons=share(sum(persons), len(captions)) or 0.0,
@@ -55,4 +50,5 @@ def naming(
         sure=share(sum(sure), len(sure)),
         sure_persons=share(sum(sure_persons), len(sure)),
         captions=dict(zip(ids, (one.text for one in captions), strict=True)),
+        guesses=tuple(photo for photo, one in zip(ids, captions, strict=True) if one.unsure),
     )

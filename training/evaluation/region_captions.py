@@ -13,7 +13,7 @@ from torch import Tensor
 from models.captioning import Captioner
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
-from models.registry import Generation
+from models.registry import BEAM, Generation
 from models.sight import ViewSight
 from models.towers import ImageTower
 from models.types import Box, PaddedBags
@@ -126,14 +126,16 @@ def seen(
     return Regions(true, torch.cat(list(rows)), inputs)
 
 
-def described(captioner: Captioner, regions: Regions, progress: Progress = silent) -> list[str]:
+def described(
+    captioner: Captioner, regions: Regions, progress: Progress = silent, beam: int = BEAM
+) -> list[str]:
     """What a captioner says of each box: of its features alone, as if they were a photo's."""
     starts = range(0, len(regions.rows), DESCRIBED)
     return [
         best[0].text
         for at in progress(starts, len(starts), "regions")
         for best in captioner.describe(
-            list(regions.rows[at : at + DESCRIBED, None]), Generation(captioning.BEAM)
+            list(regions.rows[at : at + DESCRIBED, None]), Generation(beam)
         )
     ]
 
@@ -200,6 +202,7 @@ def measured(
     split: str,
     place: Place,
     progress: Progress = silent,
+    beam: int = BEAM,
 ) -> tuple[Bleu, dict[str, Any]]:
     """BLEU of a captioner's texts for true boxes, or of the texts that a matcher retrieves.
 
@@ -208,7 +211,7 @@ def measured(
     precision = precision_of(loaded)
     if loaded.kind == "captioners":
         regions = seen(loaded.model, corpus.split(split), truth, place, precision, progress)
-        texts = described(loaded.model, regions, progress)
+        texts = described(loaded.model, regions, progress, beam)
         learned = loaded.facts.get("recipe", {}).get("snippets")
         source = "regions" if learned else "whole photos"
     elif loaded.kind == "matchers":
@@ -229,6 +232,7 @@ def measured(
         "learned_from": source,
         "options": loaded.facts.get("recipe", {}).get("options", {}),
         "regions": len(texts),
+        "beam": beam,
         "region_bleu": score.scores,
         "length_ratio": score.length_ratio,
         "words": words,

@@ -124,6 +124,11 @@ def descriptions(measured: Descriptions) -> str:
         "nouns that no sentence names, %": one_decimal(invented.hallucinated if invented else None),
         "captions with such a noun, %": one_decimal(invented.captions if invented else None),
         "captions with an unnamed person, %": one_decimal(invented.persons if invented else None),
+        "captions that are no guesses, %": one_decimal(invented.sure if invented else None),
+        "of these, without such a noun, %": one_decimal(invented.sure_right if invented else None),
+        "captions without such a noun that are no guesses, %": one_decimal(
+            invented.right_sure if invented else None
+        ),
         "nouns with IoU ≥ 0.5 to a true box by attention, %": one_decimal(
             invented.grounded if invented else None
         ),

@@ -47,7 +47,7 @@ def caption(
     *,
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
-    beam: int = 5,
+    beam: int | None = None,
     count: int = 1,
     temperature: float | None = None,
     seed: int | None = None,
@@ -74,7 +74,7 @@ def caption_picture(
     *,
     id: str | None = None,  # noqa: A002 - the service's own name
     image: Image | None = None,
-    beam: int = 5,
+    beam: int | None = None,
     kind: Picture = "png",
 ) -> Call[bytes]:
     """The best sentence and the boxes of its words as a picture: a PNG or SVG file."""

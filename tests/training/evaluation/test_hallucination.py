@@ -58,6 +58,16 @@ def test_nouns_without_boxes_are_not_grounded(wordnet):
     assert found(wordnet, "A dog", "A puppy runs").grounded is None
 
 
+def test_guesses_are_counted_beside_what_is_right(wordnet):
+    captions = [("A dog", False), ("A cat", False), ("A puppy", True), ("A man", True)]
+    measured = hallucination(
+        [Shown(text, ("A puppy runs",), unsure=unsure) for text, unsure in captions], wordnet
+    )
+    assert (measured.sure, measured.sure_right, measured.right_sure) == (50, 50, 50)
+    unknown = found(wordnet, "A dog", "A puppy runs")
+    assert (unknown.sure, unknown.sure_right, unknown.right_sure) == (None, None, None)
+
+
 def test_no_captions_are_refused(wordnet):
     with pytest.raises(ValueError, match="no captions"):
         hallucination([], wordnet)

@@ -11,22 +11,23 @@ pytestmark = pytest.mark.skipif(
 
 def test_captions_that_name_persons_and_animals_are_counted():
     captions = [
-        Described("A man with a dog", probability=0.9),
-        Described("A woman in a field", probability=0.1),
-        Described("A pile of fruit", probability=0.9),
-        Described("A group of people", probability=0.8),
+        Described("A man with a dog", unsure=False),
+        Described("A woman in a field", unsure=True),
+        Described("A pile of fruit", unsure=False),
+        Described("A group of people", unsure=False),
     ]
-    measured = naming(captions, "abcd", WordNet(), weak_below=0.5)
+    measured = naming(captions, "abcd", WordNet())
     assert (measured.persons, measured.animals) == (75, 25)
     assert (measured.sure, measured.sure_persons) == (75, 50)
     assert measured.captions["c"] == "A pile of fruit"
+    assert measured.guesses == ("b",)
 
 
 def test_without_probabilities_nobody_knows_which_captions_are_sure():
-    measured = naming([Described("A man")], ["a"], WordNet(), None)
+    measured = naming([Described("A man")], ["a"], WordNet())
     assert (measured.persons, measured.sure, measured.sure_persons) == (100, None, None)
 
 
 def test_no_captions_are_refused():
     with pytest.raises(ValueError, match="no captions to measure"):
-        naming([], [], WordNet(), None)
+        naming([], [], WordNet())

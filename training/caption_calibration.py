@@ -1,0 +1,139 @@
+"""Calibrating a captioner: how probable its captions are right, measured on photos apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from random import Random
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from models.caption_calibration import CaptionCalibration
+from models.checkpoint import Checkpoint
+from training.calibration import SEED
+from training.captioning import frozen_inputs
+from training.data.corpus import Corpus, Example
+from training.describing import described
+from training.evaluation.descriptions import shown
+from training.evaluation.hallucination import compared
+from training.evaluation.reliability import Reliability, reliability
+from training.evaluation.wordnet import WordNet
+from training.folder import Place
+from training.frozen import precision_of
+from training.progress import Progress
+from training.regression import logistic
+
+RIGHT = 0.7  # of the captions that are not marked as guesses
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Captions: features (N, 5), and whether a sentence of the photo names each of their nouns."""
+
+    features: NDArray[np.float64]
+    right: NDArray[np.bool_]
+
+    def some(self, positions: Sequence[int]) -> Judged:
+        """Those at some positions."""
+        return Judged(self.features[positions], self.right[positions])
+
+    def probabilities(self, calibration: CaptionCalibration) -> NDArray[np.float64]:
+        """How probable a calibration finds each caption, (N,)."""
+        return np.array([calibration.probability(tuple(row)) for row in self.features])
+
+    def measured(self, calibration: CaptionCalibration) -> tuple[Reliability, dict[str, float]]:
+        """How reliable a calibration is, and what its threshold does to the captions."""
+        found = self.probabilities(calibration)
+        sure = found >= calibration.unsure_below
+        return reliability(found, self.right), {
+            "sure": float(sure.mean()),
+            "sure_right": float(self.right[sure].mean()),
+            "right_sure": float(sure[self.right].mean()),
+        }
+
+
+def calibrate(
+    loaded: Checkpoint,
+    judge: Checkpoint | None,
+    corpora: Sequence[Corpus],
+    place: Place,
+    progress: Progress,
+) -> tuple[CaptionCalibration, dict[str, Reliability]]:
+    """Fit on one half of the first corpus's val, and measure on the other and on the others' val.
+
+    ValueError without a calibrated matcher, or for a captioner without kinds; LookupError for a
+    corpus without val, or without WordNet.
+    """
+    if judge is None or judge.calibration is None:
+        raise ValueError("captions are judged by a calibrated matcher: give one by --matcher")
+    wordnet, (corpus, *checks) = WordNet(), corpora
+    things = frozenset(filter(wordnet.is_thing, loaded.model.config.words))
+    start = CaptionCalibration((0.0,) * 5, 0.0, judge.fingerprint, things)
+    val, *others = (
+        judged(loaded, judge, one.split("val"), start, place, progress, wordnet) for one in corpora
+    )
+    order = Random(SEED).sample(range(len(val.right)), len(val.right))  # noqa: S311 - no secret
+    half = len(order) // 2
+    found = fitted(val.some(sorted(order[:half])), start)
+    held = {f"{corpus.name} val": val.some(sorted(order[half:]))}
+    held |= {f"{one.name} val": other for one, other in zip(checks, others, strict=True)}
+    told = {name: one.measured(found) for name, one in held.items()}
+    facts = {name: asdict(curve) | shares for name, (curve, shares) in told.items()}
+    curves = {name: curve for name, (curve, _) in told.items()}
+    about = {"data": corpus.name, "captions": facts}
+    return replace(found, facts=about), curves
+
+
+def judged(
+    loaded: Checkpoint,
+    judge: Checkpoint,
+    examples: Sequence[Example],
+    start: CaptionCalibration,
+    place: Place,
+    progress: Progress,
+    wordnet: WordNet,
+) -> Judged:
+    """The caption of each photo as a service ranks it, judged by the photo's sentences."""
+    inputs = frozen_inputs(loaded.model, examples, place, precision_of(loaded), progress)
+    captions = described(
+        loaded.model, examples, None, progress, inputs=inputs, judge=judge, calibrated=start
+    )
+    features = [one.features for one in captions if one.features is not None]
+    if len(features) < len(captions):
+        raise ValueError(
+            "captions are calibrated by how familiar a photo is: run `tessera add-kinds` first"
+        )
+    _, _, wrong = compared(shown(captions, examples, {}), wordnet)
+    return Judged(np.array(features), np.array([not one for one in wrong]))
+
+
+def fitted(known: Judged, start: CaptionCalibration) -> CaptionCalibration:
+    """A calibration from one without coefficients, by logistic regression.
+
+    Features are scaled to deviation 1 while they are fitted.
+    """
+    x, y = torch.from_numpy(known.features), torch.from_numpy(known.right).double()
+    mean, deviation = x.mean(0), x.std(0).clamp_min(1e-6)
+    mean[-1], deviation[-1] = 0.0, 1.0  # the constant
+    weights = logistic((x - mean) / deviation, y) / deviation
+    weights[-1] -= (weights[:-1] * mean[:-1]).sum()
+    found = replace(start, coefficients=tuple(weights.tolist()))
+    return replace(found, unsure_below=threshold(known.probabilities(found), known.right))
+
+
+def threshold(probabilities: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
+    """The least probability from which on RIGHT of the captions are right.
+
+    ValueError where there is none.
+
+    >>> threshold(np.array([0.1, 0.2, 0.3, 0.4]), np.array([False, True, False, True]))
+    0.4
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    shares = right[order].cumsum() / np.arange(1, len(order) + 1)
+    enough = np.flatnonzero(shares >= RIGHT)
+    if not len(enough):
+        raise ValueError(f"at no probability are {RIGHT:.0%} of the captions right: train longer")
+    return float(probabilities[order[enough[-1]]])
