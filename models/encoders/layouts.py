@@ -1,4 +1,4 @@
-"""Layouts of folders of weights: which files there are, and what is read of them as what."""
+"""Layouts of folders of weights: which files hold settings, weights, tokenizer and processor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The layout of transformers, and what another layout has to say differently.
+    """The layout of transformers; another layout overrides what differs.
 
     Whatever the layout, a folder's settings are those of config.json, its weights those of a class
     of transformers, and photos and texts are read by a processor and a tokenizer of transformers.
@@ -83,7 +83,7 @@ class Layout:
         return names
 
     def lacking(self, name: str) -> str:
-        """What to say of a file that is missing."""
+        """The message for a file that is missing."""
         return f"{self.folder} lacks {name}; the layout of {self.publisher} has it"
 
     def state(self) -> dict[str, Tensor] | None:

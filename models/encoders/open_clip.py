@@ -1,4 +1,4 @@
-"""The layout of open_clip (Ilharco et al. 2021): its settings and weights as those of a CLIP."""
+"""The layout of open_clip: its settings and weights as those of CLIP in transformers."""
 
 from __future__ import annotations
 
@@ -102,9 +102,7 @@ class OpenClipLayout(Layout):
         vision, text = self.half(model, "vision_cfg", VISION), self.half(model, "text_cfg", TEXT)
         self.refuse_others("model_cfg", model, MODEL)
         if not isinstance(size := model.get("embed_dim"), int):
-            raise ValueError(
-                f"{self.place} has no embed_dim in its model_cfg: how long vectors are"
-            )
+            raise ValueError(f"{self.place} has no embed_dim, a number, in its model_cfg")
         shared = {"hidden_act": "quick_gelu" if model.get("quick_gelu") else "gelu"}
         return {
             "model_type": "clip",
@@ -166,12 +164,12 @@ class OpenClipLayout(Layout):
         return []
 
     def lacking(self, name: str) -> str:
-        """What to say of a file that is missing; open_clip itself does without the tokenizer's."""
+        """The message for a file that is missing; open_clip itself needs no tokenizer.json."""
         if name != TOKENIZER:
             return Layout.lacking(self, name)
         return (
-            f"{self.folder} lacks {name}; open_clip brings CLIP's own with it, Tessera reads it in "
-            f"the folder: copy the {name} of another CLIP, such as openai/clip-vit-base-patch32"
+            f"{self.folder} lacks {name}: Tessera reads the tokenizer in the folder. These models all "
+            f"have the same: copy the {name} of another CLIP, such as openai/clip-vit-base-patch32"
         )
 
     def state(self) -> dict[str, Tensor]:
@@ -242,7 +240,7 @@ def cropped(image: np.ndarray, size: Any) -> np.ndarray:
 
 
 def renamed(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """What a tensor of open_clip is called in transformers; nothing for one that it has not.
+    """A tensor of open_clip by its name in transformers; nothing for one that it lacks.
 
     Queries, keys and values are rows of one tensor in open_clip, and three in transformers.
     """

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torchvision.transforms.functional import to_pil_image
 
 from models.encoders.layouts import Layout
-from models.encoders.open_clip import OpenClipLayout
+from models.encoders.open_clip import OpenClipLayout, renamed
 from models.encoders.source import Source, family, layout, number
 from models.matcher import Config, Matcher, Part
 from models.scoring import SCORES
@@ -72,6 +73,31 @@ def test_photos_and_scores_are_those_of_open_clip(saved, uneven):
     given = scores(ours.embed_images(uneven), ours.embed_sentences(TEXTS))
     torch.testing.assert_close(given, expected, rtol=0, atol=1e-5)
     assert number(saved, "logit_scale") == float(model.logit_scale.detach())
+
+
+@pytest.mark.parametrize("name", ["ViT-B-32", "ViT-B-16-quickgelu", "ViT-L-14", "ViT-H-14"])
+def test_every_weight_of_open_clips_own_sizes_has_its_place(name, tmp_path):
+    import open_clip
+    from transformers import CLIPConfig, CLIPModel
+
+    sizes = open_clip.get_model_config(name)
+    (tmp_path / "open_clip_config.json").write_text(json.dumps({"model_cfg": sizes}))
+    with torch.device("meta"):
+        given = open_clip.CLIP(**sizes).state_dict()
+        wanted = CLIPModel(CLIPConfig.from_dict(layout(tmp_path).config())).state_dict()
+    made = [pair for name, tensor in given.items() for pair in renamed(name, tensor)]
+    shapes = {name: tensor.shape for name, tensor in wanted.items()}
+    assert {name: tensor.shape for name, tensor in made} == shapes
+    assert len(made) == len(shapes)
+
+
+def test_weights_in_half_precision_are_computed_in_the_precision_that_is_chosen(folder):
+    from models.encoders import clip
+
+    file = folder / "open_clip_model.safetensors"
+    save_file({name: tensor.half() for name, tensor in load_file(file).items()}, file)
+    dtypes = {weight.dtype for weight in clip.Texts(folder, "float32").parameters()}
+    assert dtypes == {torch.float32}
 
 
 def test_links_add_up(saved, uneven):
