@@ -168,8 +168,8 @@ class OpenClipLayout(Layout):
         if name != TOKENIZER:
             return Layout.lacking(self, name)
         return (
-            f"{self.folder} lacks {name}: Tessera reads the tokenizer in the folder. These models all "
-            f"have the same: copy the {name} of another CLIP, such as openai/clip-vit-base-patch32"
+            f"{self.folder} lacks {name}: Tessera reads the tokenizer in the folder. All of these "
+            "models have the same: copy that of openai/clip-vit-base-patch32, or of any other CLIP"
         )
 
     def state(self) -> dict[str, Tensor]:
