@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from models import checkpoint, header, registry
-from models.encoders.source import Source, family, needed
+from models.encoders.source import Source, family, layout
 from models.matcher import Config, Matcher, Part
 from models.proposals import REGIONS
 from training import licences
@@ -70,7 +70,7 @@ def fetched(name: str, revision: str | None) -> tuple[Path, str]:
 
 def checked(folder: Path, name: str) -> licences.Licence:
     """The licence of a folder that can be adopted; errors are those of models.encoders.source."""
-    needed(folder)
+    layout(folder).files()
     family(folder)
     return licences.of(folder, name)
 

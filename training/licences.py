@@ -7,7 +7,7 @@ from pathlib import Path
 
 import srsly
 
-from models.encoders.source import CONFIG, read_json
+from models.encoders.source import layout
 
 # Names that say whose weights these are, and what their owners allow. As published in 2025.
 RESTRICTED = {
@@ -29,7 +29,7 @@ class Licence:
 def of(folder: Path, name: str) -> Licence:
     """The licence of a folder of weights that is known by a name, such as a hub's id."""
     said = stated(folder)
-    called = " ".join((name, folder.name, str(read_json(folder / CONFIG).get("_name_or_path", ""))))
+    called = " ".join((name, folder.name, str(layout(folder).config().get("_name_or_path", ""))))
     return Licence(said, warnings(said, called.lower()))
 
 

@@ -13,7 +13,7 @@ from models.encoders.blocks import Block, block_of
 from models.encoders.contributions import contributions
 from models.encoders.halves import ClassToken, Reading, half
 from models.encoders.library import transformers
-from models.encoders.source import number
+from models.encoders.source import layout, number
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
 
@@ -27,7 +27,7 @@ class Photos(ClassToken):
 
     def __init__(self, folder: Path, precision: str) -> None:
         library = transformers()
-        whole = library.CLIPConfig.from_pretrained(folder, local_files_only=True)
+        whole = library.CLIPConfig.from_dict(layout(folder).config())
         whole.vision_config.projection_dim = whole.projection_dim  # the other's may be a default
         kind = library.CLIPVisionModelWithProjection
         network = half(kind, folder, precision, config=whole.vision_config)
@@ -56,7 +56,7 @@ class Texts(Reading):
 
     def __init__(self, folder: Path, precision: str) -> None:
         library = transformers()
-        whole = library.CLIPConfig.from_pretrained(folder, local_files_only=True)
+        whole = library.CLIPConfig.from_dict(layout(folder).config())
         whole.text_config.projection_dim = whole.projection_dim
         kind = library.CLIPTextModelWithProjection
         network = half(kind, folder, precision, config=whole.text_config)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from models.encoders.blocks import Block
 from models.encoders.photos import Preparation
+from models.encoders.source import layout
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
 
@@ -26,9 +27,11 @@ def half(kind: Any, folder: Path, precision: str, **options: Any) -> Any:
 
     ValueError if a weight is missing, which transformers would make up, or of another shape.
     """
+    state = layout(folder).state()
     try:
         network, report = kind.from_pretrained(
-            folder,
+            folder if state is None else None,
+            state_dict=state,
             local_files_only=True,
             use_safetensors=True,
             trust_remote_code=False,
@@ -45,7 +48,9 @@ def half(kind: Any, folder: Path, precision: str, **options: Any) -> Any:
 
 def wrong(folder: Path) -> str:
     """What to say of weights that are not those that they should be."""
-    return f"the weights in {folder} are not of the model that its config.json says"
+    return (
+        f"the weights in {folder} are not of the model that its {layout(folder).config_file} says"
+    )
 
 
 def grid_of(size: Any, patch: Any) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,26 +10,29 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.encoders.library import transformers
+from models.encoders.source import layout
 from models.types import WHOLE_FRAME, Box
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What turns a photo into an encoder's pixels: the image processor of its own folder."""
+    """What turns a photo into an encoder's pixels: the image processor of its own folder.
+
+    `corner` rounds where a crop in the middle begins, as that processor does.
+    """
 
     processor: Any
+    corner: Callable[[float], int] = int
 
     @classmethod
     def of(cls, folder: Path) -> Preparation:
         """The processor of a folder; ValueError for one that makes photos of any shape."""
-        processor = transformers().AutoImageProcessor.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
+        where = layout(folder)
+        processor = where.image_processor()
         size = processor.size
         if not processor.do_center_crop and not (size.height and size.width):
             raise ValueError(f"{folder} keeps the shape of photos; Tessera needs one size for all")
-        return cls(processor)
+        return cls(processor, where.corner)
 
     def __call__(self, images: Sequence[Tensor]) -> Tensor:
         """Pixels (K, 3, S, S) of uint8 photos (3, H, W)."""
@@ -54,7 +57,7 @@ class Preparation:
             tall, wide = edges if height <= width else edges[::-1]
         else:
             tall, wide = size.height, size.width
-        top, left = int((tall - crop.height) / 2), int((wide - crop.width) / 2)
+        top, left = self.corner((tall - crop.height) / 2), self.corner((wide - crop.width) / 2)
         return Box(left / wide, top / tall, (left + crop.width) / wide, (top + crop.height) / tall)
 
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
-SHARDS = "model.safetensors.index.json"  # which of several files has which tensor
-PREPROCESSORS = ("preprocessor_config.json", "processor_config.json")
-SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
+from models.encoders.layouts import Layout, read_json
+from models.encoders.open_clip import OpenClipLayout
 
 FAMILIES = {"clip": "clip", "siglip": "siglip", "tipsv2": "tipsv2"}  # model_type: module
 Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-256
@@ -23,7 +18,7 @@ Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder in the layout of transformers, and what its files hashed to when it was adopted.
+    """A folder of weights, and what its files hashed to when it was adopted.
 
     `revision` is the commit of a hub's repository, empty for a folder of one's own.
     """
@@ -38,7 +33,7 @@ class Source:
 
         Raises LookupError for a missing file, ValueError for pickles and unknown models.
         """
-        names = needed(folder)
+        names = layout(folder).files()
         family(folder)
         files = tuple((name, digest(folder / name)) for name in sorted(names))
         return cls(str(folder.resolve()), files, revision)
@@ -58,6 +53,11 @@ class Source:
                     f"{digest(folder / name)[:12]}…, not {sha256[:12]}…): put the old file back, "
                     "or adopt the folder as another checkpoint and re-embed"
                 )
+        if added := sorted(set(layout(folder).files()) - {name for name, _ in self.files}):
+            raise ValueError(
+                f"{folder} has {', '.join(added)} now, which were not there when it was adopted "
+                "and would be read: remove them, or adopt the folder as another checkpoint"
+            )
         return folder
 
     @property
@@ -66,43 +66,30 @@ class Source:
         return [list(file) for file in self.files]
 
 
-def needed(folder: Path) -> list[str]:
-    """The names of the files that make a model; LookupError for one that is missing."""
-    if not folder.is_dir():
-        raise LookupError(f"no folder {folder}; name one with {CONFIG} and {WEIGHTS}")
-    names = [CONFIG, TOKENIZER, *weights(folder)]
-    names += [name for name in SETTINGS if (folder / name).is_file()]
-    preprocessors = [name for name in PREPROCESSORS if (folder / name).is_file()]
-    if not preprocessors:
-        raise LookupError(f"{folder} lacks {' or '.join(PREPROCESSORS)}: how photos are prepared")
-    for name in names:
-        if not (folder / name).is_file():
-            raise LookupError(f"{folder} lacks {name}; the layout of transformers has it")
-    return names + preprocessors
+def layout(folder: Path) -> Layout:
+    """The layout of a folder: transformers' if its weights are there in it, else open_clip's.
 
-
-def weights(folder: Path) -> list[str]:
-    """The files of the weights: one, or several and their index.
-
-    ValueError where there are only pickles: loading one runs whatever program is in it.
+    Raises LookupError where there is no folder.
     """
-    if (folder / WEIGHTS).is_file():
-        return [WEIGHTS]
-    if (folder / SHARDS).is_file():
-        shards = read_json(folder / SHARDS).get("weight_map", {}).values()
-        return [SHARDS, *sorted(set(shards))]
-    pickles = sorted(file.name for pattern in PICKLES for file in folder.glob(pattern))
-    if pickles:
-        raise ValueError(
-            f"{folder} has its weights as {', '.join(pickles)}: loading a pickle runs what is in "
-            f"it. Take the same model as {WEIGHTS}"
-        )
-    raise LookupError(f"{folder} lacks {WEIGHTS}; the layout of transformers has it")
+    open_clip, own = OpenClipLayout(folder), Layout(folder)
+    if not folder.is_dir():
+        names = (f"{each.config_file} and {each.weights_file}" for each in (own, open_clip))
+        raise LookupError(f"no folder {folder}; name one with {', or '.join(names)}")
+    if not (folder / open_clip.config_file).is_file() or is_of_transformers(own):
+        return own
+    return open_clip
+
+
+def is_of_transformers(own: Layout) -> bool:
+    """Whether there are settings of a model of transformers, and its weights as safetensors."""
+    there = any((own.folder / name).is_file() for name in (own.weights_file, own.shards_file))
+    settings = own.folder / own.config_file
+    return there and settings.is_file() and "model_type" in read_json(settings)
 
 
 def family(folder: Path) -> str:
     """The module of models.encoders for a folder; ValueError names the models there are."""
-    config = read_json(folder / CONFIG)
+    config = layout(folder).config()
     kind = config.get("model_type")
     if kind in FAMILIES:
         return FAMILIES[kind]
@@ -124,27 +111,14 @@ def number(folder: Path, name: str) -> float:
 
     ValueError for a file that is no safetensors.
     """
-    for file in (file for file in weights(folder) if file.endswith(".safetensors")):
+    for file in layout(folder).tensors():
         try:
-            with safe_open(folder / file, framework="pt") as tensors:
+            with safe_open(file, framework="pt") as tensors:
                 if name in tensors.keys():  # noqa: SIM118 - no dict
                     return float(tensors.get_tensor(name).float().reshape(()))
         except SafetensorError as broken:
-            raise ValueError(f"{folder / file} is not a safetensors file: {broken}") from broken
+            raise ValueError(f"{file} is not a safetensors file: {broken}") from broken
     raise LookupError(f"the weights in {folder} have no {name}")
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    """A JSON object of a file; LookupError for a missing file, ValueError for anything else."""
-    if not file.is_file():
-        raise LookupError(f"{file.parent} lacks {file.name}; the layout of transformers has it")
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as broken:
-        raise ValueError(f"{file} is not JSON: {broken}") from broken
-    if not isinstance(value, dict):
-        raise ValueError(f"{file} holds {type(value).__name__}; expected a JSON object")
-    return value
 
 
 def digest(file: Path) -> str:

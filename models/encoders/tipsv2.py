@@ -11,7 +11,7 @@ from torch import Tensor
 from models.encoders.blocks import Block, block_of
 from models.encoders.halves import ClassToken, Reading, half
 from models.encoders.library import transformers
-from models.encoders.source import CONFIG, number, read_json
+from models.encoders.source import layout, number
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
 
@@ -100,5 +100,5 @@ def scale(folder: Path) -> float:
     try:
         temperature = number(folder, "temperature")
     except LookupError:  # learned, but left out of what is published
-        temperature = read_json(folder / CONFIG).get("temperature_init_value", TEMPERATURE)
+        temperature = layout(folder).config().get("temperature_init_value", TEMPERATURE)
     return 1 / temperature

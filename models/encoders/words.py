@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.encoders.library import transformers
+from models.encoders.source import layout
 from models.types import ParsedSentence, Span
 
 Token = tuple[int, int]  # where it starts and ends in the text that was read
@@ -50,9 +50,7 @@ class Spelling:
             "are: take SigLIP 2 instead of SigLIP, or a model with a tokenizer.json of its own"
         )
         try:
-            tokenizer = transformers().AutoTokenizer.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=False
-            )
+            tokenizer = layout(folder).tokenizer()
         except ImportError as missing:  # the package sentencepiece
             raise ValueError(blind) from missing
         if not tokenizer.is_fast:

@@ -77,6 +77,22 @@ def test_a_moved_folder_is_told_to_the_checkpoint_that_keeps_what_it_has(folder,
     assert loaded.model.config.image.options.regions == 0.2
 
 
+def test_a_folder_of_open_clip_becomes_a_checkpoint_as_any_other(tmp_path):
+    folder = shutil.copytree(encoders.open_clip_folder(), tmp_path / "clip")
+    out = tmp_path / "clip.safetensors"
+    assert "does not say under which licence" in tessera("adopt", folder, "--out", out)
+    (folder / "README.md").write_text("---\nlicense: mit\n---\n")
+    shutil.move(folder, tmp_path / "new")
+    before = header.fingerprint(out)
+    assert "keeps what it has" in tessera("adopt", tmp_path / "new", "--out", out)
+    matcher = checkpoint.load(out).model
+    assert header.fingerprint(out) == before
+    assert out.stat().st_size < 100_000  # its weights stay where they are
+    (photo,) = matcher.embed_images([torch.zeros(3, 30, 40, dtype=torch.uint8)])
+    (text,) = matcher.embed_sentences(["a dog"])
+    assert (photo.vectors.shape[1], text.labels[:2]) == (24, ("a", "dog"))
+
+
 def test_a_checkpoint_of_something_else_is_not_written_over(adopted, small_matcher, tmp_path):
     assert "is of other weights; choose another --out" in tessera(
         "adopt", encoders.folder("clip"), "--out", adopted, code=1

@@ -14,7 +14,11 @@ from training.cli.options import Data, Device, Images, plain_errors
 
 def adopt(
     source: Annotated[
-        str, typer.Argument(metavar="FOLDER|HUB-ID", help="Weights in the layout of transformers.")
+        str,
+        typer.Argument(
+            metavar="FOLDER|HUB-ID",
+            help="Weights in the layout of transformers, or a CLIP in open_clip's.",
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="The checkpoint to write. [default: NAME.safetensors]")
