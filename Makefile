@@ -14,7 +14,7 @@ run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DE
 	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(DEMO),--demo "$(DEMO)") $(if $(PORT),--port $(PORT))
 
 test: check  ## Format, lint, types, imports and the normal tests
-	$(BIN)/pytest -m "not slow and not gpu and not cluster" --numprocesses 3 --dist loadfile
+	$(BIN)/pytest -m "not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
 
 check: $(VENV)/test.stamp  ## Format, lint, types and import contracts
 	$(BIN)/ruff format --check
