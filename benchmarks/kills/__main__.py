@@ -30,8 +30,8 @@ from tests.servers import server
 def matchers(folder: Path) -> list[Path]:
     """Two untrained matchers, quick to load and to run."""
     folder.mkdir()
-    image = Part("regions", {"sizes": (96,), "embedding": 8})
-    text = Part("brnn", {"embedding": 8, "hidden": 8})
+    image = Part.of("image_towers", "regions", {"sizes": (96,), "embedding": 8})
+    text = Part.of("text_towers", "brnn", {"embedding": 8, "hidden": 8})
     paths = []
     for seed in range(2):
         torch.manual_seed(seed)

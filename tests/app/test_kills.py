@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kills.__main__ import run
+from benchmarks.kills.__main__ import matchers, run
+from models import checkpoint
 from tests import servers
 
 
@@ -17,3 +18,9 @@ def test_what_a_killed_service_acknowledged_is_there(database: str, tmp_path: Pa
     if database == "postgresql" and servers.commands() is None:
         pytest.skip("no PostgreSQL here: install Debian's package postgresql")
     assert run(database, 6, tmp_path).total() == 6
+
+
+def test_its_two_matchers_are_different_ones(tmp_path: Path) -> None:
+    first, second = (checkpoint.load(path) for path in matchers(tmp_path / "matchers"))
+    assert first.kind == second.kind == "matchers"
+    assert first.fingerprint != second.fingerprint
