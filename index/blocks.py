@@ -46,29 +46,33 @@ class Block:
     def between(cls, rows: Rows, start: int, end: int, heads: Heads | None = None) -> Block:
         """Neighbouring rows, not copied."""
         offsets = rows.offsets[start : end + 1]
-        own, coded = slice(start, end), heads or rows
-        return cls(
-            coded.codes[offsets[0] : offsets[-1]],
-            offsets - offsets[0],
-            coded.scales[own],
-            coded.reach[own],
-            rows.bases[own],
-            rows.summaries[own],
-            None if heads is None else heads.rest[own],
-            None if heads is None else rows.scales[own] / np.float32(2),
-        )
+        codes = (heads or rows).codes[offsets[0] : offsets[-1]]
+        return cls._with(codes, offsets - offsets[0], rows, slice(start, end), heads)
 
     @classmethod
     def of(cls, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Block:
         """Chosen rows, copied."""
+        codes = (heads or rows).codes.take(fragments_of(rows.offsets, numbers), axis=0)
+        sizes = rows.offsets[numbers + 1] - rows.offsets[numbers]
+        return cls._with(codes, offsets_of(sizes), rows, numbers, heads)
+
+    @classmethod
+    def _with(
+        cls,
+        codes: NDArray[np.int8],
+        offsets: Numbers,
+        rows: Rows,
+        chosen: slice | Numbers,
+        heads: Heads | None,
+    ) -> Block:
         coded = heads or rows
         return cls(
-            coded.codes.take(fragments_of(rows.offsets, numbers), axis=0),
-            offsets_of(rows.offsets[numbers + 1] - rows.offsets[numbers]),
-            coded.scales[numbers],
-            coded.reach[numbers],
-            rows.bases[numbers],
-            rows.summaries[numbers],
-            None if heads is None else heads.rest[numbers],
-            None if heads is None else rows.scales[numbers] / np.float32(2),
+            codes,
+            offsets,
+            coded.scales[chosen],
+            coded.reach[chosen],
+            rows.bases[chosen],
+            rows.summaries[chosen],
+            None if heads is None else heads.rest[chosen],
+            None if heads is None else rows.scales[chosen] / np.float32(2),
         )

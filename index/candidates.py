@@ -102,12 +102,11 @@ def build(rows: Rows) -> Structure | None:
     """
     if len(rows) <= SCANNED:
         return None
-    dimension = (
-        2 * PAIR * math.ceil(rows.summaries.shape[1] / (2 * PAIR))
-    )  # an even number of pairs
+    pairs = 2 * math.ceil(rows.summaries.shape[1] / (2 * PAIR))  # FAISS wants an even number
+    dimension = PAIR * pairs
     coarse: Any = faiss.IndexFlatIP(dimension)
     index: Any = faiss.IndexIVFPQFastScan(
-        coarse, dimension, 1, dimension // PAIR, BITS, faiss.METRIC_INNER_PRODUCT
+        coarse, dimension, 1, pairs, BITS, faiss.METRIC_INNER_PRODUCT
     )
     index.own_fields = True
     coarse.this.disown()

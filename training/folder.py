@@ -91,12 +91,7 @@ class RunFolder:
         return [key for key in MADE_OF if before.get(key) != now.get(key)]
 
     def claim(self, resume: bool) -> None:
-        """Make the folder, or see that the run to be resumed is of the same making.
-
-        Of several workers the first does so.
-        """
-        if not workers.first():
-            return
+        """Make the folder, or see that the run to be resumed is of the same making."""
         if not resume:
             if self.resumable:
                 raise ValueError(f"{self.path} holds a run: resume it or choose another folder")

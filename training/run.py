@@ -66,7 +66,7 @@ def train(
         if workers.count() > 1:
             raise ValueError("terms are solved for in one process: leave --workers out")
         return learn_terms(preset, corpus, place, start, teller, resume=resume)
-    folder.claim(resume)
+    workers.by_first(lambda: folder.claim(resume))
     if resume and folder.finished(preset.schedule.epochs):
         return folder.best
     resume = folder.resumable  # one that was broken off before its first epoch starts anew
@@ -76,11 +76,14 @@ def train(
         files = [trained(one, corpus, own, teller) for one, own in teachers(preset, place)]
         folder.learns_from([header.fingerprint(file) for file in files])
         teller.begins(folder.path.name)
-        taught = teacher_scores(files, examples, place, preset.schedule.precision, teller.progress)
+        precision, progress = preset.schedule.precision, teller.progress
+        taught = workers.after_first(
+            lambda: teacher_scores(files, examples, place, precision, progress)
+        )
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
-    with workers.first_alone():
-        pairs = frozen.pairs(examples, "train", mirrored=bool(preset.mirrored))
-        val = frozen.pairs(corpus.split("val"), "val")
+    turned = bool(preset.mirrored)
+    pairs = workers.after_first(lambda: frozen.pairs(examples, "train", mirrored=turned))
+    val = workers.after_first(lambda: frozen.pairs(corpus.split("val"), "val"))
     pairs, chosen_by = (pairs.at(learned), pairs.at(held)) if held else (pairs, val)
     if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)

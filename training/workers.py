@@ -9,8 +9,7 @@ torch.distributed: gloo between CPUs, NCCL between GPUs.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -26,7 +25,7 @@ from models.types import PaddedBags
 RESTARTS = 3  # how often workers are started again after one was lost
 PATIENCE = timedelta(days=2)  # the first may compute frozen features while the others wait
 Value = TypeVar("Value")
-Mistake = (ValueError, LookupError, ArithmeticError)
+MISTAKES = (ValueError, LookupError, ArithmeticError)
 
 
 def count() -> int:
@@ -130,13 +129,20 @@ def alike(model: nn.Module) -> None:
 
 
 def by_first(compute: Callable[[], Value]) -> Value:
-    """What the first worker computes, for all of them."""
+    """What the first worker computes, for all of them; its mistakes are raised in all of them."""
     if count() == 1:
         return compute()
-    box: list[Any] = [compute() if first() else None]
+    box: list[Any] = [_value_or_mistake(compute) if first() else None]
     dist.broadcast_object_list(box)
-    value: Value = box[0]
-    return value
+    found: Value | Exception = box[0]
+    return _value(found)
+
+
+def after_first(compute: Callable[[], Value]) -> Value:
+    """What each worker computes once the first has done so, as from a cache of files."""
+    done: list[Value] = []
+    by_first(lambda: done.append(compute()))
+    return done[0] if done else compute()
 
 
 def of_all(value: Tensor) -> list[Tensor]:
@@ -152,16 +158,6 @@ def wait() -> None:
     """Go on when all workers are here."""
     if count() > 1:
         dist.barrier()
-
-
-@contextmanager
-def first_alone() -> Iterator[None]:
-    """The first worker does what is inside before the others do it, as into a cache of files."""
-    if not first():
-        wait()
-    yield
-    if first():
-        wait()
 
 
 def launch(workers: int, entry: Callable[..., Value], *given: Any) -> Value:
@@ -187,18 +183,30 @@ def launch(workers: int, entry: Callable[..., Value], *given: Any) -> Value:
         results = elastic_launch(config, _joined)(entry, given)
     except ChildFailedError as lost:
         raise ChildProcessError(f"workers were lost {RESTARTS + 1} times: {lost}") from lost
-    value: Value | Exception = results[0]
-    if isinstance(value, Exception):
-        raise value
-    return value
+    found: Value | Exception = results[0]
+    return _value(found)
 
 
 def _joined(entry: Callable[..., Value], given: Sequence[Any]) -> Value | Exception:
     """Join the group of workers, and do what they do; a mistake is a value, as it is no loss."""
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+    # What is on a GPU goes by NCCL, and the rest by gloo.
+    backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backends, timeout=PATIENCE)
+    again = int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0
     try:
-        return entry(int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0, *given)
-    except Mistake as mistake:
-        return mistake
+        return _value_or_mistake(lambda: entry(again, *given))
     finally:
         dist.destroy_process_group()
+
+
+def _value_or_mistake(compute: Callable[[], Value]) -> Value | Exception:
+    try:
+        return compute()
+    except MISTAKES as mistake:
+        return mistake
+
+
+def _value(found: Value | Exception) -> Value:
+    if isinstance(found, Exception):
+        raise found
+    return found

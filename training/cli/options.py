@@ -41,7 +41,7 @@ def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
 
             parsing.choose(parser)
         yield
-    except (ValueError, LookupError, ArithmeticError) as mistake:
+    except (ValueError, LookupError, ArithmeticError, ChildProcessError) as mistake:
         console.print(f"error: {mistake}", style="red", markup=False)
         raise typer.Exit(1) from mistake
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,9 @@ from training.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from models.captioning import Captioner
+    from models.checkpoint import Checkpoint
+    from training.data.corpus import Example
     from training.evaluation.measure import Boxes
     from training.fitting import Teller
 
@@ -83,21 +87,24 @@ def add_kinds(
 ) -> None:
     """Teach a captioner of which photos it must name no person, and no animal.
 
-    Measured on split train, with WordNet's nouns. Example: tessera add-kinds captioner.safetensors
+    Measured on split train, with WordNet's nouns. Its captions are others then, so what
+    `tessera calibrate` measured is left out. Example: tessera add-kinds captioner.safetensors
     --data flickr8k/
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from models import checkpoint
         from training import kinds, progress
-        from training.data import folders
         from training.folder import Place
 
-        loaded, examples = checkpoint.load(file, device), folders.read(data, images).split("train")
-        place, target = Place(file, cache, device), out or file
-        made = kinds.added(loaded, examples, place, progress.on(console))
-        checkpoint.save(target, loaded.kind, loaded.name, made, loaded.facts)
-        typer.echo(target)
+        place, bars = Place(file, cache, device), progress.on(console)
+        rewrite(
+            file,
+            out,
+            data,
+            images,
+            device,
+            lambda loaded, examples: kinds.added(loaded, examples, place, bars),
+        )
 
 
 def add_endings(
@@ -111,18 +118,30 @@ def add_endings(
 ) -> None:
     """Teach a captioner which words end no caption, such as "a" and "large".
 
-    Measured on split train. Example: tessera add-endings captioner-regions.safetensors
-    --data flickr8k/
+    Measured on split train. Its captions are others then, so what `tessera calibrate` measured is
+    left out. Example: tessera add-endings captioner-regions.safetensors --data flickr8k/
     """
     with plain_errors(Console(stderr=True)):
-        from models import checkpoint
         from training import endings
-        from training.data import folders
 
-        loaded, examples = checkpoint.load(file, device), folders.read(data, images).split("train")
-        made, target = endings.with_endings(loaded, examples), out or file
-        checkpoint.save(target, loaded.kind, loaded.name, made, loaded.facts)
-        typer.echo(target)
+        rewrite(file, out, data, images, device, endings.with_endings)
+
+
+def rewrite(
+    file: Path,
+    out: Path | None,
+    data: Path,
+    images: Path | None,
+    device: str,
+    change: Callable[[Checkpoint, Sequence[Example]], Captioner],
+) -> None:
+    """Write a captioner as a change by the examples of train makes it, to `out` or anew."""
+    from models import checkpoint
+    from training.data import folders
+
+    loaded, examples = checkpoint.load(file, device), folders.read(data, images).split("train")
+    checkpoint.save(out or file, loaded.kind, loaded.name, change(loaded, examples), loaded.facts)
+    typer.echo(out or file)
 
 
 def evaluate_regions(
