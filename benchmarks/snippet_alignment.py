@@ -25,7 +25,7 @@ from training.evaluation.embedding import pixels
 from training.evaluation.grounding import IOU, around
 from training.evaluation.region_captions import named
 from training.folder import Place
-from training.loop import half_precision
+from training.precision import half_precision
 from training.progress import silent
 
 BETAS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)

@@ -14,7 +14,7 @@ from models.decoding import END, Limits, sample
 from training.data.caption_batches import PADDING, Batches, CaptionBatch, TextBatch
 from training.data.captions import caption_words
 from training.evaluation.cider import Cider
-from training.loop import half_precision
+from training.precision import half_precision
 
 
 @dataclass(frozen=True, slots=True)

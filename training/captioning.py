@@ -27,7 +27,8 @@ from training.evaluation.embedding import pixels
 from training.evaluation.treebank import treebank_words
 from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
-from training.loop import Measured, Part, Trainer, half_precision
+from training.loop import Measured, Part, Trainer
+from training.precision import half_precision
 from training.progress import Progress
 
 DESCRIBED = 16  # photos described at once

@@ -17,6 +17,7 @@ from models import checkpoint, header, registry
 from training import workers
 from training.data.corpus import Corpus
 from training.loop import EpochRecord, Trainer
+from training.precision import multiplies_halves
 from training.preset import Preset
 
 # What a resumed run must share.
@@ -161,6 +162,7 @@ def facts_of(corpus: Corpus, place: Place) -> dict[str, Any]:
     return {
         "seed": place.seed,
         "data": {"name": corpus.name, "digest": corpus.digest()},
+        "multiplies_bfloat16": multiplies_halves(place.device),
         "versions": {"python": platform.python_version()}
         | {package: version(package) for package in packages},
     }

@@ -15,8 +15,8 @@ from training.data.corpus import Example
 from training.data.truth import Truth
 from training.evaluation.embedding import pixels
 from training.folder import Place
-from training.loop import half_precision
 from training.matching import Pairs
+from training.precision import half_precision
 from training.progress import Progress, silent
 
 

@@ -20,8 +20,9 @@ from training.evaluation.localisation import Localisation, Localised, localisati
 from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
 from training.grounding_recipe import Recipe, Weak
-from training.loop import Measured, Part, Trainer, half_precision, shuffled
+from training.loop import Measured, Part, Trainer, shuffled
 from training.phrase_objectives import PhraseMatch, supervised, weak
+from training.precision import half_precision
 from training.progress import Progress
 from training.proposals import Truth, phrase_boxes, truth_digest
 

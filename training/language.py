@@ -16,7 +16,7 @@ from training.caption_recipe import TextOptions
 from training.data import text
 from training.data.captions import caption_words
 from training.data.corpus import Corpus
-from training.loop import half_precision
+from training.precision import half_precision
 from training.progress import Progress
 
 

@@ -177,9 +177,3 @@ def shuffled(count: int, size: int) -> list[list[int]]:
     """The positions of `count` examples in a new order, `size` at a time."""
     order = torch.randperm(count).tolist()
     return [order[at : at + size] for at in range(0, count, size)]
-
-
-def half_precision(device: str, precision: str) -> torch.autocast:
-    """Multiply in bfloat16 where the schedule asks for it."""
-    half = precision == "bfloat16"
-    return torch.autocast(device.split(":")[0], torch.bfloat16, enabled=half)

@@ -19,9 +19,10 @@ from training.data.batches import ALL, Batch, Sampling, batches, steps
 from training.data.truth import Truth
 from training.evaluation.retrieval import Retrieval, ranked, retrieval
 from training.evaluation.scores import score_matrix
-from training.loop import Measured, half_precision
+from training.loop import Measured
 from training.match import Match
 from training.optimization import Schedule
+from training.precision import half_precision
 
 Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
 Taught = Callable[[Batch], Tensor]  # what teachers make of a batch, (K, L)

@@ -25,8 +25,9 @@ from training.evaluation.grounding import around
 from training.evaluation.proposals import recalls
 from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
-from training.loop import Measured, Part, Trainer, half_precision, shuffled
+from training.loop import Measured, Part, Trainer, shuffled
 from training.optimization import Optimizer, Schedule
+from training.precision import half_precision
 from training.progress import Progress, silent
 
 Truth = Mapping[str, Sequence[GroundedSentence]]

@@ -59,8 +59,7 @@ def test_a_key_opens_the_page_and_its_photos_by_keyboard_alone(door, secrets):
     door.keyboard.press("Enter")
     door.wait_for_selector("button[title=red] img")
     assert not dialog.is_visible()
-    loaded = "[...document.images].every((image) => image.complete && image.naturalWidth)"
-    door.wait_for_function(loaded)
+    door.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
     door.reload()
     door.wait_for_selector("button[title=red] img")
     assert not dialog.is_visible()

@@ -27,7 +27,7 @@ from training.evaluation.embedding import pixels
 from training.evaluation.measure import Boxes
 from training.folder import Place
 from training.frozen import precision_of
-from training.loop import half_precision
+from training.precision import half_precision
 from training.progress import Progress, silent
 
 DESCRIBED = 64  # regions described, or compared with all snippets, at once

@@ -1,0 +1,30 @@
+"""The precision that networks multiply in while they are trained or their features are kept."""
+
+from __future__ import annotations
+
+import torch
+
+HALF = "bfloat16"
+
+
+def half_precision(device: str, precision: str) -> torch.autocast:
+    """Multiply in bfloat16 where that is asked for and the device has instructions for it.
+
+    A processor without them computes each product many times slower than in float32, so there the
+    products are float32's, which are the same to bfloat16's rounding.
+    """
+    enabled = precision == HALF and multiplies_halves(device)
+    return torch.autocast(kind_of(device), torch.bfloat16, enabled=enabled)
+
+
+def multiplies_halves(device: str) -> bool:
+    """Whether a device has instructions for products of bfloat16, as oneDNN says of processors."""
+    if kind_of(device) == "cpu":
+        supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)  # absent on Macs
+        return bool(supported and supported())
+    return True
+
+
+def kind_of(device: str) -> str:
+    """The kind of a device, such as cuda of cuda:0."""
+    return device.split(":")[0]
