@@ -50,6 +50,11 @@ def name_vectors() -> dict[str, Tensor]:
     return dict(zip(known, sentence_vectors(known), strict=True))
 
 
+def mean_name() -> Tensor:
+    """The mean (384,) of the vectors of all names."""
+    return torch.stack([*name_vectors().values()]).mean(0)
+
+
 def class_vector(levels: Sequence[Sequence[str]], vector: dict[str, Tensor]) -> Tensor:
     """The weighted sum (384,) of the vectors of a class's names, of unit length."""
     own, *broader = levels
@@ -85,7 +90,7 @@ def directions(count: int) -> Tensor:
 
     Orthonormal, and orthogonal to the mean of all names: any text has much of that.
     """
-    common = F.normalize(torch.stack([*name_vectors().values()]).mean(0), dim=0)
+    common = F.normalize(mean_name(), dim=0)
     apart = vectors() - (vectors() @ common)[:, None] * common
     directions: Tensor = torch.linalg.svd(apart, full_matrices=False)[2]  # (384, 384)
     return directions[:count].T.contiguous()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +12,64 @@ import torch
 
 from models import checkpoint, registry
 from models.checkpoint import Checkpoint, declared
+from models.image_towers.regions_in_context import Model as Contextual
 from models.matcher import Matcher
+from models.text_towers.minilm import Model as MiniLM
 from training.data.corpus import Corpus
 from training.evaluation.retrieval import Retrieval
 from training.folder import Place
 from training.frozen import Frozen
-from training.matching import refer, validate
+from training.matching import Pairs, encoded, refer, validate
 from training.progress import Progress
+
+# The weights whose outputs are in the joint space.
+MAPS = (
+    "image.photo.weight",
+    "image.photo.bias",
+    "image.names.project.weight",
+    "image.regions.project.weight",
+    "image.regions.project.bias",
+    "text.project.weight",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many numbers the averaged matcher's vectors have: of the joint space, and of names.
+
+    `embedding` None keeps those that there are, see `reduced`; `conse` is models.conse's.
+    """
+
+    embedding: int | None = None
+    conse: int = 0
+
+
+AS_TRAINED = Shape()
 
 
 def write(
-    files: Sequence[Path], corpus: Corpus, start: float, place: Place, progress: Progress
+    files: Sequence[Path],
+    corpus: Corpus,
+    start: float,
+    place: Place,
+    progress: Progress,
+    shape: Shape = AS_TRAINED,
 ) -> Retrieval:
     """Write the average of checkpoints to `place.out`; how it does on val.
 
-    ValueError unless all are matchers of the same options.
+    ValueError unless all are matchers of the same options, and for a shape that they cannot have.
     """
     loaded = [checkpoint.load(file, place.device) for file in files]
     matcher = average(matchers(loaded), start)
     precision = loaded[0].facts["preset"]["schedule"]["precision"]
     frozen = Frozen(matcher, place, precision, progress)
-    refer(matcher, frozen.pairs(corpus.split("train"), "train").images, place.device)
+    pairs = frozen.pairs(corpus.split("train"), "train")
+    if shape != AS_TRAINED:
+        matcher = reduced(matcher, shape, pairs, place.device)
+    refer(matcher, pairs.images, place.device)
     validation = validate(matcher, frozen.pairs(corpus.split("val"), "val"), place.device)
     facts = averaged_facts(loaded, start) | {"validation": asdict(validation)}
+    facts |= {} if shape == AS_TRAINED else {"shape": asdict(shape)}
     checkpoint.save(place.out, registry.MATCHERS, loaded[0].name, matcher, facts)
     return validation
 
@@ -69,6 +104,50 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
             if name.startswith(known):
                 weight.lerp_(first[name], start)
     return mean.eval()
+
+
+@torch.no_grad()
+def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -> Matcher:
+    """A matcher whose vectors are R^T of what they were, and have the numbers of models.conse.
+
+    R has orthonormal columns: the directions that whole photos and sentences of `pairs` fill most,
+    both sides counting alike. What a photo or a sentence then lacks in length it is given again.
+    """
+    image, text = (tower.config for tower in (matcher.image, matcher.text))
+    if not (isinstance(matcher.image, Contextual) and isinstance(matcher.text, MiniLM)):
+        raise ValueError(
+            f"towers {matcher.config.towers} cannot be given another shape: regions_in_context and "
+            "minilm can"
+        )
+    D = shape.embedding or image.embedding
+    if not 0 < D <= image.embedding:
+        raise ValueError(f"embedding is {D}: give 1 to {image.embedding}, as many as trained")
+    sides = (
+        torch.stack([bag[0] for bag in encoded(matcher.encode_images, pairs.images, device)]),
+        torch.stack(
+            [bag.sum(0) for bag in encoded(matcher.encode_sentences, pairs.sentences, device)]
+        ),
+    )
+    both = torch.zeros(image.embedding, image.embedding)
+    for side in sides:
+        joint = side[:, : image.embedding].float().cpu()
+        both += joint.T @ joint / joint.square().sum()
+    filled = torch.linalg.eigh(both).eigenvectors.flip(1)[:, :D].to(device)  # (D_before, D)
+    options = {"embedding": D, "conse": shape.conse}
+    config = replace(
+        matcher.config,
+        image=replace(matcher.config.image, options=replace(image, **options)),
+        text=replace(matcher.config.text, options=replace(text, **options)),
+    )
+    made = Matcher(config).to(device)
+    made.begin()
+    kept = {
+        name: filled.T @ value if name in MAPS else value
+        for name, value in matcher.state_dict().items()
+    }
+    kept |= {name: value for name, value in made.state_dict().items() if name not in kept}
+    made.load_state_dict(kept | {"offsets.references": made.state_dict()["offsets.references"]})
+    return made.eval()
 
 
 def averaged_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:

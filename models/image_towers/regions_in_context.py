@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models import backbones, classes
+from models.conse import NamedPhotos
 from models.regions import RegionEncoder, Standardize
 from models.sight import ViewSight
 from models.towers import LIKELIHOOD_SCALE, ImageTower
@@ -33,8 +34,9 @@ class Config:
     photo's features also have the largest of each feature over its regions: small things count
     there that a mean over the whole photo hides. `proposals` names the boxes, see
     models.proposals; their order is their likelihood. `likelihood` gives every vector one more
-    number, which a text tower with a prior weighs. `temperature` is where the scale of scores
-    starts.
+    number, which a text tower with a prior weighs, and `conse` that many more, which say what the
+    classifiers call the photo and which a text tower with as many counts in short texts, see
+    models.conse. `temperature` is where the scale of scores starts.
     """
 
     views: tuple[str, ...] = ("lite0@224", "lite0@448")
@@ -45,6 +47,7 @@ class Config:
     maximum: bool = False
     proposals: str = "windows"
     likelihood: bool = False
+    conse: int = 0
     embedding: int = 256
     photo_dropout: float = 0.4
     region_dropout: float = 0.4
@@ -65,22 +68,26 @@ class Model(ImageTower):
     regions. N starts as the map that a text tower with `names` starts from,
     so that before any training a photo matches what its classes are called.
 
-    `likelihood` appends −log r / ε for the r-th best box and −1 / ε for the frame. ε keeps the
-    number's counterpart small among words, which are compared with each other in text to text
-    search.
+    `conse` appends what classifiers call the photo, the same to all fragments, so that links give
+    it to the whole photo. `likelihood` appends −log r / ε for the r-th best box and −1 / ε for the
+    frame. ε keeps the number's counterpart small among words, which are compared with each other in
+    text to text search.
     """
 
     stored_in_half = ("photo.", "regions.project.", "names.")
 
     def __init__(self, config: Config) -> None:
         sight = ViewSight(config.views, config.proposals)
-        super().__init__(config, sight, config.embedding + config.likelihood)
+        super().__init__(config, sight, config.embedding + config.conse + config.likelihood)
         C, D, V = sight.channels, config.embedding, len(config.views)
         self.standardize = nn.ModuleList(Standardize(C) for _ in range(V))
         self.maximum = Standardize(C) if config.maximum else None
         self.photo_dropout = nn.Dropout(config.photo_dropout)
         self.photo = nn.Linear((V + config.maximum) * C, D)
         self.names = ClassNames(config, D) if config.classifiers else None
+        if config.conse and not self.names:
+            raise ValueError("conse says what classifiers call a photo: name some in classifiers")
+        self.conse = NamedPhotos(config.conse) if config.conse else None
         self.regions = RegionEncoder(C, D, config.region_dropout)
         # Regions start by adding nothing, so training starts from one vector a photo.
         nn.init.zeros_(self.regions.project.weight)
@@ -90,8 +97,9 @@ class Model(ImageTower):
 
     def begin(self) -> None:
         """Take the names of classes, and map them along the directions in which they differ."""
-        if self.names:
-            self.names.begin()
+        for named in (self.names, self.conse):
+            if named:
+                named.begin()
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's photos and regions apart: means over more cells vary less."""
@@ -115,6 +123,10 @@ class Model(ImageTower):
                 added = added + config.region_names * self.names.of_regions(boxes)
         f = F.normalize(f, dim=-1)[:, None]  # (K, 1, D)
         vectors = self.log_scale.exp() * torch.cat([f, f + added], 1)
+        if self.names and self.conse:
+            called = self.conse(self.names.probabilities(inputs))[:, None]  # (K, 1, E)
+            called = called.expand(-1, vectors.shape[1], -1)
+            vectors = torch.cat([vectors, called], -1)
         if config.likelihood:
             order = torch.arange(vectors.shape[1], device=vectors.device)
             likely = -order.clamp_min(1).float().log()  # (R,)
@@ -184,12 +196,16 @@ class ClassNames(nn.Module):
 
     def of_photos(self, inputs: PaddedBags) -> Tensor:
         """(K, D) of photos' features in all views and of their boxes, (K, V + R - 1, C)."""
+        return self.named(self.probabilities(inputs))
+
+    def probabilities(self, inputs: PaddedBags) -> Tensor:
+        """The probabilities p (K, 1000) of the classes, by the same."""
         p = self.logits(inputs.vectors).softmax(-1)
         if self.share:
             regions, there = inputs.vectors[:, self.first :], inputs.mask[:, self.first :, None]
             each = self.region_head(regions.float()).softmax(-1) * there  # (K, R, 1000)
             p = (1 - self.share) * p + self.share * each.sum(1) / there.sum(1)
-        return self.named(p)
+        return p
 
     def logits(self, frames: Tensor) -> Tensor:
         """The mean of the classifiers' logits (K, 1000) for features in all views, (K, V, C)."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from models import classes
+from models.conse import NamedTexts
 from models.towers import LIKELIHOOD_SCALE, Reader, TextTower
 from models.types import PaddedBags, ParsedSentence
 from models.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
@@ -22,7 +23,8 @@ class Config:
     `frequencies` are the shares of frequent words among all words of train: a word of share p
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
     do not claim what "dog" and "snow" earn. `prior` is how much the likelihood of boxes counts,
-    for an image tower with `likelihood`. With `names` the map into the joint space starts as the
+    for an image tower with `likelihood`; `conse` is how many numbers of an image tower say what it
+    is called, see models.conse. With `names` the map into the joint space starts as the
     directions along which the names of ImageNet's classes differ, for an image tower that starts
     from these names.
     """
@@ -30,6 +32,7 @@ class Config:
     frequencies: tuple[tuple[str, float], ...] = ()
     rarity: float = 0.01
     prior: float = 0.0
+    conse: int = 0
     names: bool = False
     embedding: int = 256
     frozen_layers: int = 3
@@ -80,17 +83,21 @@ class Model(TextTower):
     stored_in_half = ("upper.", "project.")
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config, WeightedWords(config), config.embedding + (config.prior > 0))
+        dimension = config.embedding + config.conse + (config.prior > 0)
+        super().__init__(config, WeightedWords(config), dimension)
         self.known = ("upper.", "project.") if config.names else ("upper.",)
         self.upper = upper_minilm(config.frozen_layers, config.layer_dropout)
         self.dropout = nn.Dropout(config.word_dropout)
         self.project = nn.Linear(MINILM_HIDDEN, config.embedding, bias=False)
+        self.conse = NamedTexts(config.conse, config.frozen_layers) if config.conse else None
 
     def begin(self) -> None:
         """Map words along the names of classes, where the options say so."""
         if self.config.names:
             with torch.no_grad():
                 self.project.weight.copy_(classes.directions(self.config.embedding).T)
+        if self.conse:
+            self.conse.begin()
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""
@@ -103,6 +110,9 @@ class Model(TextTower):
         s = placed[:, 1:-1]  # (L, T, D), and zero where nothing is
         s = s / total_length(s)
         words = mask[:, 2:]  # as many real places as words
+        if self.conse:
+            asked = self.conse(given[..., :MINILM_HIDDEN], given[..., MINILM_HIDDEN], mask)
+            s = torch.cat([s, asked.to(s)], dim=-1)
         if self.config.prior:
             shares = words / words.sum(1, keepdim=True)  # (L, T)
             shares = LIKELIHOOD_SCALE * self.config.prior * shares

@@ -6,10 +6,12 @@ from models import checkpoint, classes
 from models.checkpoint import Checkpoint
 from models.matcher import Config, Matcher
 from training import run
-from training.averaging import average, averaged_facts, matchers
+from training.averaging import MAPS, Shape, average, averaged_facts, matchers, reduced
 from training.cli import app
 from training.evaluation.measure import measure
+from training.evaluation.scores import score_matrix
 from training.folder import Place
+from training.matching import Pairs, encoded
 
 CONFIG = {
     "image": {"name": "cells", "options": {"dimension": 8}},
@@ -86,3 +88,86 @@ def test_the_command_writes_a_checkpoint_that_is_evaluated(preset, corpus, scene
     kept = loaded.facts["validation"]
     assert kept["search"]["recall_1"] == pytest.approx(found.search.recall_1, abs=2)
     assert f"sum {found.recall_sum:.0f}"[:-1] in result.output
+
+
+def contextual(**options):
+    """A matcher whose weights have all moved, with named classes."""
+    torch.manual_seed(0)
+    image = {"views": ("lite0@32", "lite0@64"), "classifiers": ("lite0@64",), "embedding": 8}
+    text = {"embedding": 8, "frozen_layers": 5}
+    matcher = Matcher(
+        Config(
+            {"name": "regions_in_context", "options": image | options},
+            {"name": "minilm", "options": text | options},
+            references=4,
+        )
+    )
+    matcher.begin()
+    for weight in matcher.parameters():
+        if weight.requires_grad and weight.ndim == 2:
+            torch.nn.init.normal_(weight, std=0.1)
+    return matcher.eval()
+
+
+@pytest.fixture(scope="module")
+def few_pairs():
+    """Frozen inputs of photos and sentences, of which the first photo has two."""
+    torch.manual_seed(1)
+    sentences = ["a dog", "a dog runs", "two cats sleep", "a red car"]
+    matcher = contextual()
+    photos = [torch.rand(21, 1280) for _ in range(3)]
+    return Pairs(photos, matcher.sentence_inputs(sentences), (2, 1, 1))
+
+
+def score(matcher, pairs):
+    """The scores (K, L) of pairs."""
+    with torch.no_grad():
+        images = encoded(matcher.encode_images, pairs.images, "cpu")
+        texts = encoded(matcher.encode_sentences, pairs.sentences, "cpu")
+    return torch.from_numpy(score_matrix(images, texts, matcher.score, "cpu"))
+
+
+def test_a_matcher_turned_in_its_space_scores_as_it_did(few_pairs):
+    matcher = contextual()
+    turned = reduced(matcher, Shape(8), few_pairs)
+    expected = score(matcher, few_pairs)
+    torch.testing.assert_close(score(turned, few_pairs), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_fewer_numbers_keep_the_directions_that_are_filled(few_pairs):
+    matcher = contextual()
+    with torch.no_grad():  # nothing is in the last two dimensions
+        for name, weight in matcher.named_parameters():
+            if name in MAPS:
+                weight[6:] = 0
+    smaller = reduced(matcher, Shape(6), few_pairs)
+    assert smaller.dimension == matcher.dimension - 2
+    expected = score(matcher, few_pairs)
+    torch.testing.assert_close(score(smaller, few_pairs), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_names_are_added_to_what_was_trained(few_pairs):
+    matcher = contextual()
+    named = reduced(matcher, Shape(8, 16), few_pairs)
+    images = encoded(named.encode_images, few_pairs.images, "cpu")
+    texts = encoded(named.encode_sentences, few_pairs.sentences, "cpu")
+    names = slice(8, 24)
+    given = torch.stack(
+        [
+            torch.stack([image[0, names] @ text[:, names].sum(0) for text in texts])
+            for image in images
+        ]
+    )
+    expected = score(matcher, few_pairs) + given.detach()
+    assert float(given.detach().abs().max()) > 0.1
+    torch.testing.assert_close(score(named, few_pairs), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_a_shape_has_no_more_numbers_than_were_trained(few_pairs):
+    with pytest.raises(ValueError, match="give 1 to 8"):
+        reduced(contextual(), Shape(9), few_pairs)
+
+
+def test_other_towers_keep_their_shape(few_pairs):
+    with pytest.raises(ValueError, match="regions_in_context and minilm can"):
+        reduced(moved(0), Shape(4), few_pairs)

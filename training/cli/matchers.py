@@ -140,11 +140,20 @@ def write_average(
     start: Annotated[
         float, typer.Option(min=0, max=1, help="The share of what pretrained weights were.")
     ] = 0.0,
+    embedding: Annotated[
+        int | None,
+        typer.Option(min=1, help="Numbers of the joint space to keep. [default: all]"),
+    ] = None,
+    conse: Annotated[
+        int, typer.Option(min=0, help="Numbers for what classifiers call a photo, in short texts.")
+    ] = 0,
     images: Images = None,
     cache: Cache = FEATURES,
     device: Device = "cpu",
 ) -> None:
     """Average the weights of matchers that differ in their seed, and validate the average.
+
+    With --embedding and --conse its vectors get another shape; a single checkpoint may be given.
 
     Example: tessera average runs/x-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
     """
@@ -160,6 +169,7 @@ def write_average(
             start,
             Place(out, cache, device),
             progress.on(console),
+            averaging.Shape(embedding, conse),
         )
         typer.echo(
             f"{out}: R@1 {validation.annotation.recall_1:.1f} {validation.search.recall_1:.1f}  "
