@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -50,7 +51,10 @@ def built(recipe: Recipe, sentences: Sequence[str], start: Path | None) -> Capti
         registry.find("captioners", recipe.model),
         vocabulary(sentences, recipe.least_count),
     )
-    own = {"image": teacher(recipe.text).model.config.image} if recipe.text else {}
+    own: dict[str, Any] = {}
+    if recipe.text:
+        image = teacher(recipe.text).model.config.image
+        own = {"image": image, "joint": image.options.embedding}
     model: Captioner = module.Model(module.Config(words=words, **recipe.options, **own))
     return model
 

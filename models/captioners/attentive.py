@@ -228,7 +228,8 @@ class Attentive(Language):
         self.tower.load_state_dict(without_sight(matcher.image.state_dict()))
         names = text_vectors(matcher, self.config.words, self.config.joint)
         self.evidence.names.copy_(names)
-        self.words.weight[FIRST_WORD:] = F.normalize(names - names.mean(0), dim=-1)
+        apart = F.normalize(names - names.mean(0), dim=-1)
+        self.words.weight[FIRST_WORD:] = F.pad(apart, (0, self.config.embedding - names.shape[1]))
         device = self.bias.device
         wholes, similar = [], []
         for at in range(0, len(photos), PREPARED):
