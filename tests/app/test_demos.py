@@ -38,7 +38,7 @@ WORDS = {
     "pineapple": "pineapples",
 }
 # Words whose photo the shipped matcher does not find first: its card says so.
-MISSED = ("cup", "galaxy", "astronaut")
+MISSED = ("astronaut",)
 QUERIES = {example.text: example.id for example in PHOTOS.examples()} | WORDS
 PRODUCTS = demos.ALL["products"]
 
