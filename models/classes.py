@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.types import ParsedSentence, Span, Word
-from models.words import LowerMiniLM
+from models.words import MINILM_HIDDEN, LowerMiniLM
 
 FILE = Path(__file__).parent / "pretrained/classes.txt"  # written by `tessera class-names`
 BROADER = 0.25  # the weight of the first broader term beside a class's own names
@@ -88,8 +88,11 @@ def words_of(text: str) -> ParsedSentence:
 def directions(count: int) -> Tensor:
     """The `count` directions (384, D) along which the names of classes differ most.
 
-    Orthonormal, and orthogonal to the mean of all names: any text has much of that.
+    Orthonormal, and orthogonal to the mean of all names: any text has much of that. ValueError for
+    more than there are.
     """
+    if count > MINILM_HIDDEN:
+        raise ValueError(f"{count} directions of names are too many: there are {MINILM_HIDDEN}")
     common = F.normalize(mean_name(), dim=0)
     apart = vectors() - (vectors() @ common)[:, None] * common
     directions: Tensor = torch.linalg.svd(apart, full_matrices=False)[2]  # (384, 384)

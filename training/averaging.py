@@ -31,17 +31,18 @@ MAPS = (
     "image.regions.project.bias",
     "text.project.weight",
 )
+MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer`
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How many numbers the averaged matcher's vectors have: of the joint space, and of names.
 
-    `embedding` None keeps those that there are, see `reduced`; `conse` is models.conse's.
+    None keeps those that there are, see `reduced`; `conse` is models.conse's.
     """
 
     embedding: int | None = None
-    conse: int = 0
+    conse: int | None = None
 
 
 AS_TRAINED = Shape()
@@ -133,7 +134,7 @@ def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -
         joint = side[:, : image.embedding].float().cpu()
         both += joint.T @ joint / joint.square().sum()
     filled = torch.linalg.eigh(both).eigenvectors.flip(1)[:, :D].to(device)  # (D_before, D)
-    options = {"embedding": D, "conse": shape.conse}
+    options = {"embedding": D, "conse": image.conse if shape.conse is None else shape.conse}
     config = replace(
         matcher.config,
         image=replace(matcher.config.image, options=replace(image, **options)),
@@ -144,9 +145,9 @@ def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -
     kept = {
         name: filled.T @ value if name in MAPS else value
         for name, value in matcher.state_dict().items()
+        if not name.startswith(MADE_ANEW)
     }
-    kept |= {name: value for name, value in made.state_dict().items() if name not in kept}
-    made.load_state_dict(kept | {"offsets.references": made.state_dict()["offsets.references"]})
+    made.load_state_dict(made.state_dict() | kept)
     return made.eval()
 
 

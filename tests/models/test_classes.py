@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from models import classes
@@ -35,3 +36,8 @@ def test_directions_are_orthonormal_and_leave_out_what_all_names_share():
     torch.testing.assert_close(directions.T @ directions, torch.eye(32), rtol=1e-4, atol=1e-4)
     common = torch.stack([*classes.name_vectors().values()]).mean(0)
     assert (common @ directions).abs().max() < 1e-4
+
+
+def test_there_are_no_more_directions_than_numbers_of_a_name():
+    with pytest.raises(ValueError, match="there are 384"):
+        classes.directions(385)

@@ -171,3 +171,13 @@ def test_a_shape_has_no_more_numbers_than_were_trained(few_pairs):
 def test_other_towers_keep_their_shape(few_pairs):
     with pytest.raises(ValueError, match="regions_in_context and minilm can"):
         reduced(moved(0), Shape(4), few_pairs)
+
+
+def test_names_stay_where_only_the_joint_space_is_reduced(few_pairs):
+    named = reduced(contextual(), Shape(8, 16), few_pairs)
+    smaller = reduced(named, Shape(6), few_pairs)
+    assert smaller.dimension == named.dimension - 2
+    for text in ("a dog", "a red car"):
+        one, other = (matcher.embed_sentences([text])[0].vectors for matcher in (named, smaller))
+        torch.testing.assert_close(one[:, 8:24], other[:, 6:22])
+    assert reduced(named, Shape(8, 4), few_pairs).dimension == named.dimension - 12

@@ -145,8 +145,11 @@ def write_average(
         typer.Option(min=1, help="Numbers of the joint space to keep. [default: all]"),
     ] = None,
     conse: Annotated[
-        int, typer.Option(min=0, help="Numbers for what classifiers call a photo, in short texts.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0, help="Numbers that name a photo, for short texts. [default: as trained]"
+        ),
+    ] = None,
     images: Images = None,
     cache: Cache = FEATURES,
     device: Device = "cpu",
