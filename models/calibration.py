@@ -83,9 +83,13 @@ class Calibration:
         return torch.stack([column.expand(len(scores)) for column in columns], dim=1)
 
     def probabilities(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
-        """The probabilities (N,) of pairs of one kind; shapes as in `features`."""
-        features = self.features(kind, scores, sums, sizes)
-        return torch.sigmoid(features @ self.coefficients[kind.value])
+        """The probabilities (N,) of pairs of one kind; shapes as in `features`.
+
+        In double precision until the end, so that a pair has the same one whatever others are
+        computed with it: in single, vector instructions and what is left over round differently.
+        """
+        features = self.features(kind, scores, sums, sizes).double()
+        return torch.sigmoid(features @ self.coefficients[kind.value].double()).float()
 
     def of_query(self, query: Query, scores: Tensor, in_photos: bool) -> Tensor:
         """The probabilities (N,) of answers to a query, from the scores (P, N) of its parts.

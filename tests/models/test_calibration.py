@@ -104,3 +104,15 @@ def test_terms_count_between_texts_and_photos_alone(calibration):
         (part,) = longer.asked(query, in_photos).parts
         assert part.vectors.tolist() == [[1.0, 2.0, last]]
         assert calibration.asked(query, in_photos) is query
+
+
+def test_a_pair_has_the_same_probability_whatever_others_are_computed_with_it(calibration):
+    """As on shards, each of which knows a part of the hits, to the last bit."""
+    torch.manual_seed(0)
+    scores, sums = 5 * torch.randn(37), torch.tensor([[1.0, 2.0]])
+    several = calibration.probabilities(Kind.TEXT_IN_PHOTO, scores, sums, torch.tensor([4]))
+    alone = [
+        calibration.probabilities(Kind.TEXT_IN_PHOTO, one, sums, torch.tensor([4]))
+        for one in scores.split(1)
+    ]
+    assert torch.equal(several, torch.cat(alone))
