@@ -85,8 +85,8 @@ class Calibration:
     def probabilities(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
         """The probabilities (N,) of pairs of one kind; shapes as in `features`.
 
-        In double precision until the end, so that a pair has the same one whatever others are
-        computed with it: in single, vector instructions and what is left over round differently.
+        The logistic function is computed in double precision: in single its last bit depends on
+        which other pairs are computed with a pair, as vector instructions round differently.
         """
         features = self.features(kind, scores, sums, sizes).double()
         return torch.sigmoid(features @ self.coefficients[kind.value].double()).float()

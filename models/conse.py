@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models import classes
+from models import backbones, classes
 from models.words import MINILM_HIDDEN, upper_minilm
 
 GAIN, POWER = 14.0, 3.0  # γ and π: how much names count in a text of one word, and of more
@@ -28,7 +28,7 @@ class NamedPhotos(nn.Module):
 
     def __init__(self, count: int) -> None:
         super().__init__()
-        self.register_buffer("classes", torch.zeros(1000, count))
+        self.register_buffer("classes", torch.zeros(backbones.CLASSES, count))
 
     def begin(self) -> None:
         """Take the names of ImageNet's classes along the directions in which they differ most."""

@@ -120,7 +120,7 @@ def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -
             f"towers {matcher.config.towers} cannot be given another shape: regions_in_context and "
             "minilm can"
         )
-    D = shape.embedding or image.embedding
+    D = image.embedding if shape.embedding is None else shape.embedding
     if not 0 < D <= image.embedding:
         raise ValueError(f"embedding is {D}: give 1 to {image.embedding}, as many as trained")
     sides = (

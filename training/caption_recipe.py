@@ -87,7 +87,7 @@ def parsed(tables: Mapping[str, Any]) -> Recipe:
     options = dict(tables.get("model", {}))
     name = options.pop("name", "")
     known = {one.name for one in fields(registry.find("captioners", name).Config)}
-    refuse_unknown(options, known - {"words", "image"}, "[model]")
+    refuse_unknown(options, known - {"words", "image", "joint"}, "[model]")
     objective = tables.get("objective", {})
     refuse_unknown(objective, {"label_smoothing", "least_count"}, "[objective]")
     return Recipe(

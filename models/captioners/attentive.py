@@ -55,6 +55,11 @@ class Config:
     kinds: tuple[Kind, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.embedding < self.joint:
+            raise ValueError(
+                f"embedding is {self.embedding}: words begin from the joint space's vectors, so "
+                f"give at least its {self.joint}"
+            )
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "unfinished", tuple(self.unfinished))
         kinds = (one if isinstance(one, Kind) else Kind(**one) for one in self.kinds)

@@ -163,9 +163,10 @@ def test_names_are_added_to_what_was_trained(few_pairs):
     torch.testing.assert_close(score(named, few_pairs), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_a_shape_has_no_more_numbers_than_were_trained(few_pairs):
+@pytest.mark.parametrize("embedding", [0, 9])
+def test_a_shape_has_some_numbers_and_no_more_than_were_trained(few_pairs, embedding):
     with pytest.raises(ValueError, match="give 1 to 8"):
-        reduced(contextual(), Shape(9), few_pairs)
+        reduced(contextual(), Shape(embedding), few_pairs)
 
 
 def test_other_towers_keep_their_shape(few_pairs):

@@ -18,8 +18,9 @@ def test_a_preset_gives_the_recipe_and_an_unknown_option_is_named(tmp_path):
         caption_recipe.read("nope")
 
 
-def test_what_a_captioner_takes_from_its_matcher_is_no_option(tmp_path):
+@pytest.mark.parametrize("option", ["image", "joint"])
+def test_what_a_captioner_takes_from_its_matcher_is_no_option(tmp_path, option):
     own = tmp_path / "own.toml"
-    own.write_text('extends = "captioners/attentive"\n[model]\nimage = 3\n')
+    own.write_text(f'extends = "captioners/attentive"\n[model]\n{option} = 3\n')
     with pytest.raises(ValueError, match="does not know"):
         caption_recipe.read(str(own))

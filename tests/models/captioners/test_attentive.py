@@ -176,3 +176,8 @@ def test_no_caption_names_a_kind_that_a_photo_shows_nothing_of(inputs):
 def test_kinds_need_classifiers():
     with pytest.raises(ValueError, match="give the image tower `classifiers`"):
         Model(Config(WORDS, CONFIG.image, joint=16, kinds=(Kind(("animal",), 1.0, 0.0),)))
+
+
+def test_words_have_room_for_the_vectors_that_they_begin_from():
+    with pytest.raises(ValueError, match="give at least its 16"):
+        Config(WORDS, CONFIG.image, joint=16, embedding=8)
