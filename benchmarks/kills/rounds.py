@@ -8,10 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, text
-
 from app.inference import Models
 from benchmarks.kills import truth
+from benchmarks.kills.aging import UNDONE, age
 from benchmarks.kills.ledger import Ledger
 from benchmarks.kills.service import Service, Site, kill
 from benchmarks.kills.writers import WRITERS, snapshot, until_killed
@@ -70,7 +69,7 @@ class Rounds:
         """Kill a migration of a catalog with older tables; then finish it."""
         self._kill(self._started())
         with truth.catalog_of(self.site) as catalog, catalog.writer.begin() as connection:
-            age(connection)
+            age(connection, random.choice([*UNDONE]))
         killed = self.site.run_killed("migrate")
         self.site.run("migrate")
         return {"killed": killed} | self._verify()
@@ -146,13 +145,3 @@ class Rounds:
 
 
 SHARES = {"writing": 4, "restoring": 2, "migrating": 2, "re-embedding": 2}
-
-
-def age(connection: Connection) -> None:
-    """Turn the tables into those of version 1, or 2: what later versions added is taken away."""
-    connection.execute(text("DROP TABLE aliases"))
-    version = random.choice(["0001", "0002"])
-    if version == "0001":
-        connection.execute(text("ALTER TABLE changes DROP COLUMN kept"))
-        connection.execute(text("UPDATE settings SET value = '2' WHERE name = 'layout'"))
-    connection.execute(text(f"UPDATE alembic_version SET version_num = '{version}'"))  # noqa: S608

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
+from benchmarks.kills.aging import UNDONE, age
 from index import archives, migrations
 from index.backup import restore
 from index.catalog import Catalog
@@ -18,6 +19,7 @@ from index.storage import Storage
 from index.tables import schema
 
 LAYOUTS = sorted((Path(__file__).parent / "layouts").glob("*.sql"))
+VERSIONS = sorted((Path(migrations.__file__).parent / "versions").glob("[0-9]*.py"))
 
 
 def restored(layout: Path, folder: Path) -> Path:
@@ -147,3 +149,29 @@ def test_version_from_before_migrations_refuses_what_was_migrated(tmp_path):
         layout = connection.execute("SELECT value FROM settings WHERE name = 'layout'").fetchone()
     connection.close()
     assert int(layout[0]) > migrations.FIRST_LAYOUT
+
+
+def test_tables_that_rounds_of_kills_make_older_are_migrated_back(database, entry, tmp_path):
+    url, storage = url_of(database, tmp_path), Storage(tmp_path, database)
+    with closing(Catalog(storage)) as catalog:
+        home = catalog.collection("default", fingerprint="m", dimension=8, score="sum_of_max")
+        kept = entry("a")
+        for put in (entry("a"), kept, entry("b", photos=0)):
+            catalog.put(home, put)
+    made = structure(url)
+    assert sorted([*UNDONE, migrations.newest()]) == [path.stem[:4] for path in VERSIONS]
+    for version in UNDONE:
+        engine = create_engine(url)
+        with engine.begin() as connection:
+            age(connection, version)
+        engine.dispose()
+        assert migrate(storage) == (version, migrations.newest())
+        assert structure(url) == made
+        with closing(Catalog(storage)) as catalog:
+            found = catalog.entry(home, "a")
+            assert found.pictures == kept.pictures
+            with catalog.reading(home) as view:
+                assert view.retired(0).tolist() == [1]
+            names = "SELECT name FROM retired_pictures"
+            with catalog.reader.begin() as connection:
+                assert connection.execute(text(names)).scalars().all() == [name_of(b"jpeg")]
