@@ -68,10 +68,10 @@ class Model(ImageTower):
     regions. N starts as the map that a text tower with `names` starts from,
     so that before any training a photo matches what its classes are called.
 
-    `conse` appends what classifiers call the photo, the same to all fragments, so that links give
-    it to the whole photo. `likelihood` appends −log r / ε for the r-th best box and −1 / ε for the
-    frame. ε keeps the number's counterpart small among words, which are compared with each other in
-    text to text search.
+    `conse` appends what classifiers call the whole photo, the same to all fragments, so that links
+    give it to the whole photo. `likelihood` appends −log r / ε for the r-th best box and −1 / ε for
+    the frame. ε keeps the number's counterpart small among words, which are compared with each
+    other in text to text search.
     """
 
     stored_in_half = ("photo.", "regions.project.", "names.")
@@ -124,7 +124,7 @@ class Model(ImageTower):
         f = F.normalize(f, dim=-1)[:, None]  # (K, 1, D)
         vectors = self.log_scale.exp() * torch.cat([f, f + added], 1)
         if self.names and self.conse:
-            called = self.conse(self.names.probabilities(inputs))[:, None]  # (K, 1, E)
+            called = self.conse(self.names.probabilities(inputs.vectors))[:, None]  # (K, 1, E)
             called = called.expand(-1, vectors.shape[1], -1)
             vectors = torch.cat([vectors, called], -1)
         if config.likelihood:
@@ -196,16 +196,16 @@ class ClassNames(nn.Module):
 
     def of_photos(self, inputs: PaddedBags) -> Tensor:
         """(K, D) of photos' features in all views and of their boxes, (K, V + R - 1, C)."""
-        return self.named(self.probabilities(inputs))
-
-    def probabilities(self, inputs: PaddedBags) -> Tensor:
-        """The probabilities p (K, 1000) of the classes, by the same."""
-        p = self.logits(inputs.vectors).softmax(-1)
+        p = self.probabilities(inputs.vectors)
         if self.share:
             regions, there = inputs.vectors[:, self.first :], inputs.mask[:, self.first :, None]
             each = self.region_head(regions.float()).softmax(-1) * there  # (K, R, 1000)
             p = (1 - self.share) * p + self.share * each.sum(1) / there.sum(1)
-        return p
+        return self.named(p)
+
+    def probabilities(self, frames: Tensor) -> Tensor:
+        """The probabilities (K, 1000) of the classes for features in all views, (K, V, C)."""
+        return self.logits(frames).softmax(-1)
 
     def logits(self, frames: Tensor) -> Tensor:
         """The mean of the classifiers' logits (K, 1000) for features in all views, (K, V, C)."""

@@ -4,10 +4,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models import classes, conse
+from models import backbones, classes, conse
 from models.image_towers import regions_in_context
 from models.matcher import Config, Matcher, Part
 from models.text_towers import minilm
+from models.types import PaddedBags
 
 E = 16
 CLOCK = 409  # "analog clock"
@@ -19,7 +20,11 @@ def matcher():
     """A matcher that has learned nothing but knows the names of classes."""
     torch.manual_seed(0)
     image = regions_in_context.Config(
-        views=("lite0@32", "lite0@64"), classifiers=("lite0@64",), embedding=8, conse=E
+        views=("lite0@32", "lite0@64"),
+        classifiers=("lite0@32",),
+        region_classes=0.5,
+        embedding=8,
+        conse=E,
     )
     text = minilm.Config(embedding=8, frozen_layers=5, frequencies=LEXICON, conse=E)
     made = Matcher(Config(Part("regions_in_context", image), Part("minilm", text)))
@@ -71,6 +76,16 @@ def test_all_fragments_of_a_photo_are_called_alike_so_that_no_box_is_meant(match
         called = bag.vectors[:, -E:]
         assert torch.equal(called, called[:1].expand(20, -1))
         assert float(called[0].norm()) == pytest.approx(conse.SCALE, rel=1e-4)
+
+
+def test_photos_are_called_what_the_whole_frame_shows(matcher):
+    """Classes of regions, which the joint space has with `region_classes`, are left out."""
+    inputs = torch.rand(1, 6, 1280)  # two views, four boxes
+    frame = torch.softmax(backbones.classifier("lite0")(inputs[0, 0]), 0)
+    with torch.no_grad():
+        found = matcher.image(PaddedBags(inputs, torch.ones(1, 6, dtype=torch.bool))).vectors
+    expected = matcher.image.conse(frame[None])[0]
+    torch.testing.assert_close(found[0, 0, -E:], expected, rtol=1e-4, atol=1e-4)
 
 
 def test_padding_changes_nothing(matcher):
