@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
 
-.PHONY: help run test check format test-slow test-cluster test-gpu coverage lock map client image clean
+.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock map client image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -14,7 +14,7 @@ run: $(VENV)/run.stamp  ## Serve on 127.0.0.1:8000; PHOTOS=folder indexes it, DE
 	$(BIN)/tessera serve $(if $(PHOTOS),--photos "$(PHOTOS)") $(if $(DEMO),--demo "$(DEMO)") $(if $(PORT),--port $(PORT))
 
 test: check  ## Format, lint, types, imports and the normal tests
-	$(BIN)/pytest -m "not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m "not system and not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
 
 check: $(VENV)/test.stamp  ## Format, lint, types and import contracts
 	$(BIN)/ruff format --check
@@ -26,6 +26,9 @@ format: $(VENV)/test.stamp  ## Put the code in form
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+test-system: $(VENV)/test.stamp  ## The tests that start services, browsers and databases
+	$(BIN)/pytest -m "system and not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
+
 test-cluster: $(VENV)/test.stamp  ## The tests that need a Ray cluster, which they start
 	$(BIN)/pytest -m "cluster and not slow" --timeout 600
 
@@ -35,7 +38,7 @@ test-slow: $(VENV)/test.stamp  ## The tests that take minutes
 test-gpu: $(VENV)/test.stamp  ## The tests that need a CUDA device
 	$(BIN)/pytest -m gpu --timeout 3600
 
-coverage: $(VENV)/test.stamp  ## The normal tests, and the lines and branches they miss
+coverage: $(VENV)/test.stamp  ## The normal and system tests, and the lines and branches they miss
 	$(BIN)/pytest -p pytest_cov -m "not slow and not gpu and not cluster" --cov --cov-report=term-missing:skip-covered
 
 lock: $(VENV)/uv.stamp  ## Pin every dependency anew, for all platforms

@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
 
+STARTED = {"browser", "forking", "postgresql"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests whose fixtures start processes, also where a parameter says so."""
+    for item in items:
+        parameters = item.callspec.id.split("-") if hasattr(item, "callspec") else []
+        if STARTED & {*getattr(item, "fixturenames", ()), *parameters}:
+            item.add_marker("system")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> None:
@@ -86,8 +96,30 @@ def describing(engine: Engine, calibration: Calibration) -> Engine:
     return Engine(Models(**loaded), engine.catalog, engine.folder)
 
 
+@pytest.fixture(scope="session")
+def decoders() -> Iterator[None]:
+    """Apps share processes that decode photos: to start one takes longer than most tests do."""
+    from app.decoding.pool import Allowance, Decoders
+
+    class Shared(Decoders):
+        def close(self) -> None:
+            """Leave the processes to the next app."""
+
+    made: dict[tuple[int, Allowance], Shared] = {}
+
+    def of(settings: Settings) -> Decoders:
+        kind = (settings.running + 1, Allowance.of(settings))
+        return made.setdefault(kind, Shared(*kind))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Decoders, "of", of)
+        yield
+    for each in made.values():
+        Decoders.close(each)
+
+
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path, decoders: None) -> Settings:
     from app.settings import Settings
 
     return Settings(

@@ -188,6 +188,7 @@ def test_every_command_teaches_by_example() -> None:
         assert "xample" in said, name
 
 
+@pytest.mark.system
 @pytest.mark.timeout(300)  # a new process imports torch
 def test_killed_import_loses_nothing_and_goes_on(
     command: Callable[..., tuple[int, str]],

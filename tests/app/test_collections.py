@@ -104,7 +104,7 @@ def test_odd_change_of_names_is_refused(
 
 
 def test_searches_never_miss_a_name_while_it_is_reloaded(client: TestClient) -> None:
-    """A name is reloaded thirty times under searches: each finds one of the loads, whole."""
+    """A name is reloaded ten times under searches: each finds one of the loads, whole."""
     put(client, "load 0", "a", "b")
     client.put("/aliases/shop", json={"collection": "load 0"})
     stopped = threading.Event()
@@ -120,7 +120,7 @@ def test_searches_never_miss_a_name_while_it_is_reloaded(client: TestClient) -> 
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for number in range(1, 31):
+    for number in range(1, 11):
         put(client, f"load {number}", "a", "b")
         client.put("/aliases/shop", json={"collection": f"load {number}"})
         assert client.delete(f"/collections/load%20{number - 1}").status_code == 204

@@ -61,6 +61,7 @@ def test_facts_are_noted_within_a_request_alone_and_cut():
     assert facts == {"collection": "a" * logs.LONGEST, "key": "k"}
 
 
+@pytest.mark.system
 def test_records_of_the_follower_are_those_of_the_service():
     code = (
         "import logging; from app import follower; from index import following\n"

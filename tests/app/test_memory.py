@@ -36,6 +36,7 @@ assert megabytes() < before + 20, (before, megabytes())
 """
 
 
+@pytest.mark.system
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's options")
 def test_large_buffers_are_used_again_and_leave_nothing_behind() -> None:
     subprocess.run([sys.executable, "-c", CHECK], check=True)  # noqa: S603 - our own command

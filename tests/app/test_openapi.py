@@ -6,34 +6,26 @@ import json
 import re
 from collections.abc import Callable
 from copy import deepcopy
+from typing import Any
 
 import pytest
-import schemathesis
 from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
 from pydantic import SecretStr
-from schemathesis.checks import CHECKS, load_all_checks
 
 from app.drafts import Draft
 from app.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 
-load_all_checks()
 # A text without words and the id of nothing fit the schema and are refused all the same.
 EXCLUDED = ["positive_data_acceptance"]
-CHECKED = [check for name, check in CHECKS._items.items() if name not in EXCLUDED]
 KEY = "k" * 32
 WAIT = 60.0  # seconds for an answer: machines are shared
 DOCUMENT = create_app(Settings()).openapi()
 OPERATIONS = [
     (method, path) for path, operations in DOCUMENT["paths"].items() for method in operations
 ]
-
-
-@schemathesis.serializer("application/x-ndjson", "application/jsonl")
-def lines(_: object, value: object) -> bytes:
-    return json.dumps(value).encode() + b"\n"
 
 
 @pytest.fixture
@@ -45,36 +37,56 @@ def app(engine: Engine, settings: Settings, png: Callable[..., bytes]) -> FastAP
     return made
 
 
-def send(app: FastAPI, method: str, path: str, requests: int) -> None:
+@pytest.fixture(scope="module")
+def checked() -> list[Any]:
+    """What is checked of each answer; imports schemathesis, which takes a second."""
+    import schemathesis
+    from schemathesis.checks import CHECKS, load_all_checks
+
+    @schemathesis.serializer("application/x-ndjson", "application/jsonl")
+    def lines(_: object, value: object) -> bytes:
+        return json.dumps(value).encode() + b"\n"
+
+    load_all_checks()
+    return [check for name, check in CHECKS._items.items() if name not in EXCLUDED]
+
+
+def send(app: FastAPI, method: str, path: str, checked: list[Any], requests: int) -> None:
     """Send generated requests to an operation, and check its answers."""
+    import schemathesis
+
     operation = schemathesis.openapi.from_asgi("/openapi.json", app)[path][method]
     unhurried = list(HealthCheck)
 
     @settings(max_examples=requests, derandomize=True, suppress_health_check=unhurried)
     @given(case=operation.as_strategy())
-    def answer(case: schemathesis.Case) -> None:
+    def answer(case: Any) -> None:
         headers = {"Authorization": f"Bearer {KEY}"}
-        case.call_and_validate(checks=CHECKED, headers=headers, timeout=WAIT)
+        case.call_and_validate(checks=checked, headers=headers, timeout=WAIT)
 
     answer()
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_answer_is_declared(app: FastAPI, method: str, path: str) -> None:
-    send(app, method, path, requests=8)
+def test_every_answer_is_declared(app: FastAPI, method: str, path: str, checked: list[Any]) -> None:
+    send(app, method, path, checked, requests=8)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_answer_to_many_requests_is_declared(app: FastAPI, method: str, path: str) -> None:
-    send(app, method, path, requests=100)
+def test_every_answer_to_many_requests_is_declared(
+    app: FastAPI, method: str, path: str, checked: list[Any]
+) -> None:
+    send(app, method, path, checked, requests=100)
 
 
-def test_an_answer_that_is_not_declared_is_found(app: FastAPI) -> None:
+@pytest.mark.system
+def test_an_answer_that_is_not_declared_is_found(app: FastAPI, checked: list[Any]) -> None:
     document = app.openapi()
     del document["paths"]["/search/image"]["post"]["responses"]["422"]
     with pytest.raises(BaseExceptionGroup, match="Undocumented status code"):
-        send(app, "post", "/search/image", requests=8)
+        send(app, "post", "/search/image", checked, requests=8)
 
 
 def test_every_reference_leads_to_a_schema() -> None:

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytestmark = pytest.mark.browser
-
 
 def topmost(hit):
     """The box of a hit that no other covers."""

@@ -10,8 +10,6 @@ import pytest
 from app.drafts import Draft
 from app.engine import Engine
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def adding(

@@ -14,7 +14,7 @@ from app.engine import Engine
 from app.main import create_app
 from app.progress import FOLDER
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 FORMS: dict[str, dict[str, Any]] = {
     "wide and light": {},

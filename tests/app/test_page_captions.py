@@ -6,8 +6,6 @@ import pytest
 
 from app.main import create_app
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def app(settings, describing):

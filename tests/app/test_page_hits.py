@@ -2,8 +2,6 @@
 
 import pytest
 
-pytestmark = pytest.mark.browser
-
 
 def test_a_query_shows_every_photo_best_first_and_what_each_phrase_gave(page, search):
     search(page, "cat log")

@@ -14,8 +14,6 @@ from app.keyring import add_key
 from app.keys import Role, make_key
 from app.settings import Settings
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def secrets(settings: Settings) -> dict[str, str]:

@@ -15,8 +15,6 @@ from app.engine import Engine
 from app.inference import Models
 from models.calibration import Calibration
 
-pytestmark = pytest.mark.browser
-
 SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),
     "AB-2": ("blue", {"title": "Summer dress", "brand": "Nike", "price": 20, "group": "g"}),

@@ -84,7 +84,6 @@ def empty(browser: Any, address: str, watched: Any) -> Iterator[Any]:
         yield page
 
 
-@pytest.mark.browser
 def test_the_page_shows_progress_and_fills_by_itself(empty: Any, engine: Engine, png: Png) -> None:
     (engine.folder / progress.FOLDER).mkdir()
     note = engine.folder / progress.FOLDER / "a.json"
@@ -100,7 +99,6 @@ def test_the_page_shows_progress_and_fills_by_itself(empty: Any, engine: Engine,
     empty.wait_for_selector("#progress", state="hidden")
 
 
-@pytest.mark.browser
 def test_the_page_opens_the_collection_that_is_being_filled(
     empty: Any, engine: Engine, png: Png
 ) -> None:

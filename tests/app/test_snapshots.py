@@ -185,6 +185,7 @@ def serving(data: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[str]]]
         process.stderr.close()
 
 
+@pytest.mark.system
 def test_restored_snapshot_answers_as_before_hit_for_hit(
     command: Command, png: Png, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert "Usage" in said
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("arguments", "environment", "expected"),
     [
@@ -65,6 +66,7 @@ def test_usage_errors_are_told_at_once(
     assert "Traceback" not in said
 
 
+@pytest.mark.system
 def test_a_taken_port_is_told_before_anything_loads() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -80,6 +82,7 @@ def test_the_socket_that_listens_states_its_protocol() -> None:
         assert listener.proto == socket.IPPROTO_TCP
 
 
+@pytest.mark.system
 def test_a_missing_or_broken_checkpoint_is_told_before_anything_loads(tmp_path: Path) -> None:
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"no weights")
@@ -90,6 +93,7 @@ def test_a_missing_or_broken_checkpoint_is_told_before_anything_loads(tmp_path: 
         assert "Traceback" not in said
 
 
+@pytest.mark.system
 @pytest.mark.timeout(300)  # a new process imports torch
 def test_models_load_without_the_compiler_and_transformers() -> None:
     script = (

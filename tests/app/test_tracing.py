@@ -66,6 +66,7 @@ def gunzip(headers, body: bytes) -> bytes:
     return gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
 
 
+@pytest.mark.system
 def test_requests_and_their_stages_are_sent_as_spans(collector, tmp_path):
     address, came = collector
     standard = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_SERVICE_NAME": "photos"}

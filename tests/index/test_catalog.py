@@ -268,6 +268,7 @@ def stored(folder):
     return found
 
 
+@pytest.mark.system
 def test_killed_writer_loses_nothing_it_acknowledged(tmp_path):
     with write(tmp_path, "a", 10**6) as process:
         acknowledged = [process.stdout.readline().strip() for _ in range(30)]
@@ -277,6 +278,7 @@ def test_killed_writer_loses_nothing_it_acknowledged(tmp_path):
     assert len(stored(tmp_path)) <= len(acknowledged) + 1  # one may be stored but not yet told
 
 
+@pytest.mark.system
 def test_processes_that_start_at_once_all_write(tmp_path):
     writers = [write(tmp_path, name, 20) for name in "ab"]
     for process in writers:

@@ -252,6 +252,7 @@ def test_item_of_another_process_is_found_within_a_second(
         assert time.monotonic() - when < 1
 
 
+@pytest.mark.system
 @pytest.mark.timeout(400)
 def test_one_process_follows_and_the_next_takes_over_when_it_is_killed(
     catalog, collection, tmp_path, reached
@@ -286,6 +287,7 @@ def test_one_process_follows_and_the_next_takes_over_when_it_is_killed(
             process.stdin.close()
 
 
+@pytest.mark.system
 def test_follower_does_without_torch():
     """It would be most of the process's memory."""
     code = "import sys, index.following; assert not {'torch', 'spacy'} & set(sys.modules)"

@@ -119,6 +119,7 @@ def test_exact_score_has_the_same_bits_alone_and_among_others(score, role, sizes
 
 
 @pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
+@settings(max_examples=25)
 @given(SIZES, st.data())
 def test_chosen_rows_score_as_they_do_among_all(score, side, role, weight, sizes, data):
     bags, term = bags_of(sizes), Term(bags_of([4], seed=1)[0], weight)

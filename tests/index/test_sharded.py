@@ -28,6 +28,7 @@ from tests.index.searches import CALIBRATION, pages, requests_of, stored
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.system
 @pytest.mark.timeout(300)  # a new process imports torch
 def test_a_process_that_serves_a_shard_does_not_import_what_parses_texts() -> None:
     script = "import sys, index.shard_server; print({'spacy', 'thinc'} & set(sys.modules))"

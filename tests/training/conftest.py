@@ -13,12 +13,14 @@ from training.preset import parsed
 EPOCHS = 8
 
 
-@pytest.fixture(autouse=True)
-def cells(monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def cells():
     """The folder is the registry: a second one puts small towers beside those that ship."""
-    for towers in (models.image_towers, models.text_towers):
-        here = str(Path(__file__).parent / towers.__name__.removeprefix("models."))
-        monkeypatch.setattr(towers, "__path__", [*towers.__path__, here])
+    with pytest.MonkeyPatch.context() as patched:
+        for towers in (models.image_towers, models.text_towers):
+            here = str(Path(__file__).parent / towers.__name__.removeprefix("models."))
+            patched.setattr(towers, "__path__", [*towers.__path__, here])
+        yield
 
 
 @pytest.fixture
@@ -58,7 +60,7 @@ def few(corpus):
     return Corpus("few", {"train": corpus.split("train")[:12], "val": corpus.split("val")[:4]})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def preset():
     return parsed(
         "cells",

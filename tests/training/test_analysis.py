@@ -25,11 +25,6 @@ def tessera(*arguments, code=0):
     return " ".join(result.output.split())
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("features")
-
-
 @pytest.fixture(scope="module")
 def few(tmp_path_factory):
     """Four photos, 24 phrases."""
@@ -38,9 +33,9 @@ def few(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def matcher(preset, corpus, cache, tmp_path):
-    return run.train(preset.with_epochs(1), corpus, Place(tmp_path, cache))
+@pytest.fixture(scope="module")
+def matcher(preset, corpus, cache, tmp_path_factory):
+    return run.train(preset.with_epochs(1), corpus, Place(tmp_path_factory.mktemp("run"), cache))
 
 
 def test_a_matcher_is_measured_in_every_way(matcher, scenes, tmp_path):

@@ -23,11 +23,11 @@ def epochs_of(file):
     return [epoch["epoch"] for epoch in json.loads(file.read_text())["epochs"]]
 
 
-def test_every_seed_is_trained_and_stands_in_the_page(short, corpus, place, publisher):
-    trainings = plan([short], corpus, place, seeds=2)
+def test_every_seed_is_trained_and_stands_in_the_page(short, few, place, publisher):
+    trainings = plan([short], few, place, seeds=2)
     assert [(one.name, one.left) for one in trainings] == [("cells-0", 2), ("cells-1", 2)]
     started = []
-    assert reproduce.reproduce(trainings, corpus, publisher, starts=started.append) == {}
+    assert reproduce.reproduce(trainings, few, publisher, starts=started.append) == {}
     assert started == trainings
     assert sorted(file.name for file in publisher.results.iterdir()) == [
         "cells-0.json",
@@ -36,85 +36,85 @@ def test_every_seed_is_trained_and_stands_in_the_page(short, corpus, place, publ
     assert "| – | cells | 2 |" in publisher.page.read_text()
 
 
-def test_what_is_solved_for_is_done_once(short, corpus, place):
+def test_what_is_solved_for_is_done_once(short, few, place):
     solved = replace(short, name="solved", schedule=replace(short.schedule, epochs=0))
-    names = [one.name for one in plan([short, solved], corpus, place, seeds=3)]
+    names = [one.name for one in plan([short, solved], few, place, seeds=3)]
     assert names == ["cells-0", "solved-0", "cells-1", "cells-2"]
 
 
-def test_what_is_finished_is_not_trained_again(short, corpus, place, publisher):
-    best = run.train(short, corpus, place)
+def test_what_is_finished_is_not_trained_again(short, few, place, publisher):
+    best = run.train(short, few, place)
     made = best.stat().st_mtime_ns
-    (one,) = plan([short], corpus, place, seeds=1)
+    (one,) = plan([short], few, place, seeds=1)
     assert one.left == 0
-    reproduce.reproduce([one], corpus, publisher)
+    reproduce.reproduce([one], few, publisher)
     assert best.stat().st_mtime_ns == made
     assert epochs_of(publisher.results / "cells-0.json") == [1, 2]
 
 
-def test_an_interruption_loses_nothing(short, corpus, place, publisher):
+def test_an_interruption_loses_nothing(short, few, place, publisher):
     def stop_after_the_second(record):
         if record.epoch == 2:
             raise KeyboardInterrupt
 
-    trainings = plan([short.with_epochs(3)], corpus, place, seeds=1)
+    trainings = plan([short.with_epochs(3)], few, place, seeds=1)
     with pytest.raises(KeyboardInterrupt):
-        reproduce.reproduce(trainings, corpus, publisher, tells=stop_after_the_second)
+        reproduce.reproduce(trainings, few, publisher, tells=stop_after_the_second)
     assert not publisher.page.exists()
-    (rest,) = plan([short.with_epochs(3)], corpus, place, seeds=1)
+    (rest,) = plan([short.with_epochs(3)], few, place, seeds=1)
     assert (rest.begun, rest.done, rest.left) == (True, 2, 1)
     told = []
-    reproduce.reproduce([rest], corpus, publisher, tells=told.append)
+    reproduce.reproduce([rest], few, publisher, tells=told.append)
     assert [record.epoch for record in told] == [3]
     assert epochs_of(publisher.results / "cells-0.json") == [1, 2, 3]
 
 
-def test_an_epoch_that_only_the_weights_tell_of_is_told_again(short, corpus, place, publisher):
-    folder = run.train(short, corpus, place).parent
+def test_an_epoch_that_only_the_weights_tell_of_is_told_again(short, few, place, publisher):
+    folder = run.train(short, few, place).parent
     told = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(told | {"epochs": told["epochs"][:1]}))
-    (one,) = plan([short], corpus, place, seeds=1)
+    (one,) = plan([short], few, place, seeds=1)
     assert one.left == 1
-    reproduce.reproduce([one], corpus, publisher)
+    reproduce.reproduce([one], few, publisher)
     assert epochs_of(folder / "run.json") == [1, 2]
 
 
-def test_a_finished_run_of_an_earlier_preset_is_kept_and_told(short, corpus, place):
-    run.train(short, corpus, place)
-    (one,) = plan([short.with_epochs(1)], corpus, place, seeds=1)
+def test_a_finished_run_of_an_earlier_preset_is_kept_and_told(short, few, place):
+    run.train(short, few, place)
+    (one,) = plan([short.with_epochs(1)], few, place, seeds=1)
     assert (one.left, one.changed) == (0, True)
 
 
-def test_a_broken_off_run_of_an_earlier_preset_is_refused(short, corpus, place):
-    run.train(short, corpus, place)
+def test_a_broken_off_run_of_an_earlier_preset_is_refused(short, few, place):
+    run.train(short, few, place)
     with pytest.raises(ValueError, match="cells-0 was made with another preset: delete it"):
-        plan([short.with_epochs(3)], corpus, place, seeds=1)
+        plan([short.with_epochs(3)], few, place, seeds=1)
 
 
-def test_a_run_of_other_data_is_refused(short, corpus, place):
-    folder = run.train(short, corpus, place).parent
+def test_a_run_of_other_data_is_refused(short, few, place):
+    folder = run.train(short, few, place).parent
     told = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(told | {"data": {"name": "other", "digest": ""}}))
     with pytest.raises(ValueError, match="made with another data"):
-        plan([short], corpus, place, seeds=1)
+        plan([short], few, place, seeds=1)
 
 
-def test_one_that_diverges_does_not_stop_the_others(short, preset, corpus, place, publisher):
+def test_one_that_diverges_does_not_stop_the_others(short, preset, few, place, publisher):
     wild = replace(short, name="wild", optimizer=replace(preset.optimizer, learning_rate=1e30))
-    broken = reproduce.reproduce(plan([wild, short], corpus, place, 1), corpus, publisher)
+    broken = reproduce.reproduce(plan([wild, short], few, place, 1), few, publisher)
     assert list(broken) == ["wild-0"]
     assert "lower the learning rate" in broken["wild-0"]
     assert [file.name for file in publisher.results.iterdir()] == ["cells-0.json"]
 
 
-def test_earlier_epochs_tell_how_long_the_rest_takes(short, corpus, place, tmp_path):
+def test_earlier_epochs_tell_how_long_the_rest_takes(short, few, place, tmp_path):
     (tmp_path / "earlier.json").write_text(
         json.dumps({"preset": {"name": "cells"}, "epochs": [{"seconds": 60}, {"seconds": 40}]})
     )
     (tmp_path / "captions.json").write_text(json.dumps({"bleu": [60, 40, 26, 17]}))
     known = paces(tmp_path.glob("*.json"))
     assert known == {"cells": 50}
-    trainings = plan([short], corpus, place, seeds=3)
+    trainings = plan([short], few, place, seeds=3)
     assert estimate(trainings, known) == reproduce.Estimate(300, ())
     assert estimate(trainings, {}) == reproduce.Estimate(0, ("cells",))
 

@@ -41,9 +41,9 @@ def test_from_scenes_to_a_grounded_hit(preset, corpus, scenes, cache, tmp_path):
     assert kept["search"]["recall_1"] == pytest.approx(measured.retrieval.search.recall_1, abs=2)
 
 
-def test_a_resumed_run_equals_an_unbroken_one(preset, corpus, cache, tmp_path, monkeypatch):
+def test_a_resumed_run_equals_an_unbroken_one(preset, few, cache, tmp_path, monkeypatch):
     preset = preset.with_epochs(3)
-    whole = run.train(preset, corpus, Place(tmp_path / "whole", cache))
+    whole = run.train(preset, few, Place(tmp_path / "whole", cache))
     broken, learn = Place(tmp_path / "broken", cache), Trainer.learn
 
     def stop_in_the_second(trainer, progress):
@@ -54,10 +54,10 @@ def test_a_resumed_run_equals_an_unbroken_one(preset, corpus, cache, tmp_path, m
 
     monkeypatch.setattr(Trainer, "learn", stop_in_the_second)
     with pytest.raises(KeyboardInterrupt):
-        run.train(preset, corpus, broken)
+        run.train(preset, few, broken)
     monkeypatch.setattr(Trainer, "learn", learn)
     torch.rand(7)  # whatever happens in between
-    resumed = run.train(preset, corpus, broken, resume=True)
+    resumed = run.train(preset, few, broken, resume=True)
     expected = weights(whole)
     assert all(torch.equal(one, expected[name]) for name, one in weights(resumed).items())
     losses = [
@@ -68,22 +68,22 @@ def test_a_resumed_run_equals_an_unbroken_one(preset, corpus, cache, tmp_path, m
     assert len(losses[0]) == 3
 
 
-def test_a_seed_makes_one_run_and_another_seed_another(preset, corpus, cache, tmp_path):
+def test_a_seed_makes_one_run_and_another_seed_another(preset, few, cache, tmp_path):
     preset = preset.with_epochs(1)
     first, again, other = (
-        weights(run.train(preset, corpus, Place(tmp_path / name, cache, seed=seed)))
+        weights(run.train(preset, few, Place(tmp_path / name, cache, seed=seed)))
         for name, seed in (("first", 0), ("again", 0), ("other", 1))
     )
     assert all(torch.equal(one, again[name]) for name, one in first.items())
     assert not all(torch.equal(one, other[name]) for name, one in first.items())
 
 
-def test_a_run_says_what_it_was_made_of(preset, corpus, cache, tmp_path):
+def test_a_run_says_what_it_was_made_of(preset, few, cache, tmp_path):
     preset = preset.with_epochs(1)
-    best = run.train(preset, corpus, Place(tmp_path, cache, seed=4))
+    best = run.train(preset, few, Place(tmp_path, cache, seed=4))
     assert best.parent.name == "cells-4"
     told = json.loads((best.parent / "run.json").read_text())
-    assert (told["seed"], told["data"]["digest"]) == (4, corpus.digest())
+    assert (told["seed"], told["data"]["digest"]) == (4, few.digest())
     assert told["preset"]["optimizer"]["learning_rate"] == 5e-3
     assert told["versions"]["torch"]
     assert told["epochs"][0]["seconds"] > 0
@@ -299,18 +299,18 @@ def test_learned_proposals_do_not_go_with_a_tuned_backbone(few):
         built(parsed("both", {"model": model}), few.split("train"))
 
 
-def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, corpus, cache, tmp_path):
+def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, few, cache, tmp_path):
     one = preset.with_epochs(1)
-    run.train(one, corpus, Place(tmp_path, cache))
+    run.train(one, few, Place(tmp_path, cache))
     with pytest.raises(ValueError, match="cells-0 holds a run"):
-        run.train(one, corpus, Place(tmp_path, cache))
+        run.train(one, few, Place(tmp_path, cache))
     with pytest.raises(ValueError, match="made with another preset"):
-        run.train(preset.with_epochs(2), corpus, Place(tmp_path, cache), resume=True)
+        run.train(preset.with_epochs(2), few, Place(tmp_path, cache), resume=True)
     with pytest.raises(LookupError, match="no run to resume: train without --resume"):
-        run.train(one, corpus, Place(tmp_path / "elsewhere", cache), resume=True)
+        run.train(one, few, Place(tmp_path / "elsewhere", cache), resume=True)
     (tmp_path / "cells-0" / "last.pt").unlink()
     with pytest.raises(LookupError, match=r"has lost last\.pt and cannot be resumed"):
-        run.train(one, corpus, Place(tmp_path, cache), resume=True)
+        run.train(one, few, Place(tmp_path, cache), resume=True)
 
 
 def test_a_loss_that_is_no_number_stops_the_run(preset, corpus, cache, tmp_path):

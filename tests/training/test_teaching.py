@@ -130,12 +130,12 @@ def test_a_broken_off_teacher_is_gone_on_with(taught, few, place):
     assert diary.epochs == [2, 1, 2, 1, 2]
 
 
-def test_a_taught_run_that_is_resumed_equals_an_unbroken_one(taught, corpus, place, tmp_path):
-    whole = run.train(taught, corpus, replace(place, out=tmp_path / "whole"))
+def test_a_taught_run_that_is_resumed_equals_an_unbroken_one(taught, few, place, tmp_path):
+    whole = run.train(taught, few, replace(place, out=tmp_path / "whole"))
     with pytest.raises(KeyboardInterrupt):
-        run.train(taught, corpus, place, teller=Diary(stop_after=5).teller)  # its own first
+        run.train(taught, few, place, teller=Diary(stop_after=5).teller)  # its own first
     diary = Diary()
-    resumed = run.train(taught, corpus, place, resume=True, teller=diary.teller)
+    resumed = run.train(taught, few, place, resume=True, teller=diary.teller)
     assert diary.epochs == [2]
     assert losses(resumed.parent) == losses(whole.parent)
     assert checkpoint.load(resumed).facts == checkpoint.load(whole).facts
@@ -206,9 +206,9 @@ def test_wrong_options_show_before_any_teacher_is_trained(taught, few, place):
     assert not (place.out / "cells-0").exists()
 
 
-def test_teachers_are_planned_before_those_whom_they_teach(taught, corpus, place):
+def test_teachers_are_planned_before_those_whom_they_teach(taught, few, place):
     rows = [taught, taught.teachers.preset]
-    planned = plan(rows, corpus, place, seeds=2)
+    planned = plan(rows, few, place, seeds=2)
     assert [(one.name, one.row) for one in planned] == [
         ("cells-0", True), ("cells-1", True), ("taught-0", True), ("cells-2", False),
         ("taught-1", True),

@@ -4,7 +4,6 @@ import importlib
 
 import pytest
 import torch
-import transformers
 
 from models.encoders.photos import patch_weights
 from models.matcher import Config, Matcher, Part
@@ -42,6 +41,8 @@ def plain(family):
 @pytest.fixture(scope="module")
 def official(family, photos):
     """What transformers makes of photos that are not square, and of texts."""
+    import transformers
+
     folder = encoders.folder(family)
     model = transformers.AutoModel.from_pretrained(folder).eval()
     pixels = transformers.AutoImageProcessor.from_pretrained(folder)(photos, return_tensors="pt")
