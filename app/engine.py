@@ -60,6 +60,7 @@ class Engine:
         """The engine that the settings describe."""
         memory.hold()
         catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
+        catalog.check_pictures()
         synonyms = None
         if settings.synonyms is not None:
             synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())
@@ -115,12 +116,13 @@ class Engine:
             raise LookupError(f"no collection {name!r}") from absent  # without all others' names
 
     def check(self) -> dict[str, str]:
-        """Read the database and write to the disk; what else there is to say of being ready.
+        """Read the database, write to the disk and the picture store; what else there is to say.
 
-        OSError where the disk is full or broken, or the shards of a cluster do not answer.
+        OSError where one of them does not work, or the shards of a cluster do not answer.
         """
         self.catalog.collections()
         try_writing(self.folder)
+        self.catalog.pictures.check()
         return self.indexes.check()
 
     def open(self, collection: str, *, create: bool = False) -> Collection:
@@ -184,6 +186,10 @@ class Engine:
         """The recall of requests, or of the newest ones whose answers left rows out."""
         index = self.index(collection)
         return audit.audit(index, index.recent() if requests is None else requests)
+
+    def item_bag(self, collection: str, item: str, photo: int = 0) -> FragmentBag:
+        """The bag of one of an item's photos; LookupError where there is none."""
+        return self.on(collection, lambda home: self.catalog.bag(home, item, photo))
 
     def item_photo(self, collection: str, item: str, photo: int = 0) -> tuple[FragmentBag, Picture]:
         """One of an item's photos, its bag and picture; LookupError where there is none."""

@@ -19,7 +19,7 @@ from app.engine import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
 from index.backup import InProgress
 from index.disk import is_full
-from index.failures import Busy, Damaged
+from index.failures import Busy, Damaged, StoreAway
 from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
 from index.pictures import PictureLost
 from models.photo_files import ImageError, ImageTooLarge, NotAnImage
@@ -142,6 +142,9 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
     Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
+    StoreAway: Kind(
+        "picture-store-away", HTTPStatus.SERVICE_UNAVAILABLE, "The picture store is away"
+    ),
     Damaged: Kind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),
     Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),
 }

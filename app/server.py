@@ -68,6 +68,9 @@ def address(listener: socket, config: Config) -> str:
 
 OPTIONS: dict[str, Any] = {
     "http": PatientProtocol,
+    # Not what else is installed beside uvicorn: a service runs as it was tested.
+    "loop": "asyncio",
+    "ws": "none",
     "timeout_keep_alive": 5,
     "timeout_graceful_shutdown": 5,  # then requests that are still being answered are cut
     "access_log": False,

@@ -60,6 +60,16 @@ class Catalog(CatalogReader):
         """Let go of the database's connections."""
         self.reader.dispose()
 
+    def check_pictures(self) -> None:
+        """OSError, which says what is wrong, where pictures cannot be stored."""
+        try:
+            self.pictures.check()
+        except OSError as failed:
+            place = self.storage.pictures or self.storage.folder / "pictures"
+            cause = str(failed.__cause__ or "").partition("\n")[0]
+            why = f"{failed} ({cause})" if cause else str(failed)
+            raise OSError(f"pictures cannot be kept at {place}: {why}") from failed
+
     def collection(self, name: str, *, fingerprint: str, dimension: int, score: str) -> Collection:
         """See Names.make."""
         return self.names.make(name, fingerprint=fingerprint, dimension=dimension, score=score)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, func, select
 
+from index.bags import position_of
 from index.facets import matching
 from index.items import Collection, Entry, Item, Picture, check_photo
 from index.lookup import Stored, read_bags
@@ -25,6 +26,7 @@ from index.stored_items import (
 )
 from index.tables import items
 from index.views import View
+from models.types import FragmentBag
 
 Read = TypeVar("Read")
 
@@ -78,13 +80,27 @@ class CatalogReader:
         PictureLost if it is missing from the store, or damaged.
         """
 
-        def read(connection: Connection) -> Picture:
+        def read() -> Picture:
+            with self.reader.begin() as connection:
+                revision = row_of(connection, collection, item).revision
+                rows = picture_rows(connection, collection.key, [revision])[revision]
+            check_photo(item, photo, len(rows))
+            # Outside the transaction: no connection waits for a store that does not answer.
+            return read_picture(item, rows[photo], self.pictures)
+
+        try:
+            return read()
+        except PictureLost:  # perhaps of an item that was replaced since, see read_pictures
+            return read()
+
+    def bag(self, collection: Collection, item: str, photo: int = 0) -> FragmentBag:
+        """The bag of one of an item's photos, without its picture; LookupError as `picture`."""
+        with self.reader.begin() as connection:
             revision = row_of(connection, collection, item).revision
             rows = picture_rows(connection, collection.key, [revision])[revision]
             check_photo(item, photo, len(rows))
-            return read_picture(item, rows[photo], self.pictures)
-
-        return self.read_pictures(read)
+            key = revision, position_of(photo)
+            return read_bags(connection, collection, [key])[key].bag
 
     def read_pictures(self, read: Callable[[Connection], Read]) -> Read:
         """Read rows and their pictures in one transaction.

@@ -27,6 +27,10 @@ class Busy(OSError):
     """The database did not answer in time, or cannot be reached: the same request may succeed."""
 
 
+class StoreAway(Busy):
+    """The picture store cannot be reached, or refuses what it is asked."""
+
+
 class Damaged(OSError):
     """The catalog's file is no SQLite database, or its contents contradict each other."""
 

@@ -78,9 +78,17 @@ class Following:
                 except Exception:
                     log.exception("what a collection retired cannot be forgotten yet")
             if self._tidied - self._swept > SWEEP:
-                self._swept = self._tidied
-                self._catalog.sweep(self._folder / SEGMENTS)
+                self._sweep()
         return worked
+
+    def _sweep(self) -> None:
+        """Delete what interruptions left behind; where that fails, again in TIDY seconds."""
+        try:
+            self._catalog.sweep(self._folder / SEGMENTS)
+        except OSError as failed:  # such as a picture store that is away
+            log.warning("garbage cannot be deleted yet: %s", failed)
+        else:
+            self._swept = self._tidied
 
     def _worked(self, collection: Collection) -> bool:
         """A piece of work for one collection."""

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 import obstore
-from obstore.exceptions import BaseError
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import ObjectStore, from_url
 
-from index.failures import Busy
+from index.failures import StoreAway
 from index.pictures import NAME, REPAIR, THREADS, PictureLost, name_of
 
-RETRIES = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
+OPTIONS: dict[str, Any] = {
+    "retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=10)},
+    "client_options": {
+        "allow_http": True,  # where the endpoint that the environment names has no TLS
+        "connect_timeout": timedelta(seconds=3),
+        "timeout": timedelta(seconds=15),
+    },
+}
 ENDING = ".jpg"
+PROBE = "writable"  # an object without content
+NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
+
+log = logging.getLogger(__name__)
 
 
 class ObjectPictures:
@@ -31,10 +44,12 @@ class ObjectPictures:
     def at(cls, url: str) -> ObjectPictures:
         """The store at s3://BUCKET/PATH, gs://, az:// or file://; credentials by environment.
 
+        Nothing is asked of it yet, see `check`.
+
         ValueError for another kind of URL.
         """
         try:
-            return cls(from_url(url, retry_config=RETRIES))  # type: ignore[call-overload]
+            return cls(from_url(url, **OPTIONS))
         except (BaseError, ValueError) as unknown:
             raise ValueError(
                 f"pictures cannot be kept at {url}: {unknown}; name a folder, or s3://BUCKET/PATH"
@@ -45,12 +60,14 @@ class ObjectPictures:
         self._each(lambda name: obstore.put(self._store, _path(name), pictures[name]), pictures)
 
     def get(self, name: str) -> bytes:
-        """See Pictures; Busy where the store cannot be reached."""
-        try:
-            with _reached():
+        """See Pictures."""
+        with _reached():
+            try:
                 jpeg = bytes(obstore.get(self._store, _path(name)).bytes())
-        except FileNotFoundError as missing:
-            raise PictureLost(f"picture {name} is missing; {REPAIR}") from missing
+            except FileNotFoundError as missing:
+                if _lacks_bucket(missing):
+                    raise
+                raise PictureLost(f"picture {name} is missing; {REPAIR}") from missing
         if name_of(jpeg) != name:
             raise PictureLost(f"picture {name} is damaged; {REPAIR}")
         return jpeg
@@ -70,9 +87,16 @@ class ObjectPictures:
 
     def delete(self, names: Iterable[str]) -> None:
         """See Pictures."""
-        there = set(names)
-        with _reached():  # stores that are folders complain of what is not there
-            obstore.delete(self._store, [_path(name) for name in there - self.missing(there)])
+        gone = set(names)
+        with _reached():
+            try:
+                obstore.delete(self._store, [_path(name) for name in gone])
+            except FileNotFoundError as absent:
+                if _lacks_bucket(absent):
+                    raise
+                # Stores that are folders complain of what is not there.
+                left = gone - self.missing(gone)
+                obstore.delete(self._store, [_path(name) for name in left])
 
     def names(self) -> Iterator[str]:
         """See Pictures."""
@@ -80,17 +104,22 @@ class ObjectPictures:
             for part in obstore.list(self._store):
                 for found in part:
                     name = found["path"].rpartition("/")[2].removesuffix(ENDING)
-                    if NAME.fullmatch(name) and found["path"].endswith(_path(name)):
+                    if NAME.fullmatch(name) and found["path"] == _path(name):
                         yield name
 
     def delete_partial(self) -> None:
         """See Pictures: there is nothing to delete."""
 
+    def check(self) -> None:
+        """See Pictures: writes an object that is no picture, always the same one."""
+        with _reached():
+            obstore.put(self._store, PROBE, b"")
+
     def _each(self, work: Callable[[str], object], names: Iterable[str]) -> None:
-        """Do some work for every name, many at once."""
+        """Do some work for every name, many at once; none begins once one has failed."""
         with _reached(), ThreadPoolExecutor(THREADS) as pool:
-            for done in [pool.submit(work, name) for name in names]:
-                done.result()
+            for _ in pool.map(work, names):
+                pass
 
 
 def _path(name: str) -> str:
@@ -99,8 +128,24 @@ def _path(name: str) -> str:
 
 @contextmanager
 def _reached() -> Iterator[None]:
-    """Say of every failure but a missing object, a FileNotFoundError, that it may pass."""
+    """StoreAway in place of the store's failures, and of a missing object that nobody expects."""
     try:
         yield
-    except BaseError as failed:
-        raise Busy("the picture store cannot be reached; try again in a moment") from failed
+    except (BaseError, FileNotFoundError) as failed:
+        why = _why(failed)
+        log.warning("%s: %s", why, str(failed).partition("\n")[0])
+        raise StoreAway(why) from failed
+
+
+def _why(failed: Exception) -> str:
+    denied = isinstance(failed, PermissionDeniedError | UnauthenticatedError)
+    if denied or "403 Forbidden" in str(failed):  # lists have no error of their own for it
+        return "the picture store refuses the credentials, or what is asked with them"
+    if isinstance(failed, FileNotFoundError) or _lacks_bucket(failed):
+        return "the picture store has no bucket of this name"
+    return "the picture store cannot be reached; try again in a moment"
+
+
+def _lacks_bucket(failed: Exception) -> bool:
+    """Whether a store says that there is no bucket; stores have the same status for no object."""
+    return any(said in str(failed) for said in NO_BUCKET)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from index.disk import sync
+from index.disk import sync, try_writing
 
 NAME = re.compile(r"[0-9a-f]{64}")
 REPAIR = "put its item again, or restore the file from a backup"
@@ -54,6 +54,10 @@ class Pictures(Protocol):
 
     def delete_partial(self) -> None:
         """Delete what interrupted puts left behind; puts that still run must succeed."""
+        ...
+
+    def check(self) -> None:
+        """Write a little that is no picture; OSError says why nothing can be stored."""
         ...
 
 
@@ -114,6 +118,10 @@ class FolderPictures:
         """See Pictures: a put whose file vanishes before it is renamed writes it again."""
         for file in self._partial.iterdir():
             file.unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """See Pictures."""
+        try_writing(self._partial)
 
     def _path(self, name: str) -> Path:
         return self._folder / name[:3] / f"{name}.jpg"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from models.calibration import Calibration
     from tests.catalogs import Catalogs
     from tests.servers import Server
+    from tests.stores import Store
 
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
@@ -152,7 +153,8 @@ def address(app: FastAPI) -> Iterator[str]:
     """Where a real server of the app listens, on a free port."""
     import uvicorn
 
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    config = uvicorn.Config(app, port=0, log_level="error", loop="asyncio", http="h11", ws="none")
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:
@@ -206,6 +208,31 @@ def postgresql() -> Iterator[Server]:
         if running is None:
             pytest.skip("no PostgreSQL here: install Debian's package postgresql")
         yield running
+
+
+@pytest.fixture(scope="session")
+def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A running server that speaks S3."""
+    from tests.stores import Store
+
+    store = Store(tmp_path_factory.mktemp("buckets"))
+    store.start()
+    yield store
+    store.kill()
+
+
+@pytest.fixture
+def bucket(object_store: Store, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a path in a new bucket; the environment says how to reach it.
+
+    What fails is not tried again: that takes half a second each time.
+    """
+    from index.objects import OPTIONS
+
+    monkeypatch.setitem(OPTIONS["retry_config"], "max_retries", 0)
+    for name, value in object_store.environment.items():
+        monkeypatch.setenv(name, value)
+    return f"s3://{object_store.bucket()}/tessera/pictures"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -70,9 +70,9 @@ def read_photo(engine: Engine, asked: PhotoBody, photo: Photo | None) -> Query |
     if photo is not None:
         return Query.of(engine.models.photo(photo, part(asked.box)), photo.notes)
     assert asked.id is not None
-    bag, picture = engine.item_photo(asked.collection, asked.id, asked.photo)
     if asked.box is None:
-        return Query.of(bag)
+        return Query.of(engine.item_bag(asked.collection, asked.id, asked.photo))
+    _, picture = engine.item_photo(asked.collection, asked.id, asked.photo)
     with stage("decode"):
         stored = images.decode(picture.jpeg)
     return Query.of(engine.models.photo(stored, part(asked.box)))

@@ -91,9 +91,9 @@ def site(tmp_path_factory: pytest.TempPathFactory, small_matcher: Path) -> Itera
         grounder=None,
     )
     engine = filled(Engine.load(settings))
-    server = uvicorn.Server(
-        uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")
-    )
+    app = create_app(settings, engine)
+    config = uvicorn.Config(app, port=0, log_level="warning", loop="asyncio", http="h11", ws="none")
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started and thread.is_alive():

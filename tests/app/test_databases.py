@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import socket
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +18,7 @@ from app.engine import Engine
 from app.main import create_app
 from index.catalog import Catalog
 from index.storage import Storage
+from tests.hosts import Host
 
 
 @pytest.fixture
@@ -138,47 +134,6 @@ def test_migrate_says_which_version_there_is(database, tmp_path, monkeypatch):
     assert outputs[0].startswith("version None is now")
 
 
-COMMAND = "import tessera; tessera.main()"  # as the installed command does
-
-
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
-
-
-class Host:
-    """`tessera serve` with a data folder of its own, as on another host."""
-
-    def __init__(self, folder, url, matcher, workers=1):
-        self.port = free_port()
-        about = {"DATA": folder / "data", "PICTURES": folder.parent / "shared", "DATABASE": url}
-        about |= {"MATCHER": matcher, "CAPTIONER": "none", "GROUNDER": "none", "PORT": self.port}
-        self.process = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-c", COMMAND, "serve", "--no-sample", "--workers", str(workers)],
-            env=os.environ | {f"TESSERA_{name}": str(value) for name, value in about.items()},
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
-
-    def wait(self):
-        end = time.monotonic() + 100
-        while time.monotonic() < end:
-            try:
-                if self.client.get("/readyz").status_code == 200:
-                    return self
-            except httpx.HTTPError:
-                pass
-            time.sleep(0.2)
-        raise AssertionError("the service does not start")
-
-    def kill(self):
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.client.close()
-
-
 @pytest.fixture
 def hosts(postgresql, tmp_path, small_matcher):
     with postgresql.database() as url:
@@ -186,7 +141,7 @@ def hosts(postgresql, tmp_path, small_matcher):
 
         def start(name, **more):
             (tmp_path / name).mkdir(exist_ok=True)
-            started.append(Host(tmp_path / name, url, small_matcher, **more))
+            started.append(Host(tmp_path / name, url, small_matcher, tmp_path / "shared", **more))
             return started[-1]
 
         yield start

@@ -30,6 +30,8 @@ def test_a_certificate_serves_https(settings: Settings, engine: Engine, tmp_path
         create_app(settings, engine),
         port=0,
         log_level="error",
+        loop="asyncio",
+        http="h11",
         ws="none",
         ssl_certfile=certificate,
         ssl_keyfile=key,

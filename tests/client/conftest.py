@@ -14,7 +14,8 @@ from app.settings import Settings
 
 @pytest.fixture
 def address(engine, settings: Settings) -> Iterator[str]:
-    config = uvicorn.Config(create_app(settings, engine), port=0, log_level="warning", ws="none")
+    app = create_app(settings, engine)
+    config = uvicorn.Config(app, port=0, log_level="warning", loop="asyncio", http="h11", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -1,19 +1,25 @@
-"""Pictures in an object store, in memory and in a folder, keep what FolderPictures promises."""
+"""Pictures in an object store, in memory, in a folder and over S3, are like FolderPictures'."""
 
+import time
+
+import obstore
 import pytest
-from obstore.store import LocalStore, MemoryStore
+from obstore.exceptions import GenericError
+from obstore.store import LocalStore, MemoryStore, from_url
 
 from index.catalog import Catalog
-from index.failures import Busy
-from index.objects import ObjectPictures
-from index.pictures import PictureLost, name_of
+from index.failures import StoreAway
+from index.objects import OPTIONS, ObjectPictures
+from index.pictures import THREADS, PictureLost, name_of
 from index.storage import Storage
 
 NAMES = {name_of(jpeg): jpeg for jpeg in (b"1", b"2", b"3")}
 
 
-@pytest.fixture(params=["memory", "folder"])
+@pytest.fixture(params=["memory", "folder", "s3"])
 def store(request, tmp_path):
+    if request.param == "s3":
+        return from_url(request.getfixturevalue("bucket"), **OPTIONS)
     return MemoryStore() if request.param == "memory" else LocalStore(tmp_path)
 
 
@@ -49,15 +55,58 @@ def test_damaged_picture_is_lost_and_written_again(pictures, store):
 def test_deleted_pictures_are_gone_and_others_stay(pictures):
     pictures.put(NAMES)
     gone = name_of(b"1")
+    pictures.check()
     pictures.delete([gone, name_of(b"4")])
+    pictures.delete([])
     pictures.delete_partial()
     assert set(pictures.names()) == NAMES.keys() - {gone}
 
 
-def test_store_that_is_away_is_busy():
-    away = ObjectPictures.at("http://127.0.0.1:9/pictures")
-    with pytest.raises(Busy, match="cannot be reached"):
-        away.get(name_of(b"1"))
+def test_pictures_of_another_path_of_the_bucket_are_not_listed(bucket):
+    below, above = ObjectPictures.at(f"{bucket}/more"), ObjectPictures.at(bucket)
+    below.put({name_of(b"1"): b"1"})
+    above.put({name_of(b"2"): b"2"})
+    assert [list(one.names()) for one in (below, above)] == [[name_of(b"1")], [name_of(b"2")]]
+
+
+CALLS = {
+    "put": lambda pictures: pictures.put(NAMES),
+    "get": lambda pictures: pictures.get(name_of(b"1")),
+    "names": lambda pictures: list(pictures.names()),
+    "delete": lambda pictures: pictures.delete(NAMES),
+    "check": lambda pictures: pictures.check(),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("AWS_ENDPOINT=http://127.0.0.1:9", "cannot be reached; try again"),
+        ("AWS_SECRET_ACCESS_KEY=another", "refuses the credentials"),
+        ("bucket=missing", "has no bucket of this name"),
+    ],
+)
+def test_store_that_cannot_be_used_says_why(bucket, monkeypatch, call, setting, why):
+    name, _, value = setting.partition("=")
+    monkeypatch.setenv(name, value)
+    pictures = ObjectPictures.at("s3://missing/pictures" if name == "bucket" else bucket)
+    with pytest.raises(StoreAway, match=why):
+        CALLS[call](pictures)
+
+
+def test_nothing_is_begun_once_the_store_has_failed(monkeypatch):
+    begun = []
+
+    def fail(*_):
+        begun.append(1)
+        time.sleep(0.01)
+        raise GenericError("away")
+
+    monkeypatch.setattr(obstore, "head", fail)
+    with pytest.raises(StoreAway):
+        ObjectPictures(MemoryStore()).missing(name_of(b"%d" % i) for i in range(1_000))
+    assert THREADS <= len(begun) < 1_000
 
 
 @pytest.mark.parametrize("url", ["ftp://there/x", "s3:/x://"])

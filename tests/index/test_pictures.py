@@ -121,6 +121,9 @@ class Memory(dict):
     def delete_partial(self):
         pass
 
+    def check(self):
+        pass
+
 
 def test_another_store_may_hold_the_pictures(tmp_path, entry):
     catalog = Catalog(Storage(tmp_path), Memory(orphan=b""))
@@ -173,3 +176,18 @@ def test_sweeps_take_no_picture_that_a_put_is_about_to_name(catalog, collection,
     catalog.purge(collection, catalog.revision(collection))
     catalog.sweep()
     assert list(catalog.pictures.names()) == []
+
+
+def test_no_connection_is_held_while_a_picture_is_read(tmp_path, entry):
+    class Slow(Memory):
+        def get(self, name):
+            held.append(catalog.reader.pool.checkedout())
+            return super().get(name)
+
+    held = []
+    catalog = Catalog(Storage(tmp_path), Slow())
+    home = catalog.collection("default", fingerprint="a", dimension=8, score="sum_of_max")
+    catalog.put(home, entry("a"))
+    assert catalog.picture(home, "a").jpeg == b"jpeg"
+    assert held == [0]
+    catalog.close()
