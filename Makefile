@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
 
+# Else every process compiles thousands of files of torch and others anew where this is set.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock map client image clean
 
 help:  ## Say what there is

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None)  # machines are shared
 settings.load_profile("untimed")
 
-STARTED = {"browser", "forking", "postgresql"}
+STARTED = {"browser", "forking", "object_store", "postgresql", "s3"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

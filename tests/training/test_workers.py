@@ -70,6 +70,7 @@ def preset() -> Preset:
     return parsed("two", TABLES)
 
 
+@pytest.mark.system
 def test_workers_learn_what_one_process_learns_with_the_same_batches(
     preset: Preset, few: Corpus, cache: Path, tmp_path: Path
 ) -> None:

@@ -2,20 +2,14 @@ import math
 
 import pytest
 
+from training.evaluation.relevance import relevance
+
 JUDGED = {"shirt": {"a": 2.0, "b": 1.0, "c": 0.0}, "shoes": {"d": 1.0}, "hats": {"a": 0.0}}
 GOOD = {"shirt": {"a": 3.0, "b": 2.0, "x": 1.0}, "shoes": {"d": 1.0}}
 POOR = {"shirt": {"x": 3.0, "b": 2.0, "a": 1.0}}
 
 
-@pytest.fixture(scope="module")
-def relevance():
-    """Imported late, since ir_measures and SciPy take seconds."""
-    from training.evaluation.relevance import relevance
-
-    return relevance
-
-
-def test_measures_are_those_worked_by_hand(relevance):
+def test_measures_are_those_worked_by_hand():
     found = {one.measure: one for one in relevance(JUDGED, [POOR])}
     ideal = 2 + 1 / math.log2(3)
     assert found["nDCG@10"].means[0] == pytest.approx((1 / math.log2(3) + 2 / 2) / ideal / 2)
@@ -25,7 +19,7 @@ def test_measures_are_those_worked_by_hand(relevance):
     assert found["P@5"].p is None
 
 
-def test_two_runs_are_compared_query_by_query(relevance):
+def test_two_runs_are_compared_query_by_query():
     ndcg, precision, *_ = relevance(JUDGED, [POOR, GOOD])
     assert ndcg.means[1] == 1.0
     assert (ndcg.better, ndcg.worse) == (2, 0)
@@ -33,7 +27,7 @@ def test_two_runs_are_compared_query_by_query(relevance):
     assert ndcg.p == 0.5  # of four exchanges of two queries, two differ as much
 
 
-def test_a_difference_in_every_one_of_many_queries_is_significant(relevance):
+def test_a_difference_in_every_one_of_many_queries_is_significant():
     judged = {f"q{n}": {"a": 1.0} for n in range(12)}
     worse, better = ({q: {"x": 1.0, "a": rank} for q in judged} for rank in (0.5, 2.0))
     [one] = relevance(judged, [worse, better], ["RR"])
@@ -42,7 +36,7 @@ def test_a_difference_in_every_one_of_many_queries_is_significant(relevance):
     assert same.p is None
 
 
-def test_what_cannot_be_measured_is_refused(relevance):
+def test_what_cannot_be_measured_is_refused():
     with pytest.raises(ValueError, match="no measure 'speed'"):
         relevance(JUDGED, [GOOD], ["speed"])
     with pytest.raises(ValueError, match="nothing to find"):
