@@ -71,6 +71,13 @@ LIVING = {
         "complete": ("the same: complete answers", "{:.2f} s"),
     },
 }
+DATABASES_HEAD = ("work", "SQLite, ms", "PostgreSQL, ms", "ratio", "ratios of the rounds")
+DATABASES_SAY = (
+    "Milliseconds of the catalog's work for each item, search or wait, in turns: by "
+    "`python -m benchmarks.databases`, {rounds} rounds with {rows:,} rows, PostgreSQL on the same "
+    "machine with the settings it comes with. The ratios compare: the machine's load was "
+    "{load:.0f} on {cores} cores, so the milliseconds are of this table alone."
+)
 FIDELITY_HEAD = ("side", "bags", "best score", "tenth", "mean", "deviation",
                  "quantiles .5 / .9 / .99 / .999",
                  f"best ten among the first {' / '.join(map(str, CANDIDATES))} by summary",
@@ -100,6 +107,9 @@ def page(stored: Sequence[Measurement], picture: str) -> str:
         if one["measures"] == "living":
             says = LIVING_SAY.format(photos=one["photos"])
             lines += section("While it changes", says, LIVING_HEAD, living(one["numbers"]))
+        if one["measures"] == "databases":
+            says = DATABASES_SAY.format(**one, **one["machine"])
+            lines += section("Databases", says, DATABASES_HEAD, databases(one["numbers"]))
         if one["measures"] == "fidelity":
             lines += section("Grown bags", FIDELITY_SAY, FIDELITY_HEAD, fidelity(one["sides"]))
     return "\n".join(lines).rstrip() + "\n"
@@ -192,6 +202,21 @@ def living(numbers: Mapping[str, Mapping[str, float]]) -> list[str]:
         for kind, told in LIVING.items()
         for key, (says, form) in told.items()
         if key in numbers.get(kind, {})
+    ]
+
+
+def databases(numbers: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Rows on the same work in both databases."""
+    return [
+        line(
+            [
+                work,
+                *(milliseconds(told[name]) for name in ("sqlite", "postgresql")),
+                f"{told['ratio']:.2f}",
+                f"{told['ratios'][0]:.2f} to {told['ratios'][-1]:.2f}",
+            ]
+        )
+        for work, told in numbers.items()
     ]
 
 

@@ -25,6 +25,7 @@ from index.storage import Storage
 from index.stored_items import unknown
 from index.tables import setting
 
+COUNTED = ("items", "facets", "bags", "pictures")  # tables that filters and lists join
 PAUSE = 0.05  # seconds between transactions that delete garbage
 
 
@@ -204,6 +205,17 @@ class Catalog(CatalogReader):
     def sweep_collections(self) -> None:
         """Delete collections that were replaced, as part of sweep."""
         self._collector().sweep_collections()
+
+    def renew_statistics(self) -> None:
+        """Have PostgreSQL count anew how rows are spread, by which it plans its queries.
+
+        It does so by itself once a tenth of a table is new, of all collections together. Of one
+        that is small beside others it would believe that it is empty, and join a filter with its
+        items by reading everything that passes for each of them. SQLite needs no statistics.
+        """
+        if self.reader.dialect.name == "postgresql":
+            with self.writer.begin() as connection:
+                connection.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {', '.join(COUNTED)}")
 
     def _collector(self) -> Collector:
         return Collector(self.reader, self.exclusive, self.pictures, PAUSE)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, func, select
 
 from index.bags import position_of
-from index.facets import matching
+from index.facets import passing
 from index.items import Collection, Entry, Item, Picture, check_photo
 from index.lookup import Stored, read_bags
 from index.pictures import PictureLost, Pictures
@@ -126,7 +126,7 @@ class CatalogReader:
         """Items by id, from the first one behind `after`, that the metadata filter lets through."""
         chosen = select_items(collection.key).where(items.c.id > after)
         if where:
-            chosen = chosen.where(items.c.revision.in_(matching(collection.key, where)))
+            chosen = chosen.where(passing(collection.key, where))
         with self.reader.begin() as connection:
             found = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
             rows = unless_gone(connection, collection, found)

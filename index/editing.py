@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, func, select
 
 from index.catalog import PAUSE, Catalog
-from index.facets import matching
+from index.facets import passing
 from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
 from index.pictures import name_of
 from index.records import NewPhoto, changed, retire, write
@@ -47,7 +47,7 @@ class Chosen:
     def parts(self, collection: int) -> Iterator[ColumnElement[bool]]:
         """Conditions that together mean these items, each short enough for one statement."""
         if self.where is not None:
-            yield items.c.revision.in_(matching(collection, self.where))
+            yield passing(collection, self.where)
         for part in chunks(sorted(set(self.ids or ()))):
             yield items.c.id.in_(part)
 

@@ -53,10 +53,9 @@ def canonical_filter(where: Mapping[str, Any] | None) -> str:
     return described(parse(where))
 
 
-def matching(collection: int, where: Mapping[str, Any]) -> Select[tuple[int]]:
-    """Select the revisions whose metadata passes a filter."""
-    chosen = select(items.c.revision).where(items.c.collection == collection)
-    return chosen.where(_passes(collection, parse(where)))
+def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:
+    """Whether the metadata of a row of items passes a filter."""
+    return _passes(collection, parse(where))
 
 
 def carrying(collection: int, condition: Simple) -> Select[tuple[int]]:

@@ -22,6 +22,8 @@ from index.snapshot import opened_chain, valid_chain
 from index.views import BagRow, View
 from models.scoring import score_named
 
+GROWN = 0.2  # of a collection, from when on the database's statistics of it are old
+
 log = logging.getLogger(__name__)
 
 
@@ -54,6 +56,7 @@ class Follower:
         self._listed: dict[Path | None, Listed] = {}
         self._chain: tuple[Segment, ...] | None = None
         self._newest, self._since = -1, 0.0  # the newest revision, and when it came
+        self._counted = 0  # the revision at which the database's statistics were renewed
 
     def step(self, *, flush: bool = False) -> bool:
         """Do one piece of work and publish it; False where there is nothing to do.
@@ -75,6 +78,9 @@ class Follower:
         if writing:
             new = segments.of_bags(bags, span, self._score, self._collection.dimension)
             self._put([*chain], [new], [], span)
+            if end - self._counted > self._counted * GROWN:
+                self._catalog.renew_statistics()
+                self._counted = end
         elif merging is not None:
             start, stop = merging
             if self._sound(chain[start:stop]):

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    Connection,
+    Insert,
+    Row,
+    String,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.types import TypeEngine
 
 from index.bags import (
     IMAGE,
@@ -177,7 +193,30 @@ def _named(connection: Connection, collection: int, gone: Mapping[int, int]) -> 
 
 def _insert(connection: Connection, table: Any, collection: int, rows: Iterable[Values]) -> None:
     if found := [{"collection": collection} | row for row in rows]:
-        connection.execute(insert(table), found)
+        insert_rows(connection, table, found)
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Values]) -> None:
+    """Insert rows, at least one, which all have the same columns."""
+    if connection.dialect.name == "postgresql":
+        names = tuple(sorted(rows[0]))
+        arrays = {name: [row[name] for row in rows] for name in names}
+        connection.execute(_insert_arrays(table, names), arrays)
+    else:
+        connection.execute(insert(table), rows)
+
+
+@lru_cache(maxsize=64)
+def _insert_arrays(table: Table, names: tuple[str, ...]) -> Insert:
+    """One statement for any number of rows, which PostgreSQL takes as an array of each column."""
+    arrays = (bindparam(name, type_=ARRAY(_plain(table.c[name]))) for name in names)
+    rows = func.unnest(*arrays).table_valued(*names, name="rows").render_derived()
+    return insert(table).from_select(names, select(*(rows.c[name] for name in names)))
+
+
+def _plain(column: Column[Any]) -> TypeEngine[Any]:
+    """The type of a column without its collation."""
+    return Text() if isinstance(column.type, String) else column.type
 
 
 def _bag_rows(entry: Entry) -> list[Values]:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
+from index.records import insert_rows
 from index.tables import (
     bags,
     changes,
@@ -51,7 +52,7 @@ def transfer(source: Connection, target: Connection, progress: Progress) -> None
         done = 0
         progress(table.name, done, total)
         for rows in _read(source, table, keys):
-            target.execute(insert(table), rows)
+            insert_rows(target, table, rows)
             done += len(rows)
             progress(table.name, done, total)
 

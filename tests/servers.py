@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -36,10 +36,10 @@ def commands() -> Path | None:
 
 
 class Server:
-    """A server in a folder of its own, reached through a socket there."""
+    """A server in a folder of its own, reached through a socket there, with some settings."""
 
-    def __init__(self, folder: Path, commands: Path) -> None:
-        self.folder, self._commands = folder, commands
+    def __init__(self, folder: Path, commands: Path, settings: Sequence[str] = QUICK) -> None:
+        self.folder, self._commands, self._settings = folder, commands, settings
         # The server refuses root, who may become the user of Debian's package.
         root = os.geteuid() == 0
         self._user: dict[str, Any] = (
@@ -56,7 +56,7 @@ class Server:
 
     def start(self) -> None:
         """Start, and wait until it answers."""
-        settings = [part for one in QUICK for part in ("-c", one)]
+        settings = [part for one in self._settings for part in ("-c", one)]
         place = ["-k", str(self.folder), "-c", "listen_addresses="]
         self._process = subprocess.Popen(  # noqa: S603 - our own command
             [str(self._commands / "postgres"), "-D", "data", *place, *settings],
@@ -128,14 +128,14 @@ class Server:
 
 
 @contextmanager
-def server() -> Iterator[Server | None]:
+def server(settings: Sequence[str] = QUICK) -> Iterator[Server | None]:
     """A running server; None where none is installed."""
     found = commands()
     if found is None:
         yield None
         return
     with TemporaryDirectory(prefix="tessera-") as folder:
-        made = Server(Path(folder), found)
+        made = Server(Path(folder), found, settings)
         made.start()
         try:
             yield made

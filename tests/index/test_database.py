@@ -9,6 +9,7 @@ from sqlalchemy import make_url, text
 from index import database as databases
 from index.database import connect, migrate, url_of
 from index.failures import Busy, Damaged
+from index.follower import Follower
 from index.storage import Storage
 from index.tables import settings
 
@@ -258,3 +259,23 @@ def test_sqlite_is_locked_for_no_longer_than_asked(tmp_path):
     assert 0.2 < time.monotonic() - started < 3
     other.close()
     engines.dispose()
+
+
+def test_statistics_of_postgresql_follow_a_collection_that_grows(
+    catalogs, postgresql, tmp_path, entry
+):
+    def counted():
+        with catalog.reader.begin() as connection:
+            found = connection.exec_driver_sql(
+                "SELECT most_common_vals::text FROM pg_stats "
+                "WHERE tablename = 'items' AND attname = 'collection'"
+            )
+            return (found.scalar() or "{}").strip("{}").split(",")
+
+    with catalogs.on_server(postgresql, tmp_path) as catalog:
+        for name in ("a", "b"):
+            home = catalog.collection(name, fingerprint="a", dimension=8, score="sum_of_max")
+            assert str(home.key) not in counted()
+            catalog.put_many(home, [entry(f"{number}") for number in range(20)])
+            Follower(catalog, home, tmp_path / name).step(flush=True)
+            assert str(home.key) in counted()

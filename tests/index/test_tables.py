@@ -1,7 +1,7 @@
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 
-from index.facets import matching
+from index.facets import passing
 from index.tables import schema
 
 
@@ -12,6 +12,6 @@ def test_every_table_can_be_made_in_postgresql():
 
 def test_filter_carries_its_values_as_parameters():
     odd = '"; DROP TABLE items; --'
-    compiled = matching(1, {odd: odd}).compile(dialect=postgresql.dialect())
+    compiled = passing(1, {odd: odd}).compile(dialect=postgresql.dialect())
     assert "DROP" not in str(compiled)
     assert odd in compiled.params.values()
