@@ -201,7 +201,9 @@ class Searched:
             self._closing.callback(index.close)
         self.writer = self._closing.enter_context(writer(place))
         random = np.random.default_rng(0)
-        self._queries = [of_sentence(random.normal(size=(8, 257))) for _ in range(50)]
+        self._queries = [
+            of_sentence(random.normal(size=(8, 257)).astype(np.float32)) for _ in range(50)
+        ]
 
     def close(self) -> None:
         """End the processes."""
@@ -229,7 +231,7 @@ class Searched:
         item = self.told()
         while item["id"] not in found(self.polling):
             assert time.monotonic() < item["at"] + PATIENCE, "an item was not found"
-        return 1000 * (time.monotonic() - item["at"])
+        return 1000 * (time.monotonic() - float(item["at"]))
 
     def ask(self, count: int) -> None:
         """Have the writer put some items."""
@@ -254,7 +256,7 @@ def marked(number: int) -> Entry:
 
 def like_marked() -> Query:
     """A query that the newest marked photo answers best."""
-    return of_sentence(np.ones((8, 257)))
+    return of_sentence(np.ones((8, 257), np.float32))
 
 
 def found(index: Index) -> list[str]:

@@ -1,12 +1,14 @@
 import sqlite3
 import threading
 import time
+from contextlib import closing
 
 import psycopg
 import pytest
 from sqlalchemy import make_url, text
 
 from index import database as databases
+from index.catalog import Catalog
 from index.database import connect, migrate, url_of
 from index.failures import Busy, Damaged
 from index.follower import Follower
@@ -261,9 +263,7 @@ def test_sqlite_is_locked_for_no_longer_than_asked(tmp_path):
     engines.dispose()
 
 
-def test_statistics_of_postgresql_follow_a_collection_that_grows(
-    catalogs, postgresql, tmp_path, entry
-):
+def test_statistics_of_postgresql_follow_a_collection_that_grows(postgresql, tmp_path, entry):
     def counted():
         with catalog.reader.begin() as connection:
             found = connection.exec_driver_sql(
@@ -272,7 +272,10 @@ def test_statistics_of_postgresql_follow_a_collection_that_grows(
             )
             return (found.scalar() or "{}").strip("{}").split(",")
 
-    with catalogs.on_server(postgresql, tmp_path) as catalog:
+    with (
+        postgresql.database() as url,  # a new one: statistics of an emptied one stay
+        closing(Catalog(Storage(tmp_path, database=url))) as catalog,
+    ):
         for name in ("a", "b"):
             home = catalog.collection(name, fingerprint="a", dimension=8, score="sum_of_max")
             assert str(home.key) not in counted()
