@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from models.region_captions import RegionCaption
 from models.registry import Captioner, Generation, Grounder, Matcher
 from models.support import SupportedCaption, support
 from models.types import Box, FragmentBag, Link, Span
+
+REMEMBERED = 500  # queries, of up to 50 KB each
+REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
 
 
 class NoCaptioner(LookupError):
@@ -108,6 +112,8 @@ class Models:
         # Measured with another matcher it says nothing.
         self.calibrated = captions if captions and captions.matcher == matcher.fingerprint else None
         share_sight(self.matcher.sight, self.captioner, self.region_captioner)
+        # The next page of an answer, and what many people type, is embedded once.
+        self._remembered = lru_cache(maxsize=REMEMBERED)(self._embed)
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
@@ -168,9 +174,15 @@ class Models:
 
     def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
         """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
-        words = self.calibration.words if self.calibration else frozenset[str]()
+        asked = tuple((text, weight) for text, weight in weighted)
+        long = sum(len(text) for text, _ in asked) > REMEMBERED_LENGTH
         with stage("embed_text"):
-            return queries.of_phrases(self.matcher, weighted, words)
+            return self._embed(asked) if long else self._remembered(asked)
+
+    def _embed(self, weighted: tuple[tuple[str, float], ...]) -> Query:
+        """Phrases as one query."""
+        words = self.calibration.words if self.calibration else frozenset[str]()
+        return queries.of_phrases(self.matcher, weighted, words)
 
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""

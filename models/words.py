@@ -270,8 +270,11 @@ class PackedLayer(nn.Module):
         )  # (L, heads, T, H / heads)
         # Sentences are short: written out, this is quicker on a processor than a fused kernel.
         agreement = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5  # (L, heads, T, T)
-        attention = agreement.masked_fill(~mask[:, None, None, :], float("-inf")).softmax(-1)
-        context = (attention @ value).transpose(1, 2).flatten(2)[mask]  # (N, H)
+        full = len(tokens) == mask.numel()  # no padding: nothing to hide, nothing to take out
+        if not full:
+            agreement = agreement.masked_fill(~mask[:, None, None, :], float("-inf"))
+        context = (agreement.softmax(-1) @ value).transpose(1, 2).flatten(2)  # (L, T, H)
+        context = context.flatten(0, 1) if full else context[mask]  # (N, H)
         tokens = self.attended(tokens + self.dropout(self.mix(context)))
         wide = F.gelu(self.widen(tokens))
         done: Tensor = self.done(tokens + self.dropout(self.narrow(wide)))
@@ -279,6 +282,8 @@ class PackedLayer(nn.Module):
 
     def padded(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Tokens (N, H) back at their places, split into heads: (L, heads, T, H / heads)."""
-        placed = tokens.new_zeros(*mask.shape, tokens.shape[-1])
-        placed[mask] = tokens
+        placed = tokens
+        if len(tokens) < mask.numel():
+            placed = tokens.new_zeros(*mask.shape, tokens.shape[-1])
+            placed[mask] = tokens
         return placed.view(*mask.shape, self.heads, -1).transpose(1, 2)

@@ -19,7 +19,7 @@ from models.images import decode
 from models.kernels import compiled, sums_of_maxima
 from models.queries import Query
 from models.scoring import SumOfMax
-from models.types import Box
+from models.types import Box, FragmentBag
 
 Png = Callable[..., bytes]
 
@@ -34,6 +34,30 @@ def test_phrases_score_is_the_weighted_sum_of_their_own(engine: Engine, png: Png
     assert query.text == "a red thing, lime"
     own = 2 * score(engine.models.query("a red thing")) + 0.5 * score(engine.models.query("lime"))
     assert score(query) == pytest.approx(own)
+
+
+def test_a_short_query_is_embedded_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = engine.models.query("a red thing")
+    weighted = engine.models.phrases([("a red thing", 2.0)])
+    long = engine.models.query("a red thing " * 10)
+    embedded: list[str] = []
+    embed = engine.models.matcher.embed_sentences
+
+    def counted(texts: list[str]) -> list[FragmentBag]:
+        embedded.extend(texts)
+        return embed(texts)
+
+    monkeypatch.setattr(engine.models.matcher, "embed_sentences", counted)
+    assert engine.models.query("a red thing") is first
+    assert engine.models.phrases([("a red thing", 2.0)]) is weighted
+    assert weighted.weights == (2.0,)
+    assert embedded == []
+    assert str(engine.models.query("a red thing " * 10)) == str(long)
+    engine.models.query("A red thing")
+    assert embedded == ["a red thing " * 10, "A red thing"]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no words"):
+            engine.models.query("!")
 
 
 def test_a_served_engine_has_compiled_what_searches_need(
