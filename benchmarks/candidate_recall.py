@@ -80,7 +80,7 @@ def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen
     asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
     summed: Floats = np.sum(asked, axis=0, dtype=np.float32)
     begun = time.thread_time()
-    coarse = structure.nearest(summed, candidates.REFINED * count, None)
+    coarse = structure.nearest(summed, candidates.refined(len(rows), count), None)
     halfway = time.thread_time()
     fine = candidates.scan(rows, coarse.rows, summed)
     order = fine.rows[np.argsort(-fine.products)]

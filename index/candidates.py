@@ -20,9 +20,9 @@ from models.kernels import Floats
 PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits of a code
 SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choose from
 TRAINED = 2**12  # rows that the codes are learned from
-REFINED = 3  # times as many rows as are wanted are found by codes; their summaries choose
+REFINED, COARSE = 3, 0.7  # see refined()
 WIDER = 2  # times as many are chosen from where some are left out for what is negated
-LEAST, PER_HIT, GROWTH, POWER = 64, 8, 2.5, 0.45  # see wanted()
+LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see wanted()
 FEW, LONG = 600, 12  # see wanted()
 
 
@@ -34,6 +34,14 @@ def wanted(rows: int, reach: int, words: int) -> int:
     """
     more = max(0.0, FEW / max(words, 1) - FEW / LONG)
     return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, POWER) + more))
+
+
+def refined(rows: int, wanted: int) -> int:
+    """How many of so many rows are found by codes, for their summaries to choose `wanted` of them.
+
+    Codes are coarse, so among many rows far more than the best few are about as good by them.
+    """
+    return max(REFINED * wanted, int(math.pow(rows, COARSE)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def choose(
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
     while score is not None and query is not None and rows > max(candidates.SCANNED, wanted):
-        found = _promising(segments, request, query, candidates.REFINED * wanted, passed)
+        found = _promising(segments, request, query, candidates.refined(rows, wanted), passed)
         if negated:
             found = candidates.best(found, candidates.WIDER * wanted)
             found = [_without(negated, *one, score) for one in zip(sides, found, strict=True)]

@@ -76,7 +76,7 @@ def ranked(
     """The best candidate of each of a photo's regions, what the matcher finds likeliest first.
 
     `image` is the photo's bag; each caption is compared with the fragment nearest to its box.
-    Candidates are ranked as those of whole photos are (`support.rank`).
+    Candidates are ranked by `support.rank`, without a reward for each word.
     """
     known = calibration.words if calibration else ()
     texts = list(dict.fromkeys(caption.text for _, caption in found))

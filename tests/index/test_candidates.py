@@ -250,6 +250,11 @@ def test_more_is_wanted_of_more_rows_for_more_hits_and_for_fewer_words(monkeypat
     assert np.diff(few).tolist() == [250, 300]
 
 
+def test_of_many_rows_codes_find_more_than_three_times_what_is_wanted():
+    assert candidates.refined(3_000, 200) == 600
+    assert candidates.refined(10**6, 1_000) == int(10 ** (6 * candidates.COARSE)) > 3_000
+
+
 def test_only_many_rows_have_a_structure(monkeypatch):
     held = rows.of_vectors(
         [np.ones((1, 4), np.float32)] * 41, range(41), range(41), "images", SCORES["sum_of_max"], 4

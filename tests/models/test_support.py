@@ -107,6 +107,7 @@ def test_candidates_are_ranked_by_fluency_and_by_the_odds_that_they_are_so():
     assert rank(caption, None) == pytest.approx(fluency)
     assert rank(caption, 0.5) == pytest.approx(fluency)
     assert rank(caption, 0.75) == pytest.approx(fluency + 0.4 * math.log(3))
+    assert rank(caption, 0.75, 0.1) == pytest.approx(fluency + 3 * 0.1 + 0.4 * math.log(3))
     assert rank(caption, 0.0) + rank(caption, 1.0) == pytest.approx(2 * fluency)  # both finite
 
 
@@ -114,6 +115,12 @@ def test_the_candidate_that_the_photo_shows_comes_first(matcher, calibration, ba
     lime, red = Caption(written("lime").words, -0.1), Caption(written("red").words, -0.5)
     assert [one.text for one in support(matcher, calibration, bag, [lime, red])] == ["Red", "Lime"]
     assert [one.text for one in support(matcher, None, bag, [red, lime])] == ["Lime", "Red"]
+
+
+def test_a_photos_caption_may_be_longer_than_the_likeliest(matcher, bag):
+    short, long = Caption(written("a dog").words, -1.0), Caption(written("a red dog").words, -1.25)
+    assert rank(short, None) > rank(long, None)
+    assert [one.text for one in support(matcher, None, bag, [short, long])][0] == "A red dog"
 
 
 def test_a_calibration_of_captions_says_how_probable_they_are(matcher, calibration, bag):
@@ -124,7 +131,7 @@ def test_a_calibration_of_captions_says_how_probable_they_are(matcher, calibrati
     for one in (red, lime):
         assert one.features is not None
         assert one.probability == calibrated.probability(one.features)
-        assert one.rank == rank(one.caption, one.match)  # by the matcher, as before
+        assert one.rank == rank(one.caption, one.match, 0.05)  # by the matcher, as before
     plain = support(matcher, calibration, bag, familiar)[0]
     assert plain.probability == plain.match == red.match
 
