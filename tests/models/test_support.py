@@ -120,7 +120,7 @@ def test_the_candidate_that_the_photo_shows_comes_first(matcher, calibration, ba
 def test_a_photos_caption_may_be_longer_than_the_likeliest(matcher, bag):
     short, long = Caption(written("a dog").words, -1.0), Caption(written("a red dog").words, -1.25)
     assert rank(short, None) > rank(long, None)
-    assert [one.text for one in support(matcher, None, bag, [short, long])][0] == "A red dog"
+    assert support(matcher, None, bag, [short, long])[0].text == "A red dog"
 
 
 def test_a_calibration_of_captions_says_how_probable_they_are(matcher, calibration, bag):
