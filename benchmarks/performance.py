@@ -16,6 +16,7 @@ Measurement = dict[str, Any]
 NAMES = {
     "tessera": "Tessera",
     "tessera-exact": "Tessera, exact",
+    "tessera-codes": "Tessera, exact, without bounds",
     "numpy": "numpy, exact",
     "torch": "torch, exact",
     "faiss-summaries": "FAISS flat, one vector a bag",
