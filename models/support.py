@@ -24,7 +24,7 @@ ALONE = ("NN", "VB")  # tags of nouns and verbs
 # How candidates are ranked: all chosen on Flickr8k's val (decisions 0048 and 0058).
 LENGTH_POWER = 0.7
 MATCH_WEIGHT = 0.4
-WORD_REWARD = 0.05
+WORD_REWARD = 0.03
 
 
 @dataclass(frozen=True, slots=True)
