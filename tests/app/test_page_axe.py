@@ -122,7 +122,7 @@ def test_products_break_no_rule(page: Any) -> None:
     if fold.is_visible():
         fold.click()
     assert violations(page) == []
-    page.get_by_label("Ikea").check()
+    page.get_by_role("checkbox", name="Ikea").check()
     page.wait_for_selector(".chip:has-text('Brand: Ikea')")
     settled(page)
     assert violations(page) == []
