@@ -1,4 +1,4 @@
-"""What a catalog costs in PostgreSQL beside SQLite: python -m benchmarks.databases.
+"""Work of a catalog in PostgreSQL and in SQLite, in turns: python -m benchmarks.databases.
 
 Both keep what was acknowledged through a power cut. Pictures are not kept, as they are none of the
 database's work, and bags are random, as large as the default matcher's. PostgreSQL is Debian's, on
@@ -163,9 +163,11 @@ def steps(rows: int) -> Steps:
 def worked(places: list[Place], rows: int, rounds: int) -> Iterator[dict[str, Taken]]:
     """Milliseconds for each step and database, by round."""
     with ExitStack() as opened:
-        catalogs = {one.name: opened.enter_context(closing(one.open())) for one in places}
+        catalogs = {place.name: opened.enter_context(closing(place.open())) for place in places}
         for number in range(rounds + 1):
-            homes = {one.name: one.collection(catalogs[one.name], f"{number}") for one in places}
+            homes = {
+                place.name: place.collection(catalogs[place.name], f"{number}") for place in places
+            }
             taken: dict[str, Taken] = {}
             for step, work in steps(rows).items():
                 for place in places[:: 1 if number % 2 else -1]:
@@ -187,15 +189,15 @@ class Searched:
     def __init__(self, place: Place, rows: int) -> None:
         self._closing = ExitStack()
         catalogs = [place.open(shared=shared) for shared in (True, False)]
-        for one in catalogs:
-            self._closing.callback(one.close)
+        for catalog in catalogs:
+            self._closing.callback(catalog.close)
         home = place.collection(catalogs[0], "searched")
         for part in batches(entry, rows, 256):
             catalogs[0].put_many(home, part)
         follower = following.start(catalogs[0].storage)
         self._closing.callback(follower.kill)
         directory = place.folder / following.SEGMENTS
-        self.index, self.polling = (Index(one, home, directory) for one in catalogs)
+        self.index, self.polling = (Index(catalog, home, directory) for catalog in catalogs)
         for index in (self.index, self.polling):
             index.start()
             self._closing.callback(index.close)
@@ -295,16 +297,22 @@ def write(place: Place) -> None:
 def searched(places: list[Place], rows: int, rounds: int) -> Iterator[dict[str, Taken]]:
     """Milliseconds of searches and of waits for what another process wrote, by round."""
     with ExitStack() as opened:
-        open_ones = {one.name: opened.enter_context(closing(Searched(one, rows))) for one in places}
+        collections = {
+            place.name: opened.enter_context(closing(Searched(place, rows))) for place in places
+        }
         time.sleep(STARTING)
         for number in range(rounds + 1):
             taken: dict[str, Taken] = {}
             for place in places[:: 1 if number % 2 else -1]:
-                one = open_ones[place.name]
+                searching = collections[place.name]
+                lags = (searching.lag() for _ in range(5))  # after the searches
                 for step, value in (
-                    ("search, p50", one.milliseconds()),
-                    ("search while another process puts 50 a second, p50", one.while_written()),
-                    ("from a put to a hit in another process", median(one.lag() for _ in range(5))),
+                    ("search, p50", searching.milliseconds()),
+                    (
+                        "search while another process puts 50 a second, p50",
+                        searching.while_written(),
+                    ),
+                    ("from a put to a hit in another process", median(lags)),
                 ):
                     taken.setdefault(step, {})[place.name] = value
             if number:
@@ -315,9 +323,9 @@ def summed_up(rounds: list[dict[str, Taken]]) -> dict[str, dict[str, Any]]:
     """For each step: the medians of both databases, and of the rounds' ratios."""
     numbers: dict[str, dict[str, Any]] = {}
     for step in rounds[0]:
-        taken = [one[step] for one in rounds]
-        ratios = [one["postgresql"] / one["sqlite"] for one in taken]
-        medians = {name: median(one[name] for one in taken) for name in taken[0]}
+        taken = [by_step[step] for by_step in rounds]
+        ratios = [by_database["postgresql"] / by_database["sqlite"] for by_database in taken]
+        medians = {name: median(by_database[name] for by_database in taken) for name in taken[0]}
         numbers[step] = {**medians, "ratio": median(ratios), "ratios": sorted(ratios)}
     return numbers
 
@@ -354,8 +362,9 @@ def main() -> None:
     with both(asked.database) as places:
         numbers = summed_up(list(worked(places, asked.rows, asked.rounds)))
         numbers |= summed_up(list(searched(places, 4 * asked.rows, asked.rounds)))
-    for step, one in numbers.items():
-        print(f"{step}: {one['sqlite']:.2f} ms, {one['postgresql']:.2f} ms, × {one['ratio']:.2f}")
+    for step, taken in numbers.items():
+        medians = [f"{taken[name]:.2f} ms" for name in ("sqlite", "postgresql")]
+        print(f"{step}: {', '.join(medians)}, × {taken['ratio']:.2f}")
     about = {"measures": "databases", "rows": asked.rows, "rounds": asked.rounds}
     save(asked.out, about | {"machine": machine.described(1), "numbers": numbers})
 

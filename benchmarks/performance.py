@@ -117,17 +117,27 @@ def page(stored: Sequence[Measurement], picture: str) -> str:
 
 
 def machine(races: Sequence[Measurement]) -> str:
-    """What the largest race ran on."""
+    """What the races ran on, which may have been several machines."""
     if not races:
         return ""
-    seen = max(races, key=lambda one: int(one["bags"]))["machine"]
-    loads = [one["machine"]["load"] for one in races]
-    return (
-        f"Measured on {seen['processor']} with {seen['cores']} cores, with "
-        f"{seen['threads']} threads; it reads memory at {seen['read_one']:.1f} GB/s with one "
-        f"thread and {seen['read_all']:.1f} with all. Others were at work on it: as the races "
-        f"began, its load was {min(loads):.0f} to {max(loads):.0f}."
+    machines = [race["machine"] for race in races]
+    kinds = {(used["processor"], used["cores"], used["threads"]) for used in machines}
+    ran_on = "; ".join(
+        f"{processor} with {cores} cores, with {threads} threads"
+        for processor, cores, threads in sorted(kinds)
     )
+    return (
+        f"Measured on {ran_on}. One thread read memory at {between(machines, 'read_one', 1)} GB/s "
+        f"and all at {between(machines, 'read_all', 1)}, so compare within a size. As the races "
+        f"began, the load was {between(machines, 'load', 0)}."
+    )
+
+
+def between(machines: Sequence[Mapping[str, Any]], measure: str, digits: int) -> str:
+    """The least and the most of a number that machines are described by."""
+    numbers = sorted(used[measure] for used in machines)
+    ends = dict.fromkeys(f"{number:.{digits}f}" for number in (numbers[0], numbers[-1]))
+    return " to ".join(ends)
 
 
 def by_kind(races: Sequence[Measurement]) -> dict[tuple[str, str], list[Measurement]]:
@@ -212,12 +222,12 @@ def databases(numbers: Mapping[str, Mapping[str, Any]]) -> list[str]:
         line(
             [
                 work,
-                *(milliseconds(told[name]) for name in ("sqlite", "postgresql")),
-                f"{told['ratio']:.2f}",
-                f"{told['ratios'][0]:.2f} to {told['ratios'][-1]:.2f}",
+                *(milliseconds(taken[name]) for name in ("sqlite", "postgresql")),
+                f"{taken['ratio']:.2f}",
+                f"{taken['ratios'][0]:.2f} to {taken['ratios'][-1]:.2f}",
             ]
         )
-        for work, told in numbers.items()
+        for work, taken in numbers.items()
     ]
 
 

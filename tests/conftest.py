@@ -153,8 +153,9 @@ def address(app: FastAPI) -> Iterator[str]:
     """Where a real server of the app listens, on a free port."""
     import uvicorn
 
-    config = uvicorn.Config(app, port=0, log_level="error", loop="asyncio", http="h11", ws="none")
-    server = uvicorn.Server(config)
+    from app.server import OPTIONS
+
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", **OPTIONS))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

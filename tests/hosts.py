@@ -37,7 +37,7 @@ class Host:
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30)
 
     def wait(self):
-        end = time.monotonic() + 300
+        end = time.monotonic() + 100
         while time.monotonic() < end:
             try:
                 if self.client.get("/readyz").status_code == 200:
