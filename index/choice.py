@@ -16,10 +16,13 @@ from index.query_parts import Role, Term
 from index.requests import Request
 from index.rows import Numbers, Rows
 from index.segments import Segment
+from index.workers import Workers
 from models.kernels import Floats
 from models.scoring import Score
 
 Chosen = list[tuple[Rows, Numbers]]
+
+SHARED = 2**16  # rows up to which another thread costs more time than it saves
 
 
 def choose(
@@ -28,6 +31,7 @@ def choose(
     terms: Sequence[Term],
     revisions: Numbers | None,
     score: Score | None,
+    workers: Workers,
 ) -> tuple[Chosen, bool]:
     """The rows that might be among the best, and whether no others could.
 
@@ -41,7 +45,8 @@ def choose(
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
     while score is not None and query is not None and rows > max(candidates.SCANNED, wanted):
-        found = _promising(segments, request, query, candidates.refined(rows, wanted), passed)
+        refined = candidates.refined(rows, wanted)
+        found = _promising(segments, request, query, refined, passed, workers)
         if negated:
             found = candidates.best(found, candidates.WIDER * wanted)
             found = [_without(negated, *one, score) for one in zip(sides, found, strict=True)]
@@ -90,14 +95,22 @@ def _promising(
     query: Floats,
     count: int,
     passed: Sequence[NDArray[np.bool_]],
+    workers: Workers,
 ) -> list[Found]:
     """The rows of all segments that promise most by their codes, and what their summaries do."""
-    coarse = [
-        _nearest(segment, request, query, count, mask)
-        for segment, mask in zip(segments, passed, strict=True)
-    ]
-    some = zip(segments, candidates.best(coarse, count), strict=True)
-    return [candidates.scan(one.side(request.side), found.rows, query) for one, found in some]
+    alone = sum(len(mask) for mask in passed) < SHARED
+
+    def by_codes(number: int) -> Found:
+        return _nearest(segments[number], request, query, count, passed[number])
+
+    def by_summaries(number: int) -> Found:
+        rows = segments[number].side(request.side)
+        return candidates.scan(rows, coarse[number].rows, query)
+
+    numbers = range(len(segments))
+    coarse = workers.map(by_codes, numbers, alone=alone)
+    coarse = candidates.best(coarse, count)
+    return workers.map(by_summaries, numbers, alone=alone)
 
 
 def _nearest(

@@ -32,8 +32,9 @@ class Sizes:
     """When changes become a segment, and when segments merge.
 
     A segment is written of `chunk` revisions, or of `least` once nothing new has come for
-    `quiet` seconds. Neighbours merge while the newer has over half the rows of the older and that
-    has less than `largest`: so there are few segments, and a row is rewritten a few times at most.
+    `quiet` seconds. Neighbours merge while the newer has over half the rows of the older and both
+    together no more than `largest`: so there are few segments, a row is rewritten a few times at
+    most, and the threads of a search have segments of like size to share.
     While changes wait, a `pile` of neighbours must have come together before they merge.
     """
 
@@ -41,7 +42,7 @@ class Sizes:
     pile: int = 8
     least: int = 256
     quiet: float = 2.0
-    largest: int = 2**21
+    largest: int = 2**18
 
 
 class Follower:
@@ -151,7 +152,7 @@ class Follower:
         stop = len(chain)
         while stop:
             start, count = stop - 1, chain[stop - 1].count
-            while start and chain[start - 1].count < min(self._sizes.largest, 2 * count + 1):
+            while start and self._alike(chain[start - 1].count, count):
                 start -= 1
                 count += chain[start].count
             if stop - start > 1:
@@ -161,6 +162,10 @@ class Follower:
             if segment.count and segment.wasted:
                 return at, at + 1
         return None
+
+    def _alike(self, older: int, newer: int) -> bool:
+        """Whether neighbours of so many rows merge."""
+        return older <= 2 * newer and older + newer <= self._sizes.largest
 
     def _put(
         self, before: list[Segment], parts: list[Segment], behind: list[Segment], seen: Span

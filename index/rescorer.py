@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from index.device import Device
 from index.heads import Heads
 from index.query_parts import Role
 from index.rows import Numbers, Rows
+from index.workers import Workers
 from models.scoring import Score
 
 BLOCK = 2**10  # rows whose products lie in the processor's second cache together
@@ -21,13 +20,12 @@ ALONE = 4  # blocks up to which another thread costs more time than it saves
 
 
 class Rescorer:
-    """Scores rows for queries. Safe to call from several threads, and uses some of its own."""
+    """Scores rows for queries. Safe to call from several threads, and uses its workers'."""
 
-    def __init__(self, score: Score, threads: int | None = None, device: str | None = None) -> None:
+    def __init__(self, score: Score, workers: Workers, device: str | None = None) -> None:
         self.score = score
         self.device = None if device in (None, "cpu") else Device(str(device), score)
-        self._threads = threads or len(os.sched_getaffinity(0))
-        self._pool = ThreadPoolExecutor(self._threads, "rescorer")
+        self._workers = workers
 
     def estimates(
         self,
@@ -45,24 +43,18 @@ class Rescorer:
         count = len(rows) if numbers is None else len(numbers)
         scores, errors = np.empty((2, len(parts), count), np.float32)
 
-        def estimate(starts: Sequence[int]) -> None:
-            for start in starts:
-                own = slice(start, min(start + BLOCK, count))
-                if numbers is None:
-                    block = Block.between(rows, own.start, own.stop, heads)
-                else:
-                    block = Block.of(rows, numbers[own], heads)
-                for number, part in enumerate(parts):
-                    found = part.estimates(block)
-                    scores[number, own], errors[number, own] = found.scores, found.errors
+        def estimate(start: int) -> None:
+            own = slice(start, min(start + BLOCK, count))
+            if numbers is None:
+                block = Block.between(rows, own.start, own.stop, heads)
+            else:
+                block = Block.of(rows, numbers[own], heads)
+            for number, part in enumerate(parts):
+                found = part.estimates(block)
+                scores[number, own], errors[number, own] = found.scores, found.errors
 
         starts = range(0, count, BLOCK)
-        if len(starts) < ALONE or self._threads < 2:
-            estimate(starts)
-        else:
-            shares = [starts[first :: self._threads] for first in range(self._threads)]
-            for done in [self._pool.submit(estimate, share) for share in shares]:
-                done.result()
+        self._workers.map(estimate, starts, alone=len(starts) < ALONE)
         return Estimates(scores, errors)
 
     def _on_device(self, device: Device, parts: Sequence[Coded], rows: Rows) -> Estimates:

@@ -27,6 +27,7 @@ from index.rows import Numbers, Side
 from index.scan import Scan
 from index.snapshot import Reader, Snapshot
 from index.wording import Synonyms
+from index.workers import Workers
 from models.calibration import Calibration
 from models.queries import Query
 from models.scoring import score_named
@@ -60,7 +61,8 @@ class Index:
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
         self._score = score_named(collection.score)
-        self._rescorer = Rescorer(self._score, threads, device)
+        self._workers = Workers(threads)
+        self._rescorer = Rescorer(self._score, self._workers, device)
         self._filters = Filters(catalog, collection)
         self.documents = DocumentReader(catalog, collection, synonyms)
         self._recent: deque[Request] = deque(maxlen=RECENT)
@@ -227,7 +229,7 @@ class Index:
         """The rows that might be among the best, and whether no others could."""
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
         score = None if every else self._score
-        return choose(snapshot.segments, request, terms, revisions, score)
+        return choose(snapshot.segments, request, terms, revisions, score, self._workers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ SPEAK_SQL = {
     *("test_garbage", "test_names", "test_reembedding", "test_sharded", "test_shards"),
     "test_snapshot",
 }
-TINY = Sizes(chunk=8, least=1, quiet=0.0, largest=64)  # segments of a few items each
+TINY = Sizes(chunk=8, least=1, quiet=0.0, largest=192)  # segments of a few items each
 Row = tuple[str, int, float]  # item, position and score
 
 

@@ -7,10 +7,12 @@ import torch
 from index import candidates, choice
 from index.query_parts import Term
 from index.requests import Request
+from index.workers import Workers
 from models.queries import Query
 from models.scoring import SCORES
 
 SCORE = SCORES["sum_of_max"]
+ALONE = Workers(1)
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def test_without_a_score_every_row_that_passes_is_chosen(snapshot, sentence_bag)
     request = Request("images", Query.of(sentence_bag()))
     passing = np.array([3, 5, 59])
     ((rows, numbers),), whole = choice.choose(
-        snapshot.segments, request, terms_of(request.query), passing, None
+        snapshot.segments, request, terms_of(request.query), passing, None, ALONE
     )
     assert (rows.revisions[numbers].tolist(), whole) == ([3, 5, 59], True)
 
@@ -42,10 +44,31 @@ def test_candidates_are_those_that_promise_most_less_what_is_negated(
     asked, negated = sentence_bag(3), sentence_bag(2)
     request = Request("images", Query((asked, negated), (1.0, -0.7)))
     ((rows, numbers),), whole = choice.choose(
-        snapshot.segments, request, terms_of(request.query), None, SCORE
+        snapshot.segments, request, terms_of(request.query), None, SCORE, ALONE
     )
     first = torch.from_numpy(rows.summaries.astype(np.float32))
     promised = (first @ asked.vectors.T).sum(1) - 0.7 * (first @ negated.vectors.T).relu().sum(1)
     assert set(numbers.tolist()) == set(promised.topk(10).indices.tolist())
     assert set(numbers.tolist()) != set((first @ asked.vectors.T).sum(1).topk(10).indices.tolist())
     assert not whole
+
+
+def test_threads_choose_what_one_does(
+    catalog, collection, follow, index, entry, sentence_bag, monkeypatch
+):
+    """Segments are shared by threads once there are many rows."""
+    monkeypatch.setattr(candidates, "SCANNED", 30)
+    monkeypatch.setattr(candidates, "wanted", lambda *_: 20)
+    monkeypatch.setattr(choice, "SHARED", 0)
+    catalog.put_many(collection, [entry(f"{i:03}") for i in range(150)])
+    follow()
+    segments = index.snapshot().segments
+    assert len(segments) > 2
+    request = Request("images", Query.of(sentence_bag(3)))
+    terms = terms_of(request.query)
+    alone, shared = (
+        choice.choose(segments, request, terms, None, SCORE, Workers(threads))[0]
+        for threads in (1, 4)
+    )
+    assert [numbers.tolist() for _, numbers in alone] == [numbers.tolist() for _, numbers in shared]
+    assert sum(len(numbers) for _, numbers in alone) == 20

@@ -12,6 +12,7 @@ from index.coded_queries import Coded
 from index.compilation import compile_kernel
 from index.query_parts import Role, Term
 from index.rescorer import Rescorer
+from index.workers import Workers
 from models.kernels import compiled
 from models.scoring import SCORES, Score
 
@@ -32,6 +33,6 @@ def test_every_search_finds_its_kernel_compiled(
         term = Term(bags[0], weight)
         part = Coded(term, score, role, rows_have_base=side == "images")
         stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 4)
-        Rescorer(score, 1).estimates([part], stored, numbers)
+        Rescorer(score, Workers(1)).estimates([part], stored, numbers)
         query_parts.exact(score, bags, term, role)
     assert versions == kernel.signatures  # type: ignore[attr-defined]

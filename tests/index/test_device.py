@@ -13,6 +13,7 @@ from index.device import Device
 from index.query_parts import Role, Term, exact
 from index.rescorer import Rescorer
 from index.rows import Rows, Side, of_vectors
+from index.workers import Workers
 from models.kernels import Floats
 from models.scoring import SCORES, Score
 
@@ -46,7 +47,7 @@ def test_scores_are_within_the_error_of_codes(
 ) -> None:
     stored = bags(50, seed=1)
     rows, term = rows_of(stored, side, score), Term(bags(1, seed=2)[0], weight)
-    rescorer = Rescorer(score)
+    rescorer = Rescorer(score, Workers(1))
     rescorer.device = Device(device, score)
     part = Coded(term, score, role, rows_have_base=side == "images")
     found = rescorer.estimates([part], rows)

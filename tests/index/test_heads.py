@@ -12,6 +12,7 @@ from index import heads, query_parts, rows
 from index.coded_queries import Coded
 from index.query_parts import Role, Term
 from index.rescorer import Rescorer
+from index.workers import Workers
 from models.scoring import SCORES
 
 MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])
@@ -66,7 +67,7 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
         rows_have_base=True,
         directions=held.heads.directions,
     )
-    found = Rescorer(SCORES[score], 1).estimates([part], held, None, held.heads)
+    found = Rescorer(SCORES[score], Workers(1)).estimates([part], held, None, held.heads)
     exact = query_parts.exact(SCORES[score], bags, term, Role.QUERY_IS_SENTENCE)
     assert (np.abs(found.scores - exact) <= found.errors).all()
 

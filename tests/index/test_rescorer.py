@@ -11,6 +11,7 @@ from index import query_parts, rescorer, rows
 from index.coded_queries import Coded, Estimates
 from index.query_parts import Role, Term
 from index.rescorer import Rescorer
+from index.workers import Workers
 from models.scoring import SCORES
 
 SIZES = st.lists(st.integers(1, 7), min_size=1, max_size=8)
@@ -44,7 +45,9 @@ def literal(score, bag, term, role):
 
 def estimated(score, side, role, term, bags, numbers=None):
     part = Coded(term, SCORES[score], role, rows_have_base=side == "images")
-    found = Rescorer(SCORES[score], 1).estimates([part], stored(bags, side, score), numbers)
+    found = Rescorer(SCORES[score], Workers(1)).estimates(
+        [part], stored(bags, side, score), numbers
+    )
     return Estimates(found.scores[0], found.errors[0])
 
 
@@ -137,7 +140,7 @@ def test_no_rows_have_no_scores():
     chosen = estimated("sum_of_max", "images", Role.QUERY_IS_SENTENCE, term, bags_of([3]), none)
     assert chosen.scores.tolist() == chosen.errors.tolist() == []
     part = Coded(term, SCORES["sum_of_max"], Role.QUERY_IS_SENTENCE, rows_have_base=True)
-    none = Rescorer(SCORES["sum_of_max"]).estimates([part, part], rows.empty(8))
+    none = Rescorer(SCORES["sum_of_max"], Workers()).estimates([part, part], rows.empty(8))
     assert none.scores.shape == none.errors.shape == (2, 0)
 
 
@@ -150,8 +153,10 @@ def test_threads_share_blocks_out_without_changing_a_score(role, monkeypatch):
     numbers = np.arange(len(bags))[::-2].copy()
     for chosen in (None, numbers):
         parts = [Coded(term, score, role, rows_have_base=True) for term in terms]
-        one, many = (Rescorer(score, count).estimates(parts, held, chosen) for count in (1, 3))
+        one, many = (
+            Rescorer(score, Workers(count)).estimates(parts, held, chosen) for count in (1, 3)
+        )
         assert one.scores.tolist() == many.scores.tolist()
         assert one.errors.tolist() == many.errors.tolist()
-        alone = Rescorer(score, 1).estimates(parts[1:], held, chosen)
+        alone = Rescorer(score, Workers(1)).estimates(parts[1:], held, chosen)
         assert alone.scores.tolist() == one.scores[1:].tolist()

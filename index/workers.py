@@ -1,0 +1,51 @@
+"""Workers: threads that share the work of a search with the one that asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Part = TypeVar("Part")
+Done = TypeVar("Done")
+
+
+class Workers:
+    """Threads that help whoever has several parts of work. Safe for many threads.
+
+    Whoever asks works, too, and waits for no thread that has not begun to help: so work may be
+    shared within shared work, and many searches at once take no longer than one after another.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        """`threads` counts the one that asks; None means one for each processor core."""
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self._pool = ThreadPoolExecutor(max(1, self.threads - 1), "search")
+
+    def map(
+        self, function: Callable[[Part], Done], parts: Sequence[Part], *, alone: bool = False
+    ) -> list[Done]:
+        """What a function gives for each part, in order; with `alone` without help.
+
+        An exception of the function comes out once no thread works on a part any more.
+        """
+        if alone or self.threads < 2 or len(parts) < 2:
+            return [function(part) for part in parts]
+        done: dict[int, Done] = {}
+        left = iter(range(len(parts)))  # each of its numbers goes to one thread
+
+        def work() -> None:
+            for place in left:
+                done[place] = function(parts[place])
+
+        helpers = [self._pool.submit(work) for _ in range(min(self.threads, len(parts)) - 1)]
+        try:
+            work()
+        finally:
+            begun = [helper for helper in helpers if not helper.cancel()]
+            failures = [helper.exception() for helper in begun]
+        for failure in failures:
+            if failure is not None:
+                raise failure
+        return [done[place] for place in range(len(parts))]

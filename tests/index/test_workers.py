@@ -1,0 +1,57 @@
+"""Workers: parts of work in order, within other work, and what happens when one fails."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from index.workers import Workers
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("parts", [0, 1, 2, 100])
+def test_what_is_done_comes_in_the_order_of_the_parts(threads, parts, alone):
+    done = Workers(threads).map(lambda part: part**2, range(parts), alone=alone)
+    assert done == [part**2 for part in range(parts)]
+
+
+def test_two_threads_work_at_the_same_time():
+    both = threading.Barrier(2)
+    assert Workers(2).map(lambda _: both.wait(30) >= 0, range(2)) == [True, True]
+
+
+def test_alone_means_the_thread_that_asks():
+    own = threading.get_ident()
+    assert set(Workers(4).map(lambda _: threading.get_ident(), range(50), alone=True)) == {own}
+
+
+def test_work_within_work_of_many_threads_comes_to_an_end():
+    """More threads ask than there are workers, from within the workers' own work, too."""
+    workers = Workers(2)
+
+    def outer(number):
+        return sum(workers.map(lambda part: part * number, range(10)))
+
+    with ThreadPoolExecutor(8) as askers:
+        asked = [askers.submit(workers.map, outer, range(20)) for _ in range(40)]
+        assert all(one.result(60) == [45 * number for number in range(20)] for one in asked)
+
+
+@pytest.mark.parametrize("wrong", [0, 7, 19])
+def test_a_failure_comes_out_when_nobody_works_any_more(wrong):
+    working = threading.Semaphore(0)
+
+    def work(part):
+        if part == wrong:
+            raise ValueError(f"part {part}")
+        working.acquire(timeout=0.01)
+        ended.append(part)
+
+    ended = []
+    with pytest.raises(ValueError, match=f"part {wrong}"):
+        Workers(3).map(work, range(20))
+    before = list(ended)
+    working.acquire(timeout=0.1)
+    assert ended == before
+    assert Workers(3).map(lambda part: part, range(3)) == [0, 1, 2]
