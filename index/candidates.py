@@ -50,7 +50,7 @@ class Structure:
 
     index: Any
 
-    def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Found:
+    def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Candidates:
         """The rows whose codes have the highest products with a query (D,), and these products.
 
         Only rows of the mask `allowed` (B,) if there is one; fewer where there are no more.
@@ -66,39 +66,40 @@ class Structure:
             min(count, self.index.ntotal),
             params=faiss.SearchParametersIVF(nprobe=1, **options),  # type: ignore[call-arg]
         )
-        there = rows[0] >= 0
-        return Found(rows[0][there].astype(np.int64), products[0][there])
+        real = rows[0] >= 0  # FAISS fills up with -1
+        return Candidates(rows[0][real].astype(np.int64), products[0][real])
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Rows by number, and what their summaries promise."""
+class Candidates:
+    """Rows of a segment by number, (N,), and the products (N,) of their summaries with a query."""
 
     rows: Numbers
     products: Floats
 
+    def only(self, mask: NDArray[np.bool_]) -> Candidates:
+        """Those rows that a mask (N,) keeps."""
+        return Candidates(self.rows[mask], self.products[mask])
 
-def scan(rows: Rows, numbers: Numbers, query: Floats) -> Found:
+
+def scan(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
     """All of some rows, in order, with the products of their summaries and a query (D,)."""
     numbers = np.sort(numbers)  # neighbours are read together
-    whole = len(numbers) == len(rows)
-    summaries = rows.summaries if whole else rows.summaries.take(numbers, axis=0)
+    every = len(numbers) == len(rows)
+    summaries = rows.summaries if every else rows.summaries.take(numbers, axis=0)
     scale = steps(query[None])  # half precision holds no large numbers
-    both = np.asarray(numkong.dots_packed(summaries, halves(query[None] / scale)))  # high, low
-    products: Floats = (scale * (both[:, 0] + both[:, 1] / LOW)).astype(np.float32)
-    return Found(numbers, products)
+    high, low = np.asarray(numkong.dots_packed(summaries, halves(query[None] / scale))).T
+    products: Floats = (scale * (high + low / LOW)).astype(np.float32)
+    return Candidates(numbers, products)
 
 
-def best(found: Sequence[Found], count: int) -> list[Found]:
+def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
     """The rows with the highest products of several segments, those of each together."""
-    products = np.concatenate([one.products for one in found])
+    products = np.concatenate([listed.products for listed in promising])
     if len(products) <= count:
-        return list(found)
+        return list(promising)
     least = np.partition(products, -count)[-count]
-    chosen = [one.products >= least for one in found]
-    return [
-        Found(one.rows[some], one.products[some]) for one, some in zip(found, chosen, strict=True)
-    ]
+    return [listed.only(listed.products >= least) for listed in promising]
 
 
 def build(rows: Rows) -> Structure | None:

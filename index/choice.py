@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index import candidates, query_parts, ranking
-from index.candidates import Found
+from index.candidates import Candidates
 from index.codes import single
 from index.filters import passing
 from index.query_parts import Role, Term
@@ -46,16 +46,18 @@ def choose(
     negated = [term for term in terms if term.negated]
     while score is not None and query is not None and rows > max(candidates.SCANNED, wanted):
         refined = candidates.refined(rows, wanted)
-        found = _promising(segments, request, query, refined, passed, workers)
+        promising = _promising(segments, request, query, refined, passed, workers)
         if negated:
-            found = candidates.best(found, candidates.WIDER * wanted)
-            found = [_without(negated, *one, score) for one in zip(sides, found, strict=True)]
-        chosen = _there(sides, [one.rows for one in candidates.best(found, wanted)])
+            promising = candidates.best(promising, candidates.WIDER * wanted)
+            pairs = zip(sides, promising, strict=True)
+            promising = [_without(negated, rows, listed, score) for rows, listed in pairs]
+        best = candidates.best(promising, wanted)
+        chosen = _not_empty(sides, [listed.rows for listed in best])
         hits = _hits(request, chosen)
         if hits >= min(_rows(chosen), candidates.PER_HIT * request.reach):
             return chosen, False
         wanted *= 2  # photos of the same items crowd the others out
-    return _there(sides, [np.flatnonzero(mask) for mask in passed]), True
+    return _not_empty(sides, [np.flatnonzero(mask) for mask in passed]), True
 
 
 def _rows(chosen: Chosen) -> int:
@@ -96,14 +98,14 @@ def _promising(
     count: int,
     passed: Sequence[NDArray[np.bool_]],
     workers: Workers,
-) -> list[Found]:
+) -> list[Candidates]:
     """The rows of all segments that promise most by their codes, and what their summaries do."""
     alone = sum(len(mask) for mask in passed) < SHARED
 
-    def by_codes(number: int) -> Found:
+    def by_codes(number: int) -> Candidates:
         return _nearest(segments[number], request, query, count, passed[number])
 
-    def by_summaries(number: int) -> Found:
+    def by_summaries(number: int) -> Candidates:
         rows = segments[number].side(request.side)
         return candidates.scan(rows, coarse[number].rows, query)
 
@@ -115,7 +117,7 @@ def _promising(
 
 def _nearest(
     segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
-) -> Found:
+) -> Candidates:
     """The rows of a segment that promise most by their codes, or all of few."""
     rows, structure = segment.side(request.side), segment.structures.get(request.side)
     passing = int(np.count_nonzero(mask))
@@ -124,19 +126,21 @@ def _nearest(
     return structure.nearest(query, count, None if passing == len(rows) else mask)
 
 
-def _without(negated: Sequence[Term], rows: Rows, found: Found, score: Score) -> Found:
+def _without(
+    negated: Sequence[Term], rows: Rows, promising: Candidates, score: Score
+) -> Candidates:
     """What rows promise, less what negated parts take off a photo of its summary alone."""
-    if not len(found.rows):
-        return found
-    vectors = single(rows.summaries[found.rows])
+    if not len(promising.rows):
+        return promising
+    vectors = single(rows.summaries[promising.rows])
     alone = np.arange(len(vectors) + 1)  # the offsets of bags of one fragment each
     parts = [
         query_parts.exact_rows(score, vectors, alone, term, Role.QUERY_IS_SENTENCE)
         for term in negated
     ]
     off = ranking.totals(np.stack(parts), [term.weight for term in negated])
-    return replace(found, products=found.products + off)
+    return replace(promising, products=promising.products + off)
 
 
-def _there(sides: Sequence[Rows], numbers: Sequence[Numbers]) -> Chosen:
-    return [(rows, some) for rows, some in zip(sides, numbers, strict=True) if len(some)]
+def _not_empty(sides: Sequence[Rows], numbers: Sequence[Numbers]) -> Chosen:
+    return [(rows, listed) for rows, listed in zip(sides, numbers, strict=True) if len(listed)]

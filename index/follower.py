@@ -168,10 +168,10 @@ class Follower:
         return older <= 2 * newer and older + newer <= self._sizes.largest
 
     def _put(
-        self, before: list[Segment], parts: list[Segment], behind: list[Segment], seen: Span
+        self, before: list[Segment], parts: list[Segment], behind: list[Segment], view: Span
     ) -> None:
         """Write parts as one segment between its neighbours, and publish that."""
-        span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
+        span = Span(parts[0].span.after, parts[-1].span.until, view.seen, view.mark)
         folder, sums = segments.write(parts, self._directory)
         listed = self._listed | {folder: Listed(folder.name, span, sums)}
         new = segments.opened(folder, span, sums)
@@ -201,10 +201,11 @@ class Follower:
     def forget(self) -> None:
         """Have the catalog forget what was retired before all segments were written."""
         if self._chain:
-            seen = [segment.span.seen for segment in self._listed.values()]
-            self._catalog.purge(self._collection, min(seen), seen)
+            marks = [segment.span.seen for segment in self._listed.values()]
+            self._catalog.purge(self._collection, min(marks), marks)
 
     def _sweep(self) -> None:
         """Delete what no manifest lists and nobody uses."""
-        for folder in segments.unlisted(self._directory, [one for one in self._listed if one]):
+        listed = [folder for folder in self._listed if folder]
+        for folder in segments.unlisted(self._directory, listed):
             segments.discard(folder)

@@ -44,14 +44,15 @@ class Rescorer:
         scores, errors = np.empty((2, len(parts), count), np.float32)
 
         def estimate(start: int) -> None:
-            own = slice(start, min(start + BLOCK, count))
+            places = slice(start, min(start + BLOCK, count))
             if numbers is None:
-                block = Block.between(rows, own.start, own.stop, heads)
+                block = Block.between(rows, places.start, places.stop, heads)
             else:
-                block = Block.of(rows, numbers[own], heads)
+                block = Block.of(rows, numbers[places], heads)
             for number, part in enumerate(parts):
-                found = part.estimates(block)
-                scores[number, own], errors[number, own] = found.scores, found.errors
+                estimates = part.estimates(block)
+                scores[number, places] = estimates.scores
+                errors[number, places] = estimates.errors
 
         starts = range(0, count, BLOCK)
         self._workers.map(estimate, starts, alone=len(starts) < ALONE)
@@ -67,5 +68,5 @@ class Rescorer:
             )
             for part in parts
         ]
-        whole = Block.between(rows, 0, len(rows))
-        return Estimates(np.stack(scores), np.stack([part.errors(whole) for part in parts]))
+        block = Block.between(rows, 0, len(rows))
+        return Estimates(np.stack(scores), np.stack([part.errors(block) for part in parts]))

@@ -37,15 +37,15 @@ class Scored:
     total: Floats
     error: Floats
 
-    def only(self, kept: NDArray[np.bool_]) -> Scored:
+    def only(self, mask: NDArray[np.bool_]) -> Scored:
         """Those rows that a mask (N,) keeps."""
         return Scored(
             self.rows,
-            self.numbers[kept],
-            self.parts[:, kept],
-            self.errors[:, kept],
-            self.total[kept],
-            self.error[kept],
+            self.numbers[mask],
+            self.parts[:, mask],
+            self.errors[:, mask],
+            self.total[mask],
+            self.error[mask],
         )
 
 
@@ -70,11 +70,11 @@ class Scan:
         rows = sum(len(numbers) for _, numbers in chosen)
         if rows <= max(MANY, PROMISING * count) or not self._bounded:
             return chosen
-        bounds = [self._by_heads(*one) for one in chosen]
-        least = self._reached([one for one in bounds if one], count)
+        bounds = [self._by_heads(rows, numbers) for rows, numbers in chosen]
+        least = self._reached([bound for bound in bounds if bound], count)
         return [
-            (one.rows, one.numbers[one.total + one.error >= least]) if one else whole
-            for whole, one in zip(chosen, bounds, strict=True)
+            (bound.rows, bound.numbers[bound.total + bound.error >= least]) if bound else every
+            for every, bound in zip(chosen, bounds, strict=True)
         ]
 
     @property
@@ -95,13 +95,14 @@ class Scan:
 
     def _reached(self, bounds: Sequence[Scored], count: int) -> np.float32:
         """What the `count` best items reach at least; they come behind the page before."""
-        bounds = [one.only(self._behind(one)) for one in bounds]
-        totals = np.concatenate([*(one.total for one in bounds), np.empty(0, np.float32)])
+        bounds = [bound.only(self._behind(bound)) for bound in bounds]
+        totals = np.concatenate([*(bound.total for bound in bounds), np.empty(0, np.float32)])
         wanted = count
         while wanted < len(totals):
             wanted *= PROMISING  # or more, where photos of the same items crowd the others out
             least = np.partition(totals, -wanted)[-wanted] if wanted < len(totals) else -np.inf
-            reached = np.concatenate([self._items(one.only(one.total >= least)) for one in bounds])
+            promising = [bound.only(bound.total >= least) for bound in bounds]
+            reached = np.concatenate([self._items(bound) for bound in promising])
             if len(reached) >= count:
                 return np.float32(np.partition(reached, -count)[-count])
         return np.float32(-np.inf)
@@ -140,14 +141,14 @@ class Scan:
     def _scored(
         self, rows: Rows, numbers: Numbers, query: Sequence[Coded], heads: Heads | None
     ) -> Scored:
-        some = None if len(numbers) == len(rows) else numbers
-        found = self._rescorer.estimates(query, rows, some, heads)
+        fewer = None if len(numbers) == len(rows) else numbers
+        estimates = self._rescorer.estimates(query, rows, fewer, heads)
         weights = [part.term.weight for part in query]
         return Scored(
             rows,
             numbers,
-            found.scores,
-            found.errors,
-            ranking.totals(found.scores, weights),
-            ranking.totals(found.errors, np.abs(weights).tolist()),
+            estimates.scores,
+            estimates.errors,
+            ranking.totals(estimates.scores, weights),
+            ranking.totals(estimates.errors, np.abs(weights).tolist()),
         )

@@ -138,7 +138,7 @@ class Index:
         snapshot, gone = self._reader.at(revision)
         best = self._best_rows(request, snapshot)
         return ShardAnswer(
-            tuple(Place(one.key, one.revision, one.probability) for one in best.ranked),
+            tuple(Place(row.key, row.revision, row.probability) for row in best.ranked),
             exact=best.exact,
             candidates=best.candidates,
             rows=best.rows,
@@ -171,11 +171,13 @@ class Index:
         scan = Scan(self._rescorer, request, terms)
         if exact:
             chosen = scan.narrowed(chosen, request.limit + 1 + SPARE)
-        scored = [scan.scored(*one) for one in chosen]
-        candidates = sum(len(one.numbers) for one in scored)
+        scored = [scan.scored(rows, numbers) for rows, numbers in chosen]
+        candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
-        scored = [probable.probable(self._calibration, one, request, share) for one in scored]
+        scored = [
+            probable.probable(self._calibration, segment, request, share) for segment in scored
+        ]
         ranked, vanished = self._exact.best(scored, request, terms, share)
         return BestRows(
             ranked[: request.limit],
@@ -201,15 +203,16 @@ class Index:
         if not chosen:
             return replace(NONE, asked=True)
         scan = Scan(self._rescorer, request, terms)
-        scored = [scan.scored(*one) for one in chosen]
+        scored = [scan.scored(rows, numbers) for rows, numbers in chosen]
         no_error = np.float32(0)
         probabilities = [
-            probable.probabilities(calibration, one, request, no_error) for one in scored
+            np.array(probable.probabilities(calibration, segment, request, no_error))
+            for segment in scored
         ]
         return Promising(
-            np.concatenate([one.rows.revisions[one.numbers] for one in scored]),
-            np.concatenate([one.rows.positions[one.numbers] for one in scored]),
-            np.concatenate([np.array(one) for one in probabilities]),
+            np.concatenate([segment.rows.revisions[segment.numbers] for segment in scored]),
+            np.concatenate([segment.rows.positions[segment.numbers] for segment in scored]),
+            np.concatenate(probabilities),
         )
 
     def explained(
@@ -219,8 +222,8 @@ class Index:
         request = Request(side, self._checked(query, side))
         ranked = self._exact.ranked(rows, request, terms_of(request.query))
         best: dict[int, Ranked] = {}
-        for (revision, _), one in ranked.items():
-            best[revision] = min(best.get(revision, one), one, key=Ranked.by_probability)
+        for (revision, _), row in ranked.items():
+            best[revision] = min(best.get(revision, row), row, key=Ranked.by_probability)
         return dict(zip(best, self._exact.hits(list(best.values()), request), strict=True))
 
     def _chosen(
