@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
 from fastapi.security import (
     APIKeyCookie,
     APIKeyHeader,
@@ -112,6 +114,7 @@ async def admitted(
     needed = next(Role(scope) for scope in asked.scopes if scope != UNBOUND)
     caller = door.caller(request, key, session, needed)
     _check(caller, needed, unbound=UNBOUND in asked.scopes)
+    _check_parameters(request)
     request.state.caller = caller
     if caller is not ANYONE:
         note(key=caller.name)
@@ -154,6 +157,18 @@ def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
             f"the key {caller.name!r} is bound to {', '.join(caller.collections)}, and this needs "
             f"a key with the role {needed} that is bound to no collection"
         )
+
+
+def _check_parameters(request: Request) -> None:
+    """ValueError for a parameter that the route does not take: a typo must not mean the default."""
+    if not request.query_params:
+        return
+    fields = get_flat_params(request.scope["route"].dependant)
+    takes = {field.alias for field in fields if isinstance(field.field_info, Query)}
+    for name in request.query_params:
+        if name not in takes:
+            listed = ", ".join(sorted(takes)) or "none"
+            raise ValueError(f"{name!r:.50} is no parameter of this address; it takes {listed}")
 
 
 def _reads_metrics(request: Request) -> bool:

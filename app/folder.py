@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal
 from app.drafts import Decode, Draft
 from app.engine import Engine
 from app.fetching import Fetch, refuse
-from index.items import Collection, check_id
+from index.items import Collection, check_new_id
 from models import images
 from models.photo_files import too_many_bytes
 
@@ -135,7 +135,7 @@ def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
 
 def _photo(file: Path, name: str) -> Source | Outcome:
     try:
-        check_id(name)
+        check_new_id(name)
         return Source(name, str(file), stamp_of(file), (file,), metadata={"file": name})
     except (ValueError, OSError) as unreadable:
         return Outcome(ascii(str(file))[1:-1], "refused", str(unreadable))
@@ -176,7 +176,7 @@ def _line(file: Path, number: int, line: bytes) -> Source:
     name = row.get("id", images[0] if images else f"{file.stem}-{number}")
     if not isinstance(name, str):
         raise ValueError("id: a text")
-    check_id(name)
+    check_new_id(name)
     photos = tuple(file.parent / one for one in images)
     stamp = "-".join((sha256(line).hexdigest()[:16], *map(stamp_of, photos)))
     return Source(name, f"{file}#{name}", stamp, photos, tuple(sentences), row.get("metadata", {}))

@@ -63,11 +63,11 @@ MODELS = (
 )
 
 # What may be raised where a collection is asked for, where a body with a photo is read, and where
-# items are written, and where a role is needed.
+# items are written, and where a role is needed: there parameters are checked, too.
 OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable, Busy)
 OF_UPLOAD = (TooLarge, TooSlow, WrongMediaType, ImageError, ImageTooLarge, NotAnImage, NoSpace)
 OF_WRITE = (NoSpace,)
-OF_ROLE = (Unauthorized, Forbidden, TooManyRequests, Unavailable)
+OF_ROLE = (Unauthorized, Forbidden, TooManyRequests, Unavailable, ValueError)
 
 REQUEST_ID = {
     "name": "X-Request-ID",

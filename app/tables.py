@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from app.folder import FIELDS, Outcome, Source, stamp_of
 from app.mapping import Columns, columns_of, number_of
-from index.items import check_id, metadata_text
+from index.items import check_new_id, metadata_text
 
 ENDINGS = {".csv", ".tsv", ".parquet", ".jsonl"}
 SAMPLED = 1_000  # rows by which columns of numbers are known
@@ -65,7 +65,7 @@ class Table:
         name = _text(cells.get(columns.id))
         if not name:
             raise ValueError(f"the column {columns.id!r} is empty, which has the id")
-        check_id(name)
+        check_new_id(name)
         first = self.ids.setdefault(blake2b(name.encode(), digest_size=8).digest(), number)
         if first != number:
             raise ValueError(f"the id {name!r:.220} is that of row {first} too")

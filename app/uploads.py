@@ -138,16 +138,28 @@ async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         raise TooLarge(f"the request body has more than the {most:,} bytes that are read")
 
 
+class FormParser(MultiPartParser):
+    """Starlette's parser, which also says whether the form has `ended`, by its last boundary."""
+
+    ended = False
+
+    def on_end(self) -> None:
+        """Called at the last boundary."""
+        self.ended = True
+
+
 async def _read_form(request: Request, limits: Settings, most: int) -> FormData:
     photos = limits.upload_bytes if most == 1 else limits.together_bytes
     stream = bounded(request, photos + limits.text_bytes)
-    parser = MultiPartParser(
-        request.headers, stream, max_files=most, max_part_size=limits.text_bytes
-    )
+    parser = FormParser(request.headers, stream, max_files=most, max_part_size=limits.text_bytes)
     try:
-        return await parser.parse()
+        form = await parser.parse()
     except MultiPartException as broken:
         raise ValueError(f"the form cannot be read: {broken.message}") from broken
+    if not parser.ended:
+        await form.close()
+        raise ValueError("the form breaks off: its last boundary is missing; send it again, whole")
+    return form
 
 
 def _images(form: FormData) -> tuple[BinaryIO, ...]:

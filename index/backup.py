@@ -32,7 +32,7 @@ from index.transfer import Progress, discard_all, in_use, transfer
 STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
 MAKING = ".making"  # ends the name of a file that is locked while a snapshot is made
 BATCH = 64  # pictures that are stored together
-FILE = re.compile(r"\w[\w.-]*\.tar", re.ASCII)
+FILE = re.compile(r"\w[\w.-]{0,199}\.tar", re.ASCII)
 
 log = logging.getLogger(__name__)
 

@@ -132,6 +132,40 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
         yield condition
 
 
+def restricts(condition: Condition) -> bool:
+    """Whether a condition says something of a key wherever it could.
+
+    >>> [restricts(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
+    [True, False, False]
+    """
+    match condition:
+        case Every(parts) | Either(parts):
+            return bool(parts) and all(restricts(part) for part in parts)
+        case Not(part):
+            return restricts(part)
+        case Equals(_, values):
+            return bool(values)
+        case _:
+            return True
+
+
+def holds_for_none(condition: Condition) -> bool:
+    """Whether a condition holds for an item without metadata.
+
+    >>> [holds_for_none(parse(where)) for where in ({"a": 1}, {"a": {"exists": False}})]
+    [False, True]
+    """
+    match condition:
+        case Every(parts):
+            return all(holds_for_none(part) for part in parts)
+        case Either(parts):
+            return any(holds_for_none(part) for part in parts)
+        case Not(part):
+            return not holds_for_none(part)
+        case _:
+            return False
+
+
 def canonical(value: str | float | bool | None) -> str:
     """One text for equal values: 3 and 3.0 are equal; 3, "3" and true are not."""
     if isinstance(value, float) and value.is_integer():

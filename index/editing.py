@@ -12,16 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from index.catalog import PAUSE, Catalog
+from index.conditions import holds_for_none, parse, restricts, simple_parts
 from index.facets import passing
 from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
 from index.pictures import name_of
 from index.records import NewPhoto, changed, retire, write
 from index.revisions import advance, hold, live
 from index.stored_items import chunks, read_items, row_of
-from index.tables import items
+from index.tables import facets, items
 
 BATCH = 200  # items that are deleted in one transaction
 
@@ -30,7 +31,8 @@ BATCH = 200  # items that are deleted in one transaction
 class Chosen:
     """Items that are to be deleted: those with some ids, or those that a filter lets through.
 
-    ValueError for what is neither or both, and for an empty filter, which would mean all.
+    ValueError for what is neither or both, and for a filter that is empty somewhere: it would
+    mean all items.
     """
 
     ids: Sequence[str] | None = None
@@ -39,8 +41,11 @@ class Chosen:
     def __post_init__(self) -> None:
         if (self.ids is None) == (self.where is None):
             raise ValueError("name either ids or a filter")
-        if self.where is not None and not self.where:
-            raise ValueError("the filter has no condition; drop the collection to delete all of it")
+        if self.where is not None and not restricts(parse(self.where)):
+            raise ValueError(
+                "the filter has no condition, or an empty one; drop the collection to delete all "
+                "of it"
+            )
         for item in self.ids or ():
             check_id(item)
 
@@ -115,8 +120,9 @@ def patch(
 
 
 def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
-    """How many items there are of those that are chosen."""
+    """How many items there are of those that are chosen; errors are those of `delete`."""
     with catalog.reader.begin() as connection:
+        _check_keys(connection, collection, chosen)
         return sum(
             connection.execute(
                 select(func.count()).select_from(items).where(_here(collection), part)
@@ -129,8 +135,11 @@ def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     """Delete items in short transactions, between which others write; gives how many there were.
 
     What is put or patched meanwhile stays. An interruption leaves the items that were still to
-    go: the same call deletes them.
+    go: the same call deletes them. ValueError for a filter that chooses items for lack of a key
+    that no item has.
     """
+    with catalog.reader.begin() as connection:
+        _check_keys(connection, collection, chosen)
     newest = catalog.revision(collection)
     deleted = 0
     for part in chosen.parts(collection.key):
@@ -140,6 +149,19 @@ def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
             time.sleep(PAUSE)
         deleted += batch
     return deleted
+
+
+def _check_keys(connection: Connection, collection: Collection, chosen: Chosen) -> None:
+    """ValueError for a key that no item has in a filter by which items without it are chosen."""
+    if chosen.where is None or not holds_for_none(condition := parse(chosen.where)):
+        return
+    for key in {part.key for part in simple_parts(condition)}:
+        named = (facets.c.collection == collection.key) & (facets.c.key == key)
+        if connection.execute(select(facets.c.key).where(named).limit(1)).first() is None:
+            raise ValueError(
+                f"no item has {key!r:.100} in its metadata, and the filter chooses items without "
+                "it: that is all of them or a typo, so nothing was deleted"
+            )
 
 
 def _delete(catalog: Catalog, collection: Collection, which: ColumnElement[bool]) -> int:

@@ -146,7 +146,7 @@ class Entry:
                 f"item {self.id!r} has {len(self.sentences)} sentences but {len(self.bags)} bags"
             )
         for sentence in self.sentences:
-            _check_text("sentence", sentence)
+            check_text("sentence", sentence)
         for image in self.images:
             _check_bag(self.id, "image", image, Box)
         for bag in self.bags:
@@ -168,6 +168,19 @@ def check_id(item: str) -> None:
     """Refuse an id that is empty, too long, or not printable."""
     if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
         raise ValueError(f"an id is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
+
+
+def check_new_id(item: str) -> None:
+    """Refuse what is no id, or what addresses cannot end in."""
+    check_id(item)
+    if item in (".", ".."):
+        raise ValueError(f"{item!r} is a step in an address, so nobody could ask for it")
+
+
+def check_text(kind: str, text: str) -> None:
+    """Refuse text that no database holds."""
+    if NO_TEXT.search(text):
+        raise ValueError(f"{kind}: NUL and halves of surrogate pairs cannot be stored")
 
 
 def check_photo(item: str, number: int, count: int) -> None:
@@ -197,14 +210,8 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
         text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as odd:
         raise ValueError(f"metadata must be plain JSON: {odd}") from odd
-    _check_text("metadata", NUL.sub("\0", text))
+    check_text("metadata", NUL.sub("\0", text))
     return text
-
-
-def _check_text(kind: str, text: str) -> None:
-    """Refuse text that no database holds."""
-    if NO_TEXT.search(text):
-        raise ValueError(f"{kind}: NUL and halves of surrogate pairs cannot be stored")
 
 
 def _check_bag(item: str, kind: str, bag: FragmentBag, place: type[Box | Span]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
-from index.items import Collection, ModelMismatch, NameConflict, check_id
+from index.items import Collection, ModelMismatch, NameConflict, check_id, check_new_id
 from index.revisions import add_collection
 from index.tables import aliases, collections
 
@@ -62,6 +62,7 @@ class Names:
         """Open a collection for a model, made if new; ModelMismatch if another model's bags."""
         with self._writer.begin() as connection:
             if _find(connection, name) is None:
+                check_new_id(name)
                 new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
                 add_collection(connection, name=name, **new)
             collection = _needed(connection, name)
@@ -82,6 +83,7 @@ class Names:
             home = _by_own_name(connection, name)
             if _find(connection, new) is not None:
                 raise NameConflict(f"the name {new!r} is taken; choose another one")
+            check_new_id(new)
             here = collections.c.key == home.key
             connection.execute(update(collections).where(here).values(name=new))
             if alias:
@@ -119,6 +121,7 @@ class Names:
                     f"{alias!r} is a collection: rename it first, which can leave an alias behind"
                 )
             if former is None:
+                check_new_id(alias)
                 connection.execute(insert(aliases), {"name": alias, "collection": target.key})
             else:
                 here = aliases.c.name == alias

@@ -26,7 +26,7 @@ export function label(key) {
   return words[0].toUpperCase() + words.slice(1).toLowerCase();
 }
 
-/** What the current collection holds; products have a title and something else to choose by. */
+/** What the current collection holds; most products have a title and something else to choose by. */
 export async function holdings(signal) {
   const name = collection();
   if (!known.has(name)) known.set(name, await lookedAt(signal));
@@ -34,12 +34,13 @@ export async function holdings(signal) {
 }
 
 async function lookedAt(signal) {
-  const { items: some } = await items(null, signal);
-  const keys = [...new Set(some.flatMap(({ metadata }) => Object.keys(metadata)))];
+  const { items: sampled } = await items(null, signal);
+  const keys = [...new Set(sampled.flatMap(({ metadata }) => Object.keys(metadata)))];
   const title = firstOf(TITLES, keys);
   const fields = keys.filter((key) => ![...TITLES, ...CREDITS, ...LONG].includes(key));
-  const titled = some.filter(({ metadata }) => typeof metadata[title] === "string").length;
-  const shop = title !== null && fields.length > 0 && 2 * titled >= some.length;
+  const most = (test) => 2 * sampled.filter(({ metadata }) => test(metadata)).length > sampled.length;
+  const shop = title !== null && most((metadata) => typeof metadata[title] === "string") &&
+    most((metadata) => fields.some((key) => key in metadata));
   if (!shop) return { shop, title, hidden: CREDITS };
   const price = firstOf(PRICES, keys);
   const group = firstOf(GROUPS, keys);

@@ -28,7 +28,7 @@ from app.schemas.fields import Cursor, Filter, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
 from app.stages import stage
 from app.uploads import Upload, reads
-from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch
+from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 from index.pictures import PictureLost
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
@@ -57,6 +57,7 @@ async def put_item(
     lanes: LanesDep,
 ) -> StoredItem:
     """Store an item in place of what its id had before; a search from now on finds it."""
+    check_new_id(id)
     sent = upload.fields
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
 

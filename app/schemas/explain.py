@@ -50,7 +50,7 @@ class CaptionRequest(Body):
     )
     temperature: float | None = Field(
         None,
-        gt=0,
+        ge=0.01,
         le=10,
         description="Draw captions by nucleus sampling, words from p^(1/temperature).",
     )

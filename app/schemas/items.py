@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from app.schemas.fields import Body, Filter, ImageUrl, ItemId
-from index.items import MOST_PHOTOS
+from index.items import MOST_PHOTOS, check_new_id, check_text
+
+
+def new_id(text: str) -> str:
+    """An id that an item may be stored by; ValueError for another."""
+    check_new_id(text)
+    return text
+
+
+def stamp(text: str | None) -> str | None:
+    """A stamp that databases hold; ValueError for another."""
+    check_text("stamp", text or "")
+    return text
+
 
 Images = Annotated[
     list[str],
@@ -23,6 +36,7 @@ Stamp = Annotated[
         description="A digest or time of the sender's own, given back as it is: by it a sync knows "
         "what has changed.",
     ),
+    AfterValidator(stamp),
 ]
 PhotoIndex = Annotated[int, Field(strict=True, ge=0)]
 
@@ -42,7 +56,7 @@ class ImportLine(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    id: str
+    id: Annotated[str, AfterValidator(new_id)]
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     sentences: list[str] = Field(default_factory=list, max_length=1000)
     image: str | None = None
