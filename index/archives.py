@@ -56,7 +56,7 @@ class Head:
     @property
     def items(self) -> int:
         """The items of all collections that have a name."""
-        return sum(one.items for one in self.collections if one.name)
+        return sum(collection.items for collection in self.collections if collection.name)
 
 
 Picture = tuple[str, bytes | None]  # its name, and its bytes unless it is lost
@@ -105,11 +105,11 @@ class Archive:
         with self._reading():
             text = self._text(self._next(), HEAD)
             self._sums[HEAD] = sha256(text).hexdigest()
-            outer = json.loads(text)
-            if outer["form"] != FORM:
-                raise ValueError(f"it has form {outer['form']}, and this version reads {FORM}")
-            held = tuple(Held(**one) for one in outer["collections"])
-            return Head(outer["made"], held, outer["pictures"])
+            head = json.loads(text)
+            if head["form"] != FORM:
+                raise ValueError(f"it has form {head['form']}, and this version reads {FORM}")
+            listed = tuple(Held(**row) for row in head["collections"])
+            return Head(head["made"], listed, head["pictures"])
 
     def copy_database(self, target: IO[bytes]) -> None:
         """Write the database to a file."""
@@ -208,8 +208,8 @@ def _sealed(value: dict[str, Any]) -> bytes:
 
 
 def _unsealed(text: bytes) -> dict[str, Any]:
-    outer = json.loads(text)
-    end: dict[str, Any] = outer["end"]
-    if sha256(_json(end)).hexdigest() != outer["sha256"]:
+    sealed = json.loads(text)
+    end: dict[str, Any] = sealed["end"]
+    if sha256(_json(end)).hexdigest() != sealed["sha256"]:
         raise ValueError(f"{END} is not as it was written")
     return end

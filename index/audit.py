@@ -39,5 +39,5 @@ def _recall(shard: Shard, request: Request) -> float:
     exact = shard.best(replace(request, exact=True)).hits
     if not exact:
         return 1.0
-    found = sum(hit.score >= exact[-1].score for hit in usual)
-    return min(1.0, found / len(exact))
+    recalled = sum(hit.score >= exact[-1].score for hit in usual)
+    return min(1.0, recalled / len(exact))

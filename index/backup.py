@@ -114,8 +114,8 @@ def verify(file: Path, progress: Progress) -> Outcome:
     with closing(Archive(file)) as archive, Path(os.devnull).open("wb") as nowhere:
         head = archive.read_head()
         archive.copy_database(nowhere)
-        for done, _ in enumerate(archive.pictures(), start=1):
-            progress("pictures", done, head.pictures)
+        for count, _ in enumerate(archive.pictures(), start=1):
+            progress("pictures", count, head.pictures)
     return Outcome(head, archive.lost)
 
 
@@ -174,8 +174,8 @@ class Snapshots:
         with locked(self._folder / "lock") as alone:
             if not alone:
                 raise InProgress("another snapshot is being made; try again once it is there")
-            for left in self._folder.glob("*.partial"):  # of a process that was killed
-                shutil.rmtree(left, ignore_errors=True)
+            for partial in self._folder.glob("*.partial"):  # of a process that was killed
+                shutil.rmtree(partial, ignore_errors=True)
             for path in self._folder.glob(f"*{MAKING}"):
                 path.unlink()
             name = f"tessera-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}.tar"
@@ -186,13 +186,13 @@ class Snapshots:
 
     def all(self) -> list[Stored]:
         """Those that are whole by their first part, the newest first."""
-        found = []
+        snapshots = []
         for path in self._folder.glob("*.tar"):
             try:
-                found.append(self._stored(path.name))
+                snapshots.append(self._stored(path.name))
             except (OSError, NotWhole) as broken:
                 log.warning("%s", broken)
-        return sorted(found, key=lambda one: one.head.made, reverse=True)
+        return sorted(snapshots, key=lambda snapshot: snapshot.head.made, reverse=True)
 
     def path(self, name: str) -> Path:
         """The file of a snapshot; LookupError for an unknown name."""
@@ -219,9 +219,9 @@ def _staging(folder: Path) -> Iterator[Path]:
         if not alone:
             raise InProgress(f"another process is working in {folder}; let it finish")
         try:
-            for left in folder.iterdir():
-                if left != lock:
-                    left.unlink()
+            for path in folder.iterdir():
+                if path != lock:
+                    path.unlink()
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -255,12 +255,12 @@ def _head(rows: Connection) -> Head:
         select(func.count()).select_from(items).where(items.c.collection == collections.c.key)
     ).scalar_subquery()
     chosen = select(collections, count.label("items")).order_by(collections.c.key)
-    held = tuple(
+    descriptions = tuple(
         Held(row.name or "", row.fingerprint, row.revision, row.items)
         for row in rows.execute(chosen)
     )
     named = select(func.count(pictures.c.name.distinct()))
-    return Head(archives.now(), held, rows.execute(named).scalar_one())
+    return Head(archives.now(), descriptions, rows.execute(named).scalar_one())
 
 
 def _pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
@@ -268,29 +268,29 @@ def _pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archive
     chosen = select(pictures.c.name).distinct().order_by(pictures.c.name)
     with copy.reader.begin() as connection:
         names = connection.execute(chosen, execution_options={"yield_per": 1_000}).scalars()
-        for done, name in enumerate(names, start=1):
+        for count, name in enumerate(names, start=1):
             try:
                 yield name, copy.pictures.get(name)
             except PictureLost as lost:
                 log.warning("%s", lost)
                 yield name, None
-            progress("pictures", done, total)
+            progress("pictures", count, total)
 
 
 def _store_pictures(
     parts: Iterator[tuple[str, bytes]], store: Pictures, total: int, progress: Progress
 ) -> None:
-    done = 0
+    count = 0
     while batch := dict(islice(parts, BATCH)):
         store.put(batch)
-        done += len(batch)
-        progress("pictures", done, total)
+        count += len(batch)
+        progress("pictures", count, total)
 
 
 def _refuse(connection: Connection, force: bool) -> None:
     """NotEmpty where items would be lost that nobody said to replace."""
-    held = exists().where(items.c.collection == collections.c.key, in_use)
-    if not force and connection.execute(select(held)).scalar():
+    occupied = exists().where(items.c.collection == collections.c.key, in_use)
+    if not force and connection.execute(select(occupied)).scalar():
         raise NotEmpty(
             "there are items already: restore into a new data folder, or replace them by --force"
         )

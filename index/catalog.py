@@ -113,8 +113,8 @@ class Catalog(CatalogReader):
         records = [record(entry) for entry in entries]
         shown = {
             row["name"]: picture.jpeg
-            for one, entry in zip(records, entries, strict=True)
-            for row, picture in zip(one.pictures, entry.pictures, strict=True)
+            for record, entry in zip(records, entries, strict=True)
+            for row, picture in zip(record.pictures, entry.pictures, strict=True)
         }
         with self.storing(shown) as connection:
             last = advance(connection, collection, len(entries))

@@ -128,21 +128,21 @@ class CatalogReader:
         if where:
             chosen = chosen.where(passing(collection.key, where))
         with self.reader.begin() as connection:
-            found = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
-            rows = unless_gone(connection, collection, found)
+            selected = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
+            rows = unless_gone(connection, collection, selected)
             return read_items(connection, collection.key, rows)
 
     def count(self, collection: Collection) -> int:
         """How many items there are."""
-        here = items.c.collection == live(collection.key)
+        condition = items.c.collection == live(collection.key)
         with self.reader.begin() as connection:
             return connection.execute(
-                select(func.count()).select_from(items).where(here)
+                select(func.count()).select_from(items).where(condition)
             ).scalar_one()
 
     def stamps(self, collection: Collection, sources: Sequence[str]) -> dict[str, str | None]:
         """How those of the sources that were imported looked then: what an import may skip."""
-        found: dict[str, str | None] = {}
+        stamps: dict[str, str | None] = {}
         with self.reader.begin() as connection:
             for part in chunks(sources):
                 chosen = (
@@ -150,8 +150,8 @@ class CatalogReader:
                     .where(items.c.collection == live(collection.key), items.c.source.in_(part))
                     .order_by(items.c.revision)
                 )
-                found.update((row.source, row.stamp) for row in connection.execute(chosen))
-        return found
+                stamps.update((row.source, row.stamp) for row in connection.execute(chosen))
+        return stamps
 
     def keys(self, collection: Collection) -> list[str]:
         """The metadata keys that items have."""

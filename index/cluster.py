@@ -76,14 +76,14 @@ class Cluster:
         self._buckets = cut(layout.shards)
         self._turn, self._lock = count(), Lock()
         self._stopped = Event()
-        made = (storage, fingerprint, calibration, device)
-        self._replicas = [self._made(shard, made) for shard in range(layout.shards)]
+        settings = (storage, fingerprint, calibration, device)
+        self._replicas = [self._made(shard, settings) for shard in range(layout.shards)]
         self._watcher = Thread(target=self._watch, name="shard-watch", daemon=True)
         self._watcher.start()
 
-    def _made(self, shard: int, made: tuple[Any, ...]) -> list[Replica]:
-        storage, *others = made
-        arguments = (storage_of(storage, self._buckets[shard]), *others)
+    def _made(self, shard: int, settings: tuple[Any, ...]) -> list[Replica]:
+        storage, *options = settings
+        arguments = (storage_of(storage, self._buckets[shard]), *options)
         group = _placed(f"{self.group}/{shard}", self.layout)
         server = ray.remote(ShardServer)
         gpus = 0.01 if str(arguments[-1]).startswith("cuda") else 0
@@ -119,12 +119,12 @@ class Cluster:
         while (
             len(round_.answers) < self.layout.shards
             and round_.waiting
-            and (left := deadline - monotonic()) > 0
+            and (remaining := deadline - monotonic()) > 0
         ):
-            done, _ = ray.wait([*round_.waiting], timeout=min(left, step))
-            for call in done:
+            finished, _ = ray.wait([*round_.waiting], timeout=min(remaining, step))
+            for call in finished:
                 round_.take(call)
-            if not done:
+            if not finished:
                 round_.send_again()
         for late in round_.waiting.values():
             if late.shard not in round_.answers:
@@ -138,7 +138,7 @@ class Cluster:
 
     def ready(self) -> list[int]:
         """How many actors of each shard answer."""
-        return [sum(one.up for one in shard) for shard in self._replicas]
+        return [sum(replica.up for replica in shard) for shard in self._replicas]
 
     def wait(self, seconds: float) -> bool:
         """Wait until every shard answers; says whether all do."""
@@ -160,11 +160,11 @@ class Cluster:
     def _up(self, replicas: Sequence[Replica], turn: int) -> list[Replica]:
         """The replicas that answer, another one first each time."""
         first = turn % len(replicas)
-        return [one for one in (*replicas[first:], *replicas[:first]) if one.up]
+        return [replica for replica in (*replicas[first:], *replicas[:first]) if replica.up]
 
     def _watch(self) -> None:
         while not self._stopped.wait(PROBING / 5) and ray.is_initialized():
-            for replica in (one for shard in self._replicas for one in shard):
+            for replica in (replica for shard in self._replicas for replica in shard):
                 try:
                     replica.look()
                 except RayError:
@@ -196,26 +196,26 @@ def group_of(secret: bytes, fingerprint: str, layout: Layout, release: str) -> s
 
 def groups() -> dict[str, int]:
     """The groups of actors there are, and of how many each consists."""
-    found: dict[str, int] = {}
-    for one in ray.util.list_named_actors(all_namespaces=True):
-        if one["namespace"] == NAMESPACE:
-            group = one["name"].partition("/")[0]
-            found[group] = found.get(group, 0) + 1
-    return found
+    sizes: dict[str, int] = {}
+    for actor in ray.util.list_named_actors(all_namespaces=True):
+        if actor["namespace"] == NAMESPACE:
+            group = actor["name"].partition("/")[0]
+            sizes[group] = sizes.get(group, 0) + 1
+    return sizes
 
 
 def remove(group: str) -> None:
     """End the actors of a group; LookupError if there are none."""
     names = [
-        one["name"]
-        for one in ray.util.list_named_actors(all_namespaces=True)
-        if one["namespace"] == NAMESPACE and one["name"].startswith(f"{group}/")
+        actor["name"]
+        for actor in ray.util.list_named_actors(all_namespaces=True)
+        if actor["namespace"] == NAMESPACE and actor["name"].startswith(f"{group}/")
     ]
     if not names:
         raise LookupError(f"no actors of {group!r}; there are {', '.join(groups()) or 'none'}")
     for name in names:
         ray.kill(ray.get_actor(name, namespace=NAMESPACE), no_restart=True)
-    for name in {one.rpartition("/")[0] for one in names}:
+    for name in {name.rpartition("/")[0] for name in names}:
         ray.util.remove_placement_group(ray.util.get_placement_group(name))
 
 

@@ -63,9 +63,9 @@ class Coded:
         self.codes = numkong.dots_pack(in_tiles(np.concatenate(codes)))
         # What a row's base gives to all of the fragments together is as good, and found sooner.
         together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.negated
-        asked = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
-        self.base_scales = 127 * steps(asked)  # half precision holds no large numbers
-        self.base = halves(asked / self.base_scales[:, None]) if rows_have_base else None
+        base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
+        self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
+        self.base = halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None
         self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
 
     def __len__(self) -> int:
@@ -97,9 +97,11 @@ class Coded:
             fragment_shifts = (self.common_scale * common).astype(np.float32)
         row_shifts = np.zeros((B, T), np.float32)
         if self.base is not None:
-            both = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
+            products = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
             width = len(self.base_scales)
-            row_shifts[:, :width] = (both[:, :width] + both[:, width:] / LOW) * self.base_scales
+            row_shifts[:, :width] = (
+                products[:, :width] + products[:, width:] / LOW
+            ) * self.base_scales
         scores = np.empty(B, np.float32)
         self.score.kernel(
             dots,

@@ -100,8 +100,8 @@ class Column:
         """For each code whether the condition holds for its value."""
         fitting = np.zeros(size, np.bool_)
         if isinstance(condition, Equals):
-            known = [self._code_of[text] for text in condition.values if text in self._code_of]
-            fitting[known] = True
+            codes = [self._code_of[text] for text in condition.values if text in self._code_of]
+            fitting[codes] = True
         elif isinstance(condition, Within) and condition.numeric:
             fitting[:] = condition.holds(np.array(self._numbers))
         else:
@@ -130,12 +130,12 @@ class Column:
     def shares(self, size: int) -> NDArray[np.float64]:
         """The numbers of the first `size` documents, from 0 for the smallest to 1, else 0."""
         (documents, _), numbers = self.entries, self.numbers
-        there = ~np.isnan(numbers)
+        numeric = ~np.isnan(numbers)
         shares = np.zeros(size)
-        if there.any():
-            least, most = numbers[there].min(), numbers[there].max()
+        if numeric.any():
+            least, most = numbers[numeric].min(), numbers[numeric].max()
             width = most - least or 1.0
-            np.maximum.at(shares, documents[there], (numbers[there] - least) / width)
+            np.maximum.at(shares, documents[numeric], (numbers[numeric] - least) / width)
         return shares
 
     def facet(self, key: str, counted: Mask, most: int, bounds: Iterable[float] = ()) -> Facet:
@@ -144,28 +144,28 @@ class Column:
         inside = np.flatnonzero(counted[documents])
         documents, codes = documents[inside], codes[inside]
         counts = np.bincount(codes, minlength=len(self.values))
-        there = np.flatnonzero(counts)
+        present = np.flatnonzero(counts)
         values = tuple((self.values[code], int(counts[code])) for code in self._most(counts, most))
         having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
         missing = int(np.count_nonzero(counted)) - having
         numbers = self.numbers[inside] if self._numeric else np.empty(0)
         numeric = ~np.isnan(numbers)
         if not numeric.any():
-            return Facet(key, values, len(there), missing)
+            return Facet(key, values, len(present), missing)
         documents, numbers = documents[numeric], numbers[numeric]
         least, largest = float(numbers.min()), float(numbers.max())
         edges = sorted(set(bounds)) or round_bounds(least, largest)
         ranges = _ranges(documents, numbers, edges)
-        return Facet(key, values, len(there), missing, least, largest, ranges)
+        return Facet(key, values, len(present), missing, least, largest, ranges)
 
     def _most(self, counts: Codes, most: int) -> list[int]:
         """The codes that are counted most, those of one count in the order of their values."""
-        there = np.flatnonzero(counts)
-        order = self._ranked()[there] - counts[there] * len(self.values)
-        if most < len(there):
-            there = there[np.argpartition(order, most)[:most]]
-            order = self._ranked()[there] - counts[there] * len(self.values)
-        codes: list[int] = there[np.argsort(order)].tolist()
+        present = np.flatnonzero(counts)
+        order = self._ranked()[present] - counts[present] * len(self.values)
+        if most < len(present):
+            present = present[np.argpartition(order, most)[:most]]
+            order = self._ranked()[present] - counts[present] * len(self.values)
+        codes: list[int] = present[np.argsort(order)].tolist()
         return codes
 
     def _ranked(self) -> Codes:
@@ -195,7 +195,7 @@ def round_bounds(least: float, most: float) -> list[float]:
     if not 0 < most - least < float("inf"):
         return []
     power = 10.0 ** np.floor(np.log10((most - least) / RANGES))
-    step = next(power * one for one in ROUND if (most - least) / (power * one) <= RANGES)
+    step = next(power * factor for factor in ROUND if (most - least) / (power * factor) <= RANGES)
     first, last = int(np.floor(least / step)) + 1, int(np.ceil(most / step))
     bounds = [float(f"{number * step:.12g}") for number in range(first, last)]
     return [bound for bound in bounds if least < bound <= most]

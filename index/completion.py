@@ -27,11 +27,13 @@ def complete(documents: Documents, text: str, count: int) -> list[Completion]:
     start = text.rfind(" ") + 1
     for word in documents.wording.read(text[:start]):
         having &= documents.lexical.having_any(word.alternatives)
-    found: dict[str, Completion] = {}
+    completions: dict[str, Completion] = {}
     for completed in documents.wording.complete(text, LOOKED_AT):
         term = stem(fold(completed[start:]))
-        if term not in found:  # of words with one stem, the most frequent
+        if term not in completions:  # of words with one stem, the most frequent
             items = having & documents.lexical.having_any([Alternative(term)])
-            found[term] = Completion(completed, int(np.count_nonzero(items)))
-    ranked = sorted(found.values(), key=lambda one: (-one.items, one.text))
-    return [one for one in ranked if one.items][:count]
+            completions[term] = Completion(completed, int(np.count_nonzero(items)))
+    ranked = sorted(
+        completions.values(), key=lambda completion: (-completion.items, completion.text)
+    )
+    return [completion for completion in ranked if completion.items][:count]

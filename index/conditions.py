@@ -62,8 +62,8 @@ class Within:
 
     def holds(self, value: Any) -> Any:
         """Whether a value of the kind, or each of an array's, lies inside."""
-        held = [COMPARISONS[name](value, bound) for name, bound in self.bounds]
-        return reduce(and_, held)
+        results = [COMPARISONS[name](value, bound) for name, bound in self.bounds]
+        return reduce(and_, results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +249,14 @@ def _entry(key: object, value: Any, depth: int) -> Condition:
     if key in ("$and", "$or"):
         if not isinstance(value, list | tuple) or not value:
             raise ValueError(f"{key} takes a list of filters, at least one, got {value!r:.100}")
-        inner = tuple(_parse(part, depth + 1) for part in value)
-        return Every(inner) if key == "$and" else Either(inner)
+        parts = tuple(_parse(part, depth + 1) for part in value)
+        return Every(parts) if key == "$and" else Either(parts)
     if OPERATOR.fullmatch(key):
         raise ValueError(f"a filter has no {key!r:.50}; there are {', '.join(COMBINED)}")
     if isinstance(value, Mapping):
         return _operators(key, value)
     listed = value if isinstance(value, list | tuple) else [value]
-    return Equals(key, tuple(canonical(_compared(key, one)) for one in listed))
+    return Equals(key, tuple(canonical(_compared(key, element)) for element in listed))
 
 
 def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
@@ -275,10 +275,10 @@ def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
             raise ValueError(f"filter {key!r:.100}: prefix takes a text, got {text!r:.100}")
         parts.append(Prefix(key, text))
     if "exists" in operators:
-        wanted = operators["exists"]
-        if not isinstance(wanted, bool):
-            raise ValueError(f"filter {key!r:.100}: exists is true or false, got {wanted!r:.100}")
-        parts.append(Exists(key) if wanted else Not(Exists(key)))
+        exists = operators["exists"]
+        if not isinstance(exists, bool):
+            raise ValueError(f"filter {key!r:.100}: exists is true or false, got {exists!r:.100}")
+        parts.append(Exists(key) if exists else Not(Exists(key)))
     return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
 

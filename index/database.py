@@ -73,11 +73,11 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
     with _opened(url, wait) as engines:
         with engines.reader.begin() as connection:
             _check_server(connection)
-            found = migrations.version_of(connection)
-        if found is None or engines.reader.dialect.name == "sqlite":
+            version = migrations.version_of(connection)
+        if version is None or engines.reader.dialect.name == "sqlite":
             _upgrade(engines)
-        elif found != migrations.newest():
-            raise ValueError(migrations.refusal(found))
+        elif version != migrations.newest():
+            raise ValueError(migrations.refusal(version))
         return engines
 
 
@@ -88,9 +88,9 @@ def migrate(storage: Storage) -> tuple[str | None, str]:
     no more from then on. Errors are those of `connect`.
     """
     with _opened(url_of(storage.database, storage.folder), storage.wait) as engines:
-        before = _upgrade(engines)
+        previous = _upgrade(engines)
         engines.dispose()
-    return before, migrations.newest()
+    return previous, migrations.newest()
 
 
 @contextmanager
@@ -134,10 +134,10 @@ def _upgrade(engines: Engines) -> str | None:
     with migrating.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-        before = migrations.version_of(connection)
-        if before != migrations.newest():
-            migrations.upgrade(connection, before)
-    return before
+        version = migrations.version_of(connection)
+        if version != migrations.newest():
+            migrations.upgrade(connection, version)
+    return version
 
 
 def _check_server(connection: Connection) -> None:
@@ -158,10 +158,10 @@ def _check_version(connection: Connection) -> None:
     """Refuse to write into tables that a newer version has migrated meanwhile."""
     if connection.get_execution_options().get("migrates"):
         return
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    if found != migrations.newest():
+    version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    if version != migrations.newest():
         raise Busy(
-            f"the database was migrated to version {found} while this service was running: "
+            f"the database was migrated to version {version} while this service was running: "
             "restart it with the version of Tessera that did so"
         )
 

@@ -44,40 +44,40 @@ class Device:
 
     def __init__(self, name: str, score: Score) -> None:
         self._name, self._score = name, score
-        self._held: dict[int, tuple[weakref.ref[Any], Held]] = {}
+        self._loaded: dict[int, tuple[weakref.ref[Any], Held]] = {}
         self._lock = Lock()
 
     @property
     def held(self) -> int:
         """How many segments' sides lie on the device."""
-        return len(self._held)
+        return len(self._loaded)
 
     def scores(self, rows: Rows, query: Floats, *, rows_are_images: bool, negated: bool) -> Floats:
         """Scores (B,) of rows for one part of a query (T, D); images are the ones with a base."""
-        asked = PaddedBags.of([torch.from_numpy(query).to(self._name)])
-        held, found = self._hold(rows), []
+        queries = PaddedBags.of([torch.from_numpy(query).to(self._name)])
+        loaded, blocks = self._hold(rows), []
         based = bool(len(rows)) and int(rows.positions[0]) < 0
         with torch.inference_mode():
             for start in range(0, len(rows), BLOCK):
-                bags = held.bags(start, min(start + BLOCK, len(rows)), based=based)
-                images, sentences = (bags, asked) if rows_are_images else (asked, bags)
+                bags = loaded.bags(start, min(start + BLOCK, len(rows)), based=based)
+                images, sentences = (bags, queries) if rows_are_images else (queries, bags)
                 images = self._score.floored(images) if negated else images
-                found.append(self._score(images, sentences).flatten())
-        scores: Floats = torch.cat(found).cpu().numpy()
+                blocks.append(self._score(images, sentences).flatten())
+        scores: Floats = torch.cat(blocks).cpu().numpy()
         return scores
 
     def _hold(self, rows: Rows) -> Held:
         """The rows on the device: kept there as long as their segment is used."""
         key = id(rows.codes)
         with self._lock:
-            known = self._held.get(key)
-            if known is None or known[0]() is None:
-                gone = weakref.ref(rows.codes, lambda _: self._held.pop(key, None))
+            entry = self._loaded.get(key)
+            if entry is None or entry[0]() is None:
+                gone = weakref.ref(rows.codes, lambda _: self._loaded.pop(key, None))
                 names = ("codes", "scales", "summaries")
                 arrays = {name: self._copied(getattr(rows, name)) for name in names}
-                known = gone, Held(**arrays, offsets=self._copied(rows.offsets))
-                self._held[key] = known
-            return known[1]
+                entry = gone, Held(**arrays, offsets=self._copied(rows.offsets))
+                self._loaded[key] = entry
+            return entry[1]
 
     def _copied(self, array: Floats | Numbers) -> Tensor:
         return torch.from_numpy(array.copy()).to(self._name)

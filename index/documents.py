@@ -121,12 +121,12 @@ def texts_of(row: ItemRow) -> dict[str, str]:
     """The texts of an item by field: its metadata, its id, and its sentences but for its title."""
     texts = {key: _text(value) for key, value in row.metadata.items()}
     titles = {texts.get("title"), texts.get("name")}
-    said = " ".join(sentence for sentence in row.sentences if sentence not in titles)
-    texts = {"id": row.id, "sentences": said} | texts
+    sentences = " ".join(sentence for sentence in row.sentences if sentence not in titles)
+    texts = {"id": row.id, "sentences": sentences} | texts
     return {field: text for field, text in texts.items() if text}
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return " ".join(one for one in value if isinstance(one, str))
+        return " ".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""

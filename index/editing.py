@@ -103,16 +103,16 @@ def patch(
     expected, ValueError where the metadata would be none, or nothing would be left to search.
     """
     photos = change.photos or ()
-    new = {name_of(one[0].jpeg): one[0].jpeg for one in photos if not isinstance(one, int)}
+    new = {name_of(photo[0].jpeg): photo[0].jpeg for photo in photos if not isinstance(photo, int)}
     with catalog.storing(new) as connection:
         revision = advance(connection, collection, 1)
         row = row_of(connection, collection, item)
         expected.check(item, row.revision)
         merged = merge(json.loads(row.metadata), change.metadata)
         metadata = {} if change.metadata is None else merged
-        made = changed(connection, collection.key, row, metadata, change.photos)
-        made.item["stamp"] = change.stamp or row.stamp
-        write(connection, collection.key, revision, [made])
+        record = changed(connection, collection.key, row, metadata, change.photos)
+        record.item["stamp"] = change.stamp or row.stamp
+        write(connection, collection.key, revision, [record])
         row = row_of(connection, collection, item)
         (patched,) = read_items(connection, collection.key, [row])
     catalog.acknowledge(collection, revision)
@@ -143,8 +143,8 @@ def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     newest = catalog.revision(collection)
     deleted = 0
     for part in chosen.parts(collection.key):
-        which = and_(_here(collection), items.c.revision <= newest, part)
-        while (batch := _delete(catalog, collection, which)) == BATCH:
+        condition = and_(_here(collection), items.c.revision <= newest, part)
+        while (batch := _delete(catalog, collection, condition)) == BATCH:
             deleted += batch
             time.sleep(PAUSE)
         deleted += batch
@@ -164,11 +164,11 @@ def _check_keys(connection: Connection, collection: Collection, chosen: Chosen) 
             )
 
 
-def _delete(catalog: Catalog, collection: Collection, which: ColumnElement[bool]) -> int:
+def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[bool]) -> int:
     """Delete the next of the items; gives how many."""
     with catalog.writer.begin() as connection:
         hold(connection, collection)
-        ids = connection.execute(select(items.c.id).where(which).limit(BATCH)).scalars().all()
+        ids = connection.execute(select(items.c.id).where(condition).limit(BATCH)).scalars().all()
         if not ids:
             return 0
         last = advance(connection, collection, len(ids))

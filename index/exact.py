@@ -87,14 +87,19 @@ class ExactScores:
             rows = [(scored[segment[at]], int(place[at])) for at in batch]
             fetched = list(self._fetched(rows, request, terms))
             vanished |= len(fetched) < len(rows)
-            for one in fetched:
-                if request.least is None or (one.probability or 0.0) >= request.least:
-                    hit = one.key.item, 0 if request.side == "images" else one.key.position
-                    best[hit] = min(best.get(hit, one), one, key=Ranked.by_score)
+            for candidate in fetched:
+                if request.least is None or (candidate.probability or 0.0) >= request.least:
+                    hit = (
+                        candidate.key.item,
+                        0 if request.side == "images" else candidate.key.position,
+                    )
+                    best[hit] = min(best.get(hit, candidate), candidate, key=Ranked.by_score)
             ranked = [
-                one for one in best.values() if request.after is None or one.key > request.after
+                candidate
+                for candidate in best.values()
+                if request.after is None or candidate.key > request.after
             ]
-            ranked.sort(key=lambda one: one.key)
+            ranked.sort(key=lambda candidate: candidate.key)
         return ranked, vanished
 
     def _unseen(
@@ -104,16 +109,16 @@ class ExactScores:
 
         And where each row is: which of `scored` it is in, and its place there.
         """
-        total = np.concatenate([*(one.total for one in scored), np.empty(0, np.float32)])
-        error = share * np.concatenate([*(one.error for one in scored), total[:0]])
-        segment = np.repeat(np.arange(len(scored)), [len(one.total) for one in scored])
-        place = np.concatenate([*(np.arange(len(one.total)) for one in scored), segment[:0]])
+        total = np.concatenate([*(part.total for part in scored), np.empty(0, np.float32)])
+        error = share * np.concatenate([*(part.error for part in scored), total[:0]])
+        segment = np.repeat(np.arange(len(scored)), [len(part.total) for part in scored])
+        place = np.concatenate([*(np.arange(len(part.total)) for part in scored), segment[:0]])
         highest = total + error
         if request.after is None:
             return highest, segment, place
         unseen = total - error <= request.after.score
         if request.side == "images":
-            revisions = (one.rows.revisions[one.numbers] for one in scored)
+            revisions = (part.rows.revisions[part.numbers] for part in scored)
             items = np.concatenate([*revisions, place[:0]])
             shown = ~unseen & surely_probable(self._calibration, scored, request, share)
             # Of those that may not be probable enough, exact probabilities tell.
@@ -126,15 +131,15 @@ class ExactScores:
         """Rows with their bags and exact scores; those deleted meanwhile are missing."""
         keys = [
             (
-                int(one.rows.revisions[one.numbers[at]]),
-                int(one.rows.positions[one.numbers[at]]),
+                int(part.rows.revisions[part.numbers[at]]),
+                int(part.rows.positions[part.numbers[at]]),
             )
-            for one, at in chosen
+            for part, at in chosen
         ]
         ranked = self.ranked(keys, request, terms)
-        for key, (one, at) in zip(keys, chosen, strict=True):
+        for key, (part, at) in zip(keys, chosen, strict=True):
             if key in ranked:
-                if abs(ranked[key].key.score - one.total[at]) > one.error[at]:
+                if abs(ranked[key].key.score - part.total[at]) > part.error[at]:
                     self._report(key[0])
                 yield ranked[key]
 
@@ -173,28 +178,28 @@ class ExactScores:
 
     def hits(self, ranked: Sequence[Ranked], request: Request) -> tuple[Hit, ...]:
         """Hits with the links of each."""
-        asked = request.query.bag
-        return tuple(self._hit(one, request, asked) for one in ranked)
+        query_bag = request.query.bag
+        return tuple(self._hit(candidate, request, query_bag) for candidate in ranked)
 
-    def _hit(self, ranked: Ranked, request: Request, asked: FragmentBag) -> Hit:
+    def _hit(self, ranked: Ranked, request: Request, query_bag: FragmentBag) -> Hit:
         query, bag, score = request.query, ranked.stored.bag, self._collection.score
         if request.role is Role.QUERY_IS_SENTENCE:
             links = alignment.query_links(bag, query, score)
         else:
-            links = alignment.links(asked, bag, score)
+            links = alignment.links(query_bag, bag, score)
         key = ranked.key
         return Hit(key.item, key.position, key.score, links, bag, ranked.probability)
 
 
 def batches(values: Floats, first: int) -> Iterator[Numbers]:
     """The places of values, the highest first, in batches that double."""
-    left, size = np.arange(len(values)), first
-    while len(left):
-        chosen = left
-        if size < len(left):
-            places = np.argpartition(-values[left], size - 1)
-            chosen, left = left[places[:size]], left[places[size:]]
+    remaining, size = np.arange(len(values)), first
+    while len(remaining):
+        chosen = remaining
+        if size < len(remaining):
+            places = np.argpartition(-values[remaining], size - 1)
+            chosen, remaining = remaining[places[:size]], remaining[places[size:]]
         else:
-            left = left[:0]
+            remaining = remaining[:0]
         yield chosen[np.argsort(-values[chosen], kind="stable")]
         size *= 2

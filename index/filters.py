@@ -36,7 +36,7 @@ class Filters:
 
     def __init__(self, catalog: Catalog, collection: Collection) -> None:
         self._catalog, self._collection = catalog, collection
-        self._kept: OrderedDict[Simple | None, Carriers] = OrderedDict()
+        self._cache: OrderedDict[Simple | None, Carriers] = OrderedDict()
         self._lock = Lock()
 
     def matching(self, where: Mapping[str, Any], revision: int) -> Numbers:
@@ -57,7 +57,7 @@ class Filters:
                 return self._carriers(None, revision) - self._passing(part, revision)
             case Equals(key, values):
                 alone = (Equals(key, (value,)) for value in dict.fromkeys(values))
-                carriers = [self._carriers(one, revision) for one in alone]
+                carriers = [self._carriers(equality, revision) for equality in alone]
                 return BitMap.union(*carriers) if carriers else BitMap()
             case _:
                 return self._carriers(condition, revision)
@@ -65,19 +65,19 @@ class Filters:
     def _carriers(self, condition: Simple | None, revision: int) -> BitMap:
         """The revisions that a condition on one key holds for; all of them for None."""
         with self._lock:
-            kept = self._kept.get(condition)
-            if kept is not None:
-                self._kept.move_to_end(condition)
-        if kept is not None and kept.until >= revision:
-            return kept.revisions
-        until, known = (kept.until, kept.revisions) if kept else (0, BitMap())
+            cached = self._cache.get(condition)
+            if cached is not None:
+                self._cache.move_to_end(condition)
+        if cached is not None and cached.until >= revision:
+            return cached.revisions
+        until, revisions = (cached.until, cached.revisions) if cached else (0, BitMap())
         with self._catalog.reading(self._collection) as view:
             new = view.carrying(condition, until)
-            fresh = Carriers(view.revision, known | BitMap(new.astype(np.uint32)))
+            fresh = Carriers(view.revision, revisions | BitMap(new.astype(np.uint32)))
         with self._lock:
-            self._kept[condition] = fresh
-            if len(self._kept) > MOST:
-                self._kept.popitem(last=False)
+            self._cache[condition] = fresh
+            if len(self._cache) > MOST:
+                self._cache.popitem(last=False)
         return fresh.revisions
 
 
@@ -86,9 +86,11 @@ def passing(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
     if revisions is None or not len(rows):
         return rows.live
     first, last = int(rows.revisions[0]), int(rows.revisions[-1])
-    own = revisions[np.searchsorted(revisions, first) : np.searchsorted(revisions, last, "right")]
+    covered = revisions[
+        np.searchsorted(revisions, first) : np.searchsorted(revisions, last, "right")
+    ]
     if last - first > 8 * len(rows) + 2**16:  # few rows are left of many revisions
-        return rows.live & np.isin(rows.revisions, own)
-    there = np.zeros(last - first + 1, np.bool_)
-    there[own - first] = True
-    return rows.live & there[rows.revisions - first]
+        return rows.live & np.isin(rows.revisions, covered)
+    mask = np.zeros(last - first + 1, np.bool_)
+    mask[covered - first] = True
+    return rows.live & mask[rows.revisions - first]

@@ -62,12 +62,12 @@ class Following:
 
         One that fails is logged, and rests for a while.
         """
-        there = {one.token: one for one in self._catalog.names.followed()}
-        for token in self._followers.keys() - there.keys():
+        followed = {collection.token: collection for collection in self._catalog.names.followed()}
+        for token in self._followers.keys() - followed.keys():
             del self._followers[token]
             self._swept = float("-inf")  # its files are to go soon
         worked = False
-        for token, collection in there.items():
+        for token, collection in followed.items():
             if monotonic() >= self._resting.get(token, 0.0):
                 worked |= self._worked(collection)
         if not worked and monotonic() - self._tidied > TIDY:

@@ -56,8 +56,8 @@ class Collector:
         while self._delete(retired, collection, gone, ROWS):
             self._rest()
         # The mark at the floor itself, or the next one, proves the history of who is that far.
-        kept = changes.c.kept > time.time() - KEPT
-        unneeded = (changes.c.revision < floor) & func.coalesce(~kept, True)
+        retained = changes.c.kept > time.time() - KEPT
+        unneeded = (changes.c.revision < floor) & func.coalesce(~retained, True)
         while self._delete(changes, collection, unneeded, ROWS):
             self._rest()
         return floor
@@ -71,8 +71,8 @@ class Collector:
                 while self._delete(table, key, table.c.revision >= 0, size):
                     self._rest()
             with self._writer.begin() as connection:
-                here = (collections.c.key == key) & _nameless
-                connection.execute(delete(collections).where(here))
+                condition = (collections.c.key == key) & _nameless
+                connection.execute(delete(collections).where(condition))
 
     def sweep_pictures(self) -> None:
         """Delete pictures that no row names: of puts that were interrupted."""
@@ -101,20 +101,20 @@ class Collector:
                     return  # the file was made without auto_vacuum
             self._rest()
 
-    def _delete(self, table: Table, collection: int, which: Any, size: int) -> bool:
+    def _delete(self, table: Table, collection: int, condition: Any, size: int) -> bool:
         """Delete the next rows by revision, with their pictures; False if there were none."""
-        here = (table.c.collection == collection) & which
-        first = select(table.c.revision).where(here).order_by(table.c.revision).limit(size)
+        selection = (table.c.collection == collection) & condition
+        first = select(table.c.revision).where(selection).order_by(table.c.revision).limit(size)
         with self._writer.begin() as connection:
             revisions = connection.execute(first).scalars().all()
             if not revisions:
                 return False
-            here &= table.c.revision <= revisions[-1]
+            selection &= table.c.revision <= revisions[-1]
             names = set[str]()
             if (shown := SHOWN.get(table)) is not None:
                 gone = (shown.c.collection == collection) & (shown.c.revision <= revisions[-1])
                 names.update(connection.execute(select(shown.c.name).where(gone)).scalars())
-            connection.execute(delete(table).where(here))
+            connection.execute(delete(table).where(selection))
             self._delete_pictures(connection, names)
         return True
 
@@ -133,10 +133,10 @@ class Collector:
 def sweep_segments(reader: Engine, folder: Path) -> None:
     """Delete the folders of tokens that no collection has."""
     # Listed first: a collection's row is there before its folder is.
-    there = [path for path in folder.glob("*") if TOKEN.fullmatch(path.name)]
+    folders = [path for path in folder.glob("*") if TOKEN.fullmatch(path.name)]
     with reader.begin() as connection:
         tokens = set(connection.execute(select(collections.c.token)).scalars())
-    for path in there:
+    for path in folders:
         if path.name not in tokens:
             shutil.rmtree(path, ignore_errors=True)
 
@@ -146,8 +146,8 @@ _nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
 
 def _raise_floor(connection: Connection, collection: int, until: int) -> int | None:
     """Say up to where retirements are forgotten, before the first one is."""
-    here = collections.c.key == collection
-    row = connection.execute(select(collections).where(here)).one_or_none()
+    condition = collections.c.key == collection
+    row = connection.execute(select(collections).where(condition)).one_or_none()
     if row is None:
         return None
     follower = select(func.min(collections.c.copied)).where(collections.c.replaces == collection)
@@ -155,7 +155,7 @@ def _raise_floor(connection: Connection, collection: int, until: int) -> int | N
     limit = row.revision if copied is None else copied
     floor: int = max(row.floor, min(until, limit))
     if floor > row.floor:
-        connection.execute(update(collections).where(here).values(floor=floor))
+        connection.execute(update(collections).where(condition).values(floor=floor))
     return floor
 
 
@@ -164,17 +164,17 @@ def keep_marks(connection: Connection, collection: int, revisions: Iterable[int]
     for revision in revisions:
         later = (changes.c.collection == collection) & (changes.c.revision >= revision)
         marked = select(func.min(changes.c.revision)).where(later).scalar_subquery()
-        this = (changes.c.collection == collection) & (changes.c.revision == marked)
-        connection.execute(update(changes).where(this).values(kept=int(time.time())))
+        condition = (changes.c.collection == collection) & (changes.c.revision == marked)
+        connection.execute(update(changes).where(condition).values(kept=int(time.time())))
 
 
 def _named(connection: Connection, names: list[str]) -> set[str]:
     """Those of the names that some row has."""
-    found = set[str]()
+    referenced = set[str]()
     for part in chunks(names):
         for column in (pictures.c.name, retired_pictures.c.name):
-            found.update(connection.execute(select(column).where(column.in_(part))).scalars())
-    return found
+            referenced.update(connection.execute(select(column).where(column.in_(part))).scalars())
+    return referenced
 
 
 def _batches(names: Iterator[str], size: int) -> Iterator[list[str]]:

@@ -58,8 +58,8 @@ def build(
     rows, dimension = len(scales), codes.shape[1]
     if rows < LEAST or dimension <= 2 * WIDTH:
         return None
-    directions, held = components(_decoded(codes, offsets, scales, _sampled(offsets)))
-    if held < HELD:
+    directions, share = components(_decoded(codes, offsets, scales, _sampled(offsets)))
+    if share < HELD:
         return None
     shapes = {"directions": directions.shape, "codes": (len(codes), WIDTH)}
     arrays = {
@@ -69,13 +69,13 @@ def build(
     arrays["directions"][:] = directions
     for start in range(0, rows, BLOCK):  # so that memory stays flat
         numbers = np.arange(start, min(start + BLOCK, rows))
-        own = offsets[start : numbers[-1] + 2]
+        block = offsets[start : numbers[-1] + 2]
         vectors = _decoded(codes, offsets, scales, numbers)
         heads = vectors @ directions
-        starts, sizes = own[:-1] - own[0], np.diff(own)
-        found = coded_together(heads, starts, sizes)
-        arrays["codes"][own[0] : own[-1]] = found.codes
-        arrays["scales"][numbers], arrays["reach"][numbers] = found.scales, found.reach
+        starts, sizes = block[:-1] - block[0], np.diff(block)
+        coded = coded_together(heads, starts, sizes)
+        arrays["codes"][block[0] : block[-1]] = coded.codes
+        arrays["scales"][numbers], arrays["reach"][numbers] = coded.scales, coded.reach
         rests = np.linalg.norm(vectors - heads @ directions.T, axis=1)
         arrays["rest"][numbers] = np.maximum.reduceat(rests, starts)
     return closed(arrays, rows, len(codes), dimension)
@@ -84,9 +84,9 @@ def build(
 def components(vectors: Floats) -> tuple[Floats, float]:
     """The directions (D, M) of vectors (N, D) that hold most of their squares, and what share."""
     energy = vectors.T.astype(np.float64) @ vectors
-    held, directions = np.linalg.eigh(energy)  # ascending
+    eigenvalues, directions = np.linalg.eigh(energy)  # ascending
     first = np.ascontiguousarray(directions[:, ::-1][:, :WIDTH], np.float32)
-    return first, float(held[-WIDTH:].sum() / max(held.sum(), 1e-30))
+    return first, float(eigenvalues[-WIDTH:].sum() / max(eigenvalues.sum(), 1e-30))
 
 
 def closed(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension: int) -> Heads:

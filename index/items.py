@@ -217,7 +217,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
 def _check_bag(item: str, kind: str, bag: FragmentBag, place: type[Box | Span]) -> None:
     if len(bag) == 0:
         raise ValueError(f"item {item!r}: the {kind} bag is without fragments")
-    if not all(isinstance(one, place) for one in bag.places):
+    if not all(isinstance(location, place) for location in bag.places):
         raise ValueError(f"item {item!r}: the places of the {kind} bag must be {place.__name__}s")
     if not bool(bag.vectors.isfinite().all()):
         raise ValueError(f"item {item!r} has a fragment vector that is not finite")

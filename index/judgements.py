@@ -93,8 +93,8 @@ def by_query(rows: Iterable[Judgement]) -> dict[str, dict[str, float]]:
     """The value of each item by query; of a pair that comes twice the larger one counts."""
     values: dict[str, dict[str, float]] = {}
     for row in rows:
-        own = values.setdefault(row.query, {})
-        own[row.id] = max(row.value, own.get(row.id, row.value))
+        by_item = values.setdefault(row.query, {})
+        by_item[row.id] = max(row.value, by_item.get(row.id, row.value))
     return values
 
 

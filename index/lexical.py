@@ -61,11 +61,11 @@ class Postings:
         self._counts: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
         self.lengths = array("H")
         self._norms = np.empty(0, np.float32)
-        self._read: dict[str, tuple[Rows, Floats]] = {}  # what was asked for since the last text
+        self._cache: dict[str, tuple[Rows, Floats]] = {}  # what was asked for since the last text
 
     def add(self, text: str) -> dict[str, str]:
         """Add the next document's text; gives its words as they are written, by folded words."""
-        self._read.clear()
+        self._cache.clear()
         words = list(spelled(text))
         number = len(self.lengths)
         for term, count in Counter(stem(folded) for folded, _ in words).items():
@@ -82,11 +82,11 @@ class Postings:
         """The documents with a term, and tf / (1 - b + b · length / average) of each."""
         if term not in self._documents:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        if term not in self._read:
+        if term not in self._cache:
             documents = np.array(self._documents[term], np.int64)
             counts = np.array(self._counts[term], np.float32)
-            self._read[term] = documents, counts / self.norms[documents]
-        return self._read[term]
+            self._cache[term] = documents, counts / self.norms[documents]
+        return self._cache[term]
 
     @property
     def norms(self) -> Floats:
@@ -119,9 +119,9 @@ class Lexical:
         words: dict[str, str] = {}  # as they are written, by folded words
         for name, postings in self._fields.items():
             words |= postings.add(fields.get(name, ""))
-        for folded, written in words.items():
-            if folded != written:
-                self._spelled.setdefault(folded, Counter())[written] += 1
+        for folded, spelling in words.items():
+            if folded != spelling:
+                self._spelled.setdefault(folded, Counter())[spelling] += 1
         self.vocabulary.update(words.keys())
         self.having.update({stem(word) for word in words})
         self._size += 1
@@ -129,10 +129,10 @@ class Lexical:
 
     def spelling(self, folded: str) -> str:
         """How a folded word is written most often: with signs and accents, or without."""
-        written = self._spelled.get(folded)
-        if not written:
+        spellings = self._spelled.get(folded)
+        if not spellings:
             return folded
-        usual, count = written.most_common(1)[0]
+        usual, count = spellings.most_common(1)[0]
         return usual if 2 * count >= self.vocabulary[folded] else folded
 
     def idf(self, term: str) -> float:
@@ -161,7 +161,7 @@ class Lexical:
             for alternative in alternatives:
                 gain = self._gain(alternative, weights)
                 np.maximum(gains[number], gain, out=gains[number])
-            bound += max((self.idf(one.term) for one in alternatives), default=0.0)
+            bound += max((self.idf(alternative.term) for alternative in alternatives), default=0.0)
         return Scores(gains, bound)
 
     def shares(
@@ -174,16 +174,16 @@ class Lexical:
         shared = {}
         for name in self._fields:
             stacked = np.stack([part.get(name, np.zeros_like(gains[0])) for part in parts])
-            own = stacked[best, np.arange(len(documents))]
-            if own.any():
-                shared[name] = own
+            gain = stacked[best, np.arange(len(documents))]
+            if gain.any():
+                shared[name] = gain
         return shared
 
     def whole(
         self, words: Sequence[Sequence[Alternative]], length: int, weights: Mapping[str, float]
     ) -> dict[str, NDArray[np.bool_]]:
         """By field, the documents (N,) whose text there has all words and is no longer."""
-        found = {}
+        matches = {}
         for name, postings in self._fields.items():
             if not words or not weights.get(name, 1.0):
                 continue
@@ -194,8 +194,8 @@ class Lexical:
                     having[postings.documents(alternative.term)] = True
                 fitting &= having
             if fitting.any():
-                found[name] = fitting
-        return found
+                matches[name] = fitting
+        return matches
 
     def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
         """What an alternative gives to each document."""
@@ -215,11 +215,11 @@ class Lexical:
             if weight := weights.get(name, 1.0):
                 having, frequencies = postings.frequencies(alternative.term)
                 places = np.searchsorted(having, documents)
-                there = np.flatnonzero(places < len(having))
-                there = there[having[places[there]] == documents[there]]
-                if len(there):
+                matched = np.flatnonzero(places < len(having))
+                matched = matched[having[places[matched]] == documents[matched]]
+                if len(matched):
                     parts[name] = np.zeros(len(documents), np.float32)
-                    parts[name][there] = np.float32(weight) * frequencies[places[there]]
+                    parts[name][matched] = np.float32(weight) * frequencies[places[matched]]
         total = sum(parts.values(), np.full(len(documents), SATURATION, np.float32))
         scale = self._saturated(alternative) / total
         return {name: scale * part for name, part in parts.items()}

@@ -54,7 +54,7 @@ def read_bags(
 
     Those that were replaced or deleted are missing.
     """
-    found = {}
+    stored = {}
     for part in chunks(keys):
         statement = _bags_of(connection.dialect, len(part))
         order = statement.positiontup
@@ -71,8 +71,8 @@ def read_bags(
         )
         for revision, position, vectors, details, item in rows.all():
             unpacked = unpack_vectors(vectors, collection.dimension)
-            found[revision, position] = Stored(item, position, unpacked, details)
-    return found
+            stored[revision, position] = Stored(item, position, unpacked, details)
+    return stored
 
 
 @lru_cache(maxsize=64)

@@ -47,31 +47,31 @@ def read(directory: Path, token: str) -> Manifest | None:
     except OSError as broken:
         raise ValueError(f"{directory / NAME} cannot be read: {broken}") from broken
     try:
-        outer = json.loads(text)
-        inner = outer["manifest"]
+        envelope = json.loads(text)
+        content = envelope["manifest"]
         if (
-            outer["form"] != FORM
-            or outer["checksum"] != _checksum(inner)
-            or inner["token"] != token
+            envelope["form"] != FORM
+            or envelope["checksum"] != _checksum(content)
+            or content["token"] != token
         ):
             raise ValueError("it was not written for this collection by this version")
-        return Manifest(token, tuple(_listed(one) for one in inner["segments"]))
+        return Manifest(token, tuple(_listed(segment) for segment in content["segments"]))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as broken:
         raise ValueError(f"{directory / NAME} is broken: {broken}") from broken
 
 
 def publish(directory: Path, manifest: Manifest) -> None:
     """Put a manifest in place of the one before: readers see the one or the other, whole."""
-    inner = {
+    content = {
         "token": manifest.token,
         "segments": [
-            {"folder": one.folder, "span": asdict(one.span), "files": one.sums}
-            for one in manifest.segments
+            {"folder": segment.folder, "span": asdict(segment.span), "files": segment.sums}
+            for segment in manifest.segments
         ],
     }
-    outer = {"form": FORM, "checksum": _checksum(inner), "manifest": inner}
+    envelope = {"form": FORM, "checksum": _checksum(content), "manifest": content}
     partial = directory / f"{NAME}.partial"
-    partial.write_text(json.dumps(outer))
+    partial.write_text(json.dumps(envelope))
     sync(partial)
     partial.replace(directory / NAME)
     sync(directory)
@@ -91,5 +91,5 @@ def _listed(row: dict[str, Any]) -> Listed:
     return Listed(str(row["folder"]), Span(**row["span"]), files)
 
 
-def _checksum(inner: object) -> str:
-    return xxhash.xxh3_64_hexdigest(json.dumps(inner, sort_keys=True).encode())
+def _checksum(content: object) -> str:
+    return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True).encode())

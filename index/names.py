@@ -43,9 +43,11 @@ class Names:
 
     def followed(self) -> list[Collection]:
         """All collections that searches need segments of: those that are being re-embedded too."""
-        here = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
+        condition = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
         with self._reader.begin() as connection:
-            return [_collection(row) for row in connection.execute(select(collections).where(here))]
+            return [
+                _collection(row) for row in connection.execute(select(collections).where(condition))
+            ]
 
     def garbage(self) -> bool:
         """Whether there are collections that were dropped or replaced, and are not swept yet."""
@@ -84,8 +86,8 @@ class Names:
             if _find(connection, new) is not None:
                 raise NameConflict(f"the name {new!r} is taken; choose another one")
             check_new_id(new)
-            here = collections.c.key == home.key
-            connection.execute(update(collections).where(here).values(name=new))
+            condition = collections.c.key == home.key
+            connection.execute(update(collections).where(condition).values(name=new))
             if alias:
                 connection.execute(insert(aliases), {"name": name, "collection": home.key})
 
@@ -104,8 +106,8 @@ class Names:
                 )
             follower = collections.c.replaces == home.key
             connection.execute(update(collections).where(follower).values(replaces=None))
-            here = collections.c.key == home.key
-            connection.execute(update(collections).where(here).values(name=None))
+            condition = collections.c.key == home.key
+            connection.execute(update(collections).where(condition).values(name=None))
 
     def point(self, alias: str, collection: str) -> bool:
         """Have an alias stand for a collection from now on; says whether the alias is new.
@@ -124,16 +126,16 @@ class Names:
                 check_new_id(alias)
                 connection.execute(insert(aliases), {"name": alias, "collection": target.key})
             else:
-                here = aliases.c.name == alias
-                connection.execute(update(aliases).where(here).values(collection=target.key))
+                condition = aliases.c.name == alias
+                connection.execute(update(aliases).where(condition).values(collection=target.key))
         return former is None
 
     def forget(self, alias: str) -> None:
         """Delete an alias; LookupError if there is none of the name."""
         with self._writer.begin() as connection:
             if not connection.execute(delete(aliases).where(aliases.c.name == alias)).rowcount:
-                known = ", ".join(other.name for other in _aliases(connection)) or "none yet"
-                raise LookupError(f"no alias {alias!r:.220}; there are: {known}")
+                names = ", ".join(row.name for row in _aliases(connection)) or "none yet"
+                raise LookupError(f"no alias {alias!r:.220}; there are: {names}")
 
 
 def _find(connection: Connection, name: str) -> Collection | None:
@@ -147,8 +149,8 @@ def _find(connection: Connection, name: str) -> Collection | None:
 def _needed(connection: Connection, name: str) -> Collection:
     collection = _find(connection, name)
     if collection is None:
-        known = ", ".join(collection.name for collection in _named(connection)) or "none yet"
-        raise LookupError(f"no collection {name!r}; there are: {known}")
+        names = ", ".join(collection.name for collection in _named(connection)) or "none yet"
+        raise LookupError(f"no collection {name!r}; there are: {names}")
     return collection
 
 

@@ -95,16 +95,16 @@ class ObjectPictures:
                 if _lacks_bucket(absent):
                     raise
                 # Stores that are folders complain of what is not there.
-                left = gone - self.missing(gone)
-                obstore.delete(self._store, [_path(name) for name in left])
+                remaining = gone - self.missing(gone)
+                obstore.delete(self._store, [_path(name) for name in remaining])
 
     def names(self) -> Iterator[str]:
         """See Pictures."""
         with _reached():
             for part in obstore.list(self._store):
-                for found in part:
-                    name = found["path"].rpartition("/")[2].removesuffix(ENDING)
-                    if NAME.fullmatch(name) and found["path"] == _path(name):
+                for entry in part:
+                    name = entry["path"].rpartition("/")[2].removesuffix(ENDING)
+                    if NAME.fullmatch(name) and entry["path"] == _path(name):
                         yield name
 
     def delete_partial(self) -> None:
@@ -148,4 +148,4 @@ def _why(failed: Exception) -> str:
 
 def _lacks_bucket(failed: Exception) -> bool:
     """Whether a store says that there is no bucket; stores have the same status for no object."""
-    return any(said in str(failed) for said in NO_BUCKET)
+    return any(phrase in str(failed) for phrase in NO_BUCKET)

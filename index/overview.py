@@ -68,17 +68,17 @@ class Overview:
     def together(cls, shards: Sequence[Overview], coverage: float) -> Overview:
         """The overview of a collection of its shards' that answered; what they cover of it."""
         return cls(
-            segments=sum(one.segments for one in shards),
-            bytes=sum(one.bytes for one in shards),
-            revision=min((one.revision for one in shards), default=0),
-            behind=max((one.behind for one in shards), default=0),
-            unpublished=max((one.unpublished for one in shards), default=0),
-            images=_together([one.images for one in shards]),
-            sentences=_together([one.sentences for one in shards]),
+            segments=sum(shard.segments for shard in shards),
+            bytes=sum(shard.bytes for shard in shards),
+            revision=min((shard.revision for shard in shards), default=0),
+            behind=max((shard.behind for shard in shards), default=0),
+            unpublished=max((shard.unpublished for shard in shards), default=0),
+            images=_together([shard.images for shard in shards]),
+            sentences=_together([shard.sentences for shard in shards]),
             coverage=coverage,
         )
 
 
 def _together(sides: Sequence[SideOverview]) -> SideOverview:
-    found_by = sum((one.found_by for one in sides), Counter[str]())
-    return SideOverview(found_by, sum(one.in_memory for one in sides))
+    found_by = sum((side.found_by for side in sides), Counter[str]())
+    return SideOverview(found_by, sum(side.in_memory for side in sides))

@@ -148,20 +148,20 @@ class FolderPictures:
             raise
         return path
 
-    def _rename(self, written: Path, name: str, jpeg: bytes) -> None:
+    def _rename(self, partial: Path, name: str, jpeg: bytes) -> None:
         target = self._path(name)
         try:
             target.parent.mkdir(exist_ok=True)
-            written.rename(target)
+            partial.rename(target)
         except FileNotFoundError:  # delete_partial took it for an interrupted put's
             self._rename(self._write(jpeg), name, jpeg)
         except BaseException:
-            written.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
             raise
 
 
 def _at_once(work: Callable[[Any], None], parts: Iterable[Any]) -> None:
     """Do the parts of some work on threads; what one raises comes out once all have ended."""
     with ThreadPoolExecutor(THREADS) as pool:
-        for done in [pool.submit(work, part) for part in parts]:
-            done.result()
+        for future in [pool.submit(work, part) for part in parts]:
+            future.result()

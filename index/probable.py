@@ -50,8 +50,8 @@ def surely_probable(
 ) -> NDArray[np.bool_]:
     """Which rows of all (N,) certainly are as probable as is asked for."""
     if request.least is None:
-        return np.ones(sum(len(one.total) for one in scored), np.bool_)
+        return np.ones(sum(len(part.total) for part in scored), np.bool_)
     assert calibration is not None
-    lowest = [np.array(probabilities(calibration, one, request, -share)) for one in scored]
+    lowest = [np.array(probabilities(calibration, part, request, -share)) for part in scored]
     surely: NDArray[np.bool_] = np.concatenate([*lowest, np.empty(0)]) >= request.least + SLACK
     return surely

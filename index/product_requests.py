@@ -88,7 +88,7 @@ class ProductRequest:
     @property
     def keys(self) -> dict[str, None]:
         """The metadata keys that it counts, sorts, boosts or collapses by."""
-        named = [one.key for one in self.facets] + [one.key for one in self.boosts]
+        named = [facet.key for facet in self.facets] + [boost.key for boost in self.boosts]
         return dict.fromkeys(key for key in (*named, self.sort, self.collapse) if key)
 
 

@@ -70,13 +70,13 @@ class Ranking:
     def _probabilities(self, rows: Promising) -> Gains:
         """The probability of each document's best row (N,)."""
         probabilities = np.zeros(len(self.documents))
-        places, there = located(self.documents.revisions, rows.revisions)
-        np.maximum.at(probabilities, places, rows.probabilities[there])
+        places, present = located(self.documents.revisions, rows.revisions)
+        np.maximum.at(probabilities, places, rows.probabilities[present])
         return probabilities
 
     def _scores(self, words: Sequence[QueryWord]) -> Scores:
-        asked = [word.alternatives for word in words]
-        return self.documents.lexical.scores(asked, self.weights)
+        alternatives = [word.alternatives for word in words]
+        return self.documents.lexical.scores(alternatives, self.weights)
 
     def _answering(self, passing: Mask) -> Mask:
         """Which documents have all words, or what answers near; failing that, half the words."""
@@ -91,8 +91,9 @@ class Ranking:
         if not (every & passing).any():
             lexical = self.documents.lexical
             idf = [
-                max(lexical.idf(one.term) for one in word.alternatives) * bool(own.any())
-                for word, own in zip(self.words, having, strict=True)
+                max(lexical.idf(alternative.term) for alternative in word.alternatives)
+                * bool(mask.any())
+                for word, mask in zip(self.words, having, strict=True)
             ]
             weight: Gains = np.array(idf) @ having
             every = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
@@ -127,9 +128,9 @@ class Ranking:
         if column is not None:
             keys = column.sort_keys(len(self.documents), self.request.descending)
             first = keys[self.chosen].astype(np.float64)
-        some = self._first(first)
-        ties = self.documents.places()[self.chosen[some]]
-        order: Codes = some[np.lexsort((ties, -scores[some], first[some]))]
+        leading = self._first(first)
+        ties = self.documents.places()[self.chosen[leading]]
+        order: Codes = leading[np.lexsort((ties, -scores[leading], first[leading]))]
         return order
 
     def _first(self, values: Gains) -> Codes:
@@ -151,16 +152,16 @@ class Ranking:
         best = np.argsort(first)
         return order[first[best]], counts[best]
 
-    def facet(self, asked: FacetRequest) -> Facet:
+    def facet(self, request: FacetRequest) -> Facet:
         """The counts of a key's values among the relevant documents."""
-        column = self.documents.columns.get(asked.key)
+        column = self.documents.columns.get(request.key)
         if column is None:
-            return Facet(asked.key, (), 0, len(self.chosen))
-        return column.facet(asked.key, self.relevant, asked.most, asked.bounds)
+            return Facet(request.key, (), 0, len(self.chosen))
+        return column.facet(request.key, self.relevant, request.most, request.bounds)
 
     def parts(self, chosen: Codes) -> list[list[Part]]:
         """The parts of some documents' scores, but for what is near."""
-        found: list[list[Part]] = [[] for _ in chosen]
+        parts: list[list[Part]] = [[] for _ in chosen]
         scale = self.request.weights.words / (self.lexical.bound or 1.0)
         for word in self.words:
             typed = self.request.text.text[word.start : word.end] if self.request.text else ""
@@ -168,16 +169,16 @@ class Ranking:
             for name, gains in shares.items():
                 for place in np.flatnonzero(gains).tolist():
                     gave = scale * float(gains[place])
-                    found[place].append(Part("words", gave, name, word.spelling or typed))
+                    parts[place].append(Part("words", gave, name, word.spelling or typed))
         for place, document in enumerate(chosen.tolist()):
-            whole = [name for name, mask in self.whole.items() if mask[document]]
-            if whole:
-                found[place].append(Part("exact", self.request.weights.exact, whole[0]))
+            fields = [name for name, mask in self.whole.items() if mask[document]]
+            if fields:
+                parts[place].append(Part("exact", self.request.weights.exact, fields[0]))
         for boost in self.request.boosts:
             boosted = self._boosted(boost)[chosen]
             for place in np.flatnonzero(boosted).tolist():
-                found[place].append(Part("boost", float(boosted[place]), boost.name))
-        return found
+                parts[place].append(Part("boost", float(boosted[place]), boost.name))
+        return parts
 
 
 def search(documents: Documents, request: ProductRequest, near: Neighbours) -> ProductAnswer:
@@ -200,7 +201,7 @@ def search(documents: Documents, request: ProductRequest, near: Neighbours) -> P
             tuple(hits),
             total=len(ranking.chosen),
             groups=len(first) if request.collapse else len(ranking.chosen),
-            facets=tuple(ranking.facet(asked) for asked in request.facets),
+            facets=tuple(ranking.facet(facet) for facet in request.facets),
             items=int(documents.live.sum()),
             behind=documents.behind,
         )
@@ -208,11 +209,15 @@ def search(documents: Documents, request: ProductRequest, near: Neighbours) -> P
 
 def _product(ranking: Ranking, document: int, parts: list[Part], variants: int) -> Product:
     weights = ranking.request.weights
-    told = {kind: float(own[document]) for kind, own in ranking.probabilities.items()}
-    near = {
-        kind: probability for kind, probability in told.items() if weights.of(kind) * probability
+    probabilities = {
+        kind: float(values[document]) for kind, values in ranking.probabilities.items()
     }
-    parts = [*parts, *(near_part(weights, kind, own) for kind, own in near.items())]
+    near = {
+        kind: probability
+        for kind, probability in probabilities.items()
+        if weights.of(kind) * probability
+    }
+    parts = [*parts, *(near_part(weights, kind, probability) for kind, probability in near.items())]
     return Product(
         ranking.documents.ids[document],
         int(ranking.documents.revisions[document]),
@@ -232,6 +237,6 @@ def near_part(weights: Weights, kind: Near, probability: float) -> Part:
 def located(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
     """Where wanted revisions stand among others, which come in order; and which ones are there."""
     places = np.searchsorted(revisions, wanted)
-    there = np.flatnonzero(places < len(revisions))
-    there = there[revisions[places[there]] == wanted[there]]
-    return places[there], there
+    present = np.flatnonzero(places < len(revisions))
+    present = present[revisions[places[present]] == wanted[present]]
+    return places[present], present

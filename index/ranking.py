@@ -51,12 +51,12 @@ def probabilities(
         return []
     parts = torch.from_numpy(scores)
     if role is Role.QUERY_IS_SENTENCE:
-        told: Tensor = calibration.of_query(query, parts, in_photos)
+        calibrated: Tensor = calibration.of_query(query, parts, in_photos)
     else:
         long = torch.from_numpy(sums.astype(np.float32))
         counts = torch.from_numpy(sizes)
-        told = calibration.probabilities(Kind.TEXT_IN_PHOTO, parts[0], long, counts)
-    listed: list[float] = told.tolist()
+        calibrated = calibration.probabilities(Kind.TEXT_IN_PHOTO, parts[0], long, counts)
+    listed: list[float] = calibrated.tolist()
     return listed
 
 

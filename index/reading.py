@@ -39,8 +39,8 @@ class ProductText:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know."""
-        told = {word.start: word for word in self.asked if word.spelling is not None}
-        typed = [(self.text[word.start : word.end], word.spelling) for word in told.values()]
+        corrected = {word.start: word for word in self.asked if word.spelling is not None}
+        typed = [(self.text[word.start : word.end], word.spelling) for word in corrected.values()]
         notes = [f'"{was}" is taken for "{spelling}".' for was, spelling in typed]
         refused = dict.fromkeys(self.text[word.start : word.end] for word in self.refused)
         notes += [f'"{word}" is in no item.' for word in self.unknown]
@@ -57,24 +57,26 @@ def read_text(text: str, documents: Documents) -> ProductText:
     minus = [Span(*match.span()) for match in MINUS.finditer(text)]
     plain = blanked(text, minus)
     phrases, around = _negated(plain)
-    asked = wording.read(blanked(plain, around))
-    if not asked and not minus:
-        phrases, asked = [], wording.read(plain)
+    query_words = wording.read(blanked(plain, around))
+    if not query_words and not minus:
+        phrases, query_words = [], wording.read(plain)
     refused = [wording.read(_only(text, span)) for span in [*minus, *phrases]]
-    corrected = wording.corrected(plain, asked)
+    corrected = wording.corrected(plain, query_words)
     length = len(list(spelled(corrected)))
     without = "".join(f" without {text[span.start + 1 : span.end]}" for span in minus)
     words = tuple(word for group in refused for word in group)
     unknown = tuple(
         text[word.start : word.end]
-        for word in asked
-        if not any(one.term in documents.lexical.having for one in word.alternatives)
+        for word in query_words
+        if not any(
+            alternative.term in documents.lexical.having for alternative in word.alternatives
+        )
     )
     unsaid = None
-    if any(_unsaid(text, word, unknown) for word in asked):
+    if any(_unsaid(text, word, unknown) for word in query_words):
         unsaid = (plain + without).strip()
-    said = (corrected + without).strip()
-    return ProductText(text, asked, words, said, length, unknown, unsaid)
+    rewritten = (corrected + without).strip()
+    return ProductText(text, query_words, words, rewritten, length, unknown, unsaid)
 
 
 def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
@@ -89,9 +91,9 @@ def _negated(text: str) -> tuple[list[Span], list[Span]]:
     if not NEGATIONS & set(re.findall(r"\w+", text.casefold())):
         return [], []
     sentence = parse(text)
-    found = negations(sentence)
-    around = [sentence.words[i].span for one in found for i in one.words]
-    return [one.span for one in found], around
+    negated = negations(sentence)
+    around = [sentence.words[i].span for phrase in negated for i in phrase.words]
+    return [phrase.span for phrase in negated], around
 
 
 def _only(text: str, span: Span) -> str:

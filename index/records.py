@@ -66,8 +66,8 @@ def record(entry: Entry, pictures: list[Values] | None = None) -> Record:
     `pictures` are the rows of its pictures (see `picture_rows`), if those are stored already.
     """
     numbered = enumerate(entry.pictures)
-    made = pictures or [_picture_row(number, one) for number, one in numbered]
-    return _record(entry, entry.metadata, _bag_rows(entry), made)
+    rows = pictures or [_picture_row(number, picture) for number, picture in numbered]
+    return _record(entry, entry.metadata, _bag_rows(entry), rows)
 
 
 def changed(
@@ -83,16 +83,16 @@ def changed(
     LookupError for a number that it has not.
     """
     columns = (bags.c.position, bags.c.text, bags.c.details, bags.c.vectors)
-    here = (bags.c.collection == collection) & (bags.c.revision == row.revision)
-    stored = [dict(bag._mapping) for bag in connection.execute(select(*columns).where(here))]
+    condition = (bags.c.collection == collection) & (bags.c.revision == row.revision)
+    stored = [dict(bag._mapping) for bag in connection.execute(select(*columns).where(condition))]
     shown = picture_rows(connection, collection, [row.revision])[row.revision]
     if photos is not None:
         images = sorted((bag for bag in stored if bag["position"] <= IMAGE), key=_by_photo)
         chosen = [
-            _copied(row.id, images, shown, one, number)
-            if isinstance(one, int)
-            else (_bag_row(position_of(number), None, one[1]), _picture_row(number, one[0]))
-            for number, one in enumerate(photos)
+            _copied(row.id, images, shown, photo, number)
+            if isinstance(photo, int)
+            else (_bag_row(position_of(number), None, photo[1]), _picture_row(number, photo[0]))
+            for number, photo in enumerate(photos)
         ]
         stored = [bag for bag in stored if bag["position"] > IMAGE] + [bag for bag, _ in chosen]
         shown = [picture for _, picture in chosen]
@@ -144,22 +144,24 @@ def write(
     replacing: dict[str, int] = {}
     replaced: list[Values] = []
     unseen: list[Values] = []  # pictures that were replaced before anyone saw them
-    for revision, one in enumerate(records, start=first):
-        if one.id in latest:
-            before, earlier = latest[one.id]
-            replaced.append({"revision": revision, "was": before, "id": one.id})
+    for revision, record in enumerate(records, start=first):
+        if record.id in latest:
+            previous, earlier = latest[record.id]
+            replaced.append({"revision": revision, "was": previous, "id": record.id})
             names = {picture["name"] for picture in earlier.pictures}
             unseen += [{"revision": revision, "name": name} for name in names]
         else:
-            replacing[one.id] = revision
-        latest[one.id] = revision, one
+            replacing[record.id] = revision
+        latest[record.id] = revision, record
     was = retire(connection, collection, replacing)
     _insert(connection, retired, collection, replaced)
     _insert(connection, retired_pictures, collection, unseen)
     numbered = sorted(latest.values(), key=lambda pair: pair[0])
-    _insert(connection, items, collection, ({"revision": r} | one.item for r, one in numbered))
+    _insert(
+        connection, items, collection, ({"revision": r} | record.item for r, record in numbered)
+    )
     for table, name in ((bags, "bags"), (facets, "facets"), (pictures, "pictures")):
-        rows = ({"revision": r} | row for r, one in numbered for row in getattr(one, name))
+        rows = ({"revision": r} | row for r, record in numbered for row in getattr(record, name))
         _insert(connection, table, collection, rows)
     return was
 
@@ -178,22 +180,22 @@ def retire(connection: Connection, collection: int, changes: Mapping[str, int]) 
         _insert(
             connection, retired_pictures, collection, _named(connection, collection, by_revision)
         )
-        here = (items.c.collection == collection) & items.c.revision.in_(by_revision)
-        connection.execute(delete(items).where(here))
+        condition = (items.c.collection == collection) & items.c.revision.in_(by_revision)
+        connection.execute(delete(items).where(condition))
         was.update((row["id"], row["was"]) for row in rows)
     return was
 
 
 def _named(connection: Connection, collection: int, gone: Mapping[int, int]) -> list[Values]:
     """The names of the pictures of items by revision, with the revisions that take them out."""
-    here = (pictures.c.collection == collection) & pictures.c.revision.in_(gone)
-    chosen = select(pictures.c.revision, pictures.c.name).where(here).distinct()
+    condition = (pictures.c.collection == collection) & pictures.c.revision.in_(gone)
+    chosen = select(pictures.c.revision, pictures.c.name).where(condition).distinct()
     return [{"revision": gone[was], "name": name} for was, name in connection.execute(chosen)]
 
 
 def _insert(connection: Connection, table: Any, collection: int, rows: Iterable[Values]) -> None:
-    if found := [{"collection": collection} | row for row in rows]:
-        insert_rows(connection, table, found)
+    if values := [{"collection": collection} | row for row in rows]:
+        insert_rows(connection, table, values)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Values]) -> None:

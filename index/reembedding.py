@@ -58,12 +58,12 @@ def reembed(
     if old.fingerprint == fingerprint:
         return old
     new = _begin(catalog, old, fingerprint, dimension, score)
-    done, total = catalog.count(new), catalog.count(old)
+    count, total = catalog.count(new), catalog.count(old)
     while not _take_over(catalog, old, new):
         changes = _changes(catalog, old, new, batch)
         _store(catalog, new, changes, embed(changes.entries) if changes.entries else [])
-        done = min(done + len(changes.entries), total)  # what was put meanwhile comes on top
-        progress(done, total)
+        count = min(count + len(changes.entries), total)  # what was put meanwhile comes on top
+        progress(count, total)
     catalog.sweep_collections()
     catalog.find(name)  # LookupError if it was dropped or renamed meanwhile
     return catalog.collection(name, fingerprint=fingerprint, dimension=dimension, score=score)
@@ -73,15 +73,15 @@ def _begin(
     catalog: Catalog, old: Collection, fingerprint: str, dimension: int, score: str
 ) -> Collection:
     """The nameless collection of an interrupted call for the same model, or a new one."""
-    wanted = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
+    properties = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
     begun = collections.c.replaces == old.key
     with catalog.exclusive.begin() as connection:
         if state_of(connection, old).name is None:
             raise replaced(old)
-        others = update(collections).where(begun, collections.c.fingerprint != fingerprint)
-        connection.execute(others.values(replaces=None))  # garbage from now on
+        obsolete = update(collections).where(begun, collections.c.fingerprint != fingerprint)
+        connection.execute(obsolete.values(replaces=None))  # garbage from now on
         if connection.execute(select(collections.c.key).where(begun)).scalar() is None:
-            add_collection(connection, replaces=old.key, **wanted)
+            add_collection(connection, replaces=old.key, **properties)
         row = connection.execute(select(collections).where(begun)).one()
     return Collection(row.key, row.token, old.name, fingerprint, dimension, score)
 
@@ -123,11 +123,11 @@ def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequenc
         if count := len(records) + len(changes.gone):
             first = advance(connection, new, count) - count + 1
             write(connection, new.key, first, records)
-            after = first + len(records)
-            gone = {item: after + place for place, item in enumerate(changes.gone)}
+            following = first + len(records)
+            gone = {item: following + place for place, item in enumerate(changes.gone)}
             retire(connection, new.key, gone)
-        this = update(collections).where(collections.c.key == new.key)
-        connection.execute(this.values(copied=changes.until))
+        statement = update(collections).where(collections.c.key == new.key)
+        connection.execute(statement.values(copied=changes.until))
 
 
 def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
@@ -154,5 +154,5 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
 
 
 def _row(connection: Connection, collection: Collection) -> Row[Any] | None:
-    here = collections.c.key == collection.key
-    return connection.execute(select(collections).where(here)).one_or_none()
+    condition = collections.c.key == collection.key
+    return connection.execute(select(collections).where(condition)).one_or_none()

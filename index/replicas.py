@@ -37,10 +37,10 @@ class Replica:
             if monotonic() >= self.due:
                 self.probe = self.actor.ready.remote()
             return
-        done, _ = ray.wait([self.probe], timeout=0)
-        if done:
+        finished, _ = ray.wait([self.probe], timeout=0)
+        if finished:
             self.probe = None
-            self.up = _answered(done[0], self.name)
+            self.up = _answered(finished[0], self.name)
             self.due = monotonic() + (CHECKING if self.up else PROBING)
 
 
@@ -84,7 +84,7 @@ class Round:
 
     def send_again(self) -> None:
         """Ask further replicas of all shards that are waited for."""
-        for shard in {one.shard for one in self.waiting.values()} - self.answers.keys():
+        for shard in {replica.shard for replica in self.waiting.values()} - self.answers.keys():
             self.send(shard)
 
 

@@ -49,13 +49,13 @@ def advance(connection: Connection, collection: Collection, count: int) -> int:
     Called once a transaction: it marks the change. Other writers wait here.
     """
     assert count > 0, "a change has a revision"
-    taken = (
+    statement = (
         update(collections)
         .where(_lives(collection.key))  # no subquery: who has waited for the row looks at it again
         .values(revision=collections.c.revision + count)
         .returning(collections.c.revision)
     )
-    revision: int | None = connection.execute(taken).scalar()
+    revision: int | None = connection.execute(statement).scalar()
     if revision is None:
         raise replaced(collection)
     change = {"collection": collection.key, "revision": revision, "mark": uuid4().hex}
@@ -65,8 +65,8 @@ def advance(connection: Connection, collection: Collection, count: int) -> int:
 
 def state_of(connection: Connection, collection: Collection) -> Row[Any]:
     """The collection's row; Replaced if it is gone."""
-    here = collections.c.key == live(collection.key)
-    row = connection.execute(select(collections).where(here)).one_or_none()
+    condition = collections.c.key == live(collection.key)
+    row = connection.execute(select(collections).where(condition)).one_or_none()
     if row is None:
         raise replaced(collection)
     return row
@@ -84,8 +84,8 @@ def hold(connection: Connection, collection: Collection) -> None:
 
     SQLite does so anyway: it has one writer at a time.
     """
-    this = select(collections.c.key).where(collections.c.key == live(collection.key))
-    if connection.execute(this.with_for_update()).one_or_none() is None:
+    statement = select(collections.c.key).where(collections.c.key == live(collection.key))
+    if connection.execute(statement.with_for_update()).one_or_none() is None:
         raise replaced(collection)
 
 

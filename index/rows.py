@@ -130,13 +130,13 @@ def of_vectors(
         vectors = vectors - np.repeat(single(summaries), sizes, axis=0)
     else:
         summaries = halved(score.sentence_summary(vectors, starts))
-    found = coded_together(vectors, starts, sizes)
+    coded = coded_together(vectors, starts, sizes)
     return closed(
         {
-            "codes": found.codes,
+            "codes": coded.codes,
             "offsets": offsets,
-            "scales": found.scales,
-            "reach": found.reach,
+            "scales": coded.scales,
+            "reach": coded.reach,
             "bases": bases,
             "summaries": summaries,
             "revisions": np.array(revisions, np.int64),
@@ -159,9 +159,9 @@ def empty(dimension: int) -> Rows:
 
 def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
     """The live rows of all parts, in arrays that `allocate` makes from (name, shape, dtype)."""
-    kept = [np.flatnonzero(rows.live) for rows in parts]
+    live_rows = [np.flatnonzero(rows.live) for rows in parts]
     offsets = offsets_of(
-        np.concatenate([rows.sizes[live] for rows, live in zip(parts, kept, strict=True)])
+        np.concatenate([rows.sizes[live] for rows, live in zip(parts, live_rows, strict=True)])
     )
     rows, dimension = len(offsets) - 1, parts[0].codes.shape[1]
     arrays = {
@@ -173,7 +173,7 @@ def join(parts: Sequence[Rows], allocate: Allocate) -> Rows:
         arrays[name] = allocate(name, shape, TYPES[name])
     arrays["offsets"][:] = offsets
     at = 0
-    for part, live in zip(parts, kept, strict=True):
+    for part, live in zip(parts, live_rows, strict=True):
         for start in range(0, len(live), BLOCK):  # so that memory stays flat
             block = live[start : start + BLOCK]
             for name in BY_ROW:
@@ -205,7 +205,7 @@ def closed(arrays: dict[str, NDArray[Any]]) -> Rows:
         if array.dtype != TYPES[name]:
             raise ValueError(f"{name} holds {array.dtype}, not {np.dtype(TYPES[name])}")
     offsets, rows = arrays["offsets"], len(arrays["revisions"])
-    whole = (
+    consistent = (
         len(offsets) == rows + 1
         and all(len(arrays[name]) == rows for name in BY_ROW)
         and arrays["codes"].ndim == arrays["summaries"].ndim == 2
@@ -216,7 +216,7 @@ def closed(arrays: dict[str, NDArray[Any]]) -> Rows:
         and not (np.diff(offsets) <= 0).any()
         and not (np.diff(arrays["revisions"]) < 0).any()
     )
-    if not whole:
+    if not consistent:
         raise ValueError("the arrays do not belong together")
     return Rows(**arrays, live=np.ones(rows, np.bool_), heads=None)
 

@@ -85,23 +85,23 @@ class Segment:
 
     def without(self, retired: Numbers) -> Segment:
         """The same segment after some revisions stopped being current."""
-        here = retired[(retired > self.span.after) & (retired <= self.span.until)]
-        images, sentences = self.images.without(here), self.sentences.without(here)
+        covered = retired[(retired > self.span.after) & (retired <= self.span.until)]
+        images, sentences = self.images.without(covered), self.sentences.without(covered)
         if images is self.images and sentences is self.sentences:
             return self
         return replace(self, images=images, sentences=sentences)
 
     def only(self, current: Numbers) -> Segment:
         """The segment with the rows of current revisions alone, which come in order."""
-        there = np.union1d(self.images.revisions, self.sentences.revisions)
-        return self.without(np.setdiff1d(there, current, assume_unique=True))
+        revisions = np.union1d(self.images.revisions, self.sentences.revisions)
+        return self.without(np.setdiff1d(revisions, current, assume_unique=True))
 
     def until(self, revision: int) -> Segment:
         """The same segment without the rows that were put later than a revision."""
         if self.span.until <= revision:
             return self
-        there = np.union1d(self.images.revisions, self.sentences.revisions)
-        return self.without(there[there > revision])
+        revisions = np.union1d(self.images.revisions, self.sentences.revisions)
+        return self.without(revisions[revisions > revision])
 
     def since(self, revision: int) -> Segment:
         """What of a segment in memory lies behind a revision."""
@@ -154,11 +154,11 @@ def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) ->
     """A segment in memory of bags that come in the order of their revisions."""
     sides: dict[Side, Rows] = {}
     for side in SIDES:
-        own = [bag for bag in bags if (bag.position <= IMAGE) == (side == "images")]
+        side_bags = [bag for bag in bags if (bag.position <= IMAGE) == (side == "images")]
         sides[side] = rows.of_vectors(
-            [unpack_vectors(bag.vectors, dimension) for bag in own],
-            [bag.revision for bag in own],
-            [bag.position for bag in own],
+            [unpack_vectors(bag.vectors, dimension) for bag in side_bags],
+            [bag.revision for bag in side_bags],
+            [bag.position for bag in side_bags],
             side,
             score,
             dimension,
@@ -260,8 +260,8 @@ def checksum(path: Path) -> str:
 
 def unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:
     """The folders of segments in a directory that nobody lists any more."""
-    known = set(listed)
-    return [path for path in directory.glob("*") if path.is_dir() and path not in known]
+    listed_paths = set(listed)
+    return [path for path in directory.glob("*") if path.is_dir() and path not in listed_paths]
 
 
 def _on_disk(folder: Path, prefix: str) -> rows.Allocate:

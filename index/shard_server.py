@@ -77,13 +77,17 @@ class ShardServer:
         Each is searched once here, as the first search of a process takes long.
         """
         opened = self._opened()
-        ours = [one for one in opened.catalog.collections() if one.fingerprint == self._fingerprint]
-        for collection in ours:
+        served = [
+            collection
+            for collection in opened.catalog.collections()
+            if collection.fingerprint == self._fingerprint
+        ]
+        for collection in served:
             if collection.token not in self._tried:
                 for side in SIDES:
                     opened.of(collection).best(_trial(collection, side))
                 self._tried.add(collection.token)
-        return all(opened.of(one).behind <= STEP for one in ours)
+        return all(opened.of(collection).behind <= STEP for collection in served)
 
     def close(self) -> None:
         """Let go of everything."""
@@ -130,9 +134,9 @@ def storage_of(storage: Storage, buckets: Buckets) -> Storage:
 def together(parts: Sequence[Promising], coverage: float) -> Promising:
     """What the rows of several shards promise, as one."""
     return Promising(
-        np.concatenate([np.empty(0, np.int64), *(one.revisions for one in parts)]),
-        np.concatenate([np.empty(0, np.int64), *(one.positions for one in parts)]),
-        np.concatenate([np.empty(0), *(one.probabilities for one in parts)]),
-        asked=any(one.asked for one in parts),
+        np.concatenate([np.empty(0, np.int64), *(part.revisions for part in parts)]),
+        np.concatenate([np.empty(0, np.int64), *(part.positions for part in parts)]),
+        np.concatenate([np.empty(0), *(part.probabilities for part in parts)]),
+        asked=any(part.asked for part in parts),
         coverage=coverage,
     )

@@ -56,7 +56,7 @@ class Servers(Protocol):
 
 def merged(parts: Sequence[ShardAnswer], limit: int) -> list[Place]:
     """The best places of all shards: a row's score depends on no other row."""
-    return list(islice(merge(*(one.places for one in parts), key=lambda one: one.key), limit))
+    return list(islice(merge(*(part.places for part in parts), key=lambda place: place.key), limit))
 
 
 class ShardedIndex(Index):
@@ -85,28 +85,28 @@ class ShardedIndex(Index):
         Where a shard does not answer in time, those of the others, and their coverage.
         """
         request = self._prepared(request)
-        asked = revision = self._catalog.revision(self._collection)
+        newest = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
             gathered = self._servers.ask("best", self._collection, request, revision)
             parts: Sequence[ShardAnswer] = gathered.answers
-            reached = min((one.revision for one in parts), default=revision)
+            reached = min((part.revision for part in parts), default=revision)
             places = merged(parts, request.limit)
             hits = self._shown(places, request)
-            gone = len(hits) < len(places) or any(one.gone for one in parts)
+            gone = len(hits) < len(places) or any(part.gone for part in parts)
             if reached < revision:
                 revision = reached  # what one shard has not taken in yet, no other shows
-            elif gone and revision == asked:
-                asked = revision = self._catalog.revision(self._collection)
+            elif gone and revision == newest:
+                newest = revision = self._catalog.revision(self._collection)
             else:
                 break
         answer = Answer(
             hits,
-            exact=all(one.exact for one in parts),
-            candidates=sum(one.candidates for one in parts),
-            rows=sum(one.rows for one in parts),
-            behind=asked - reached,
-            more=any(one.more for one in parts)
-            or len(places) < sum(len(one.places) for one in parts),
+            exact=all(part.exact for part in parts),
+            candidates=sum(part.candidates for part in parts),
+            rows=sum(part.rows for part in parts),
+            behind=newest - reached,
+            more=any(part.more for part in parts)
+            or len(places) < sum(len(part.places) for part in parts),
             coverage=gathered.coverage,
         )
         self._note(request, answer)
@@ -114,11 +114,11 @@ class ShardedIndex(Index):
 
     def _shown(self, places: Sequence[Place], request: Request) -> tuple[Hit, ...]:
         """The hits at places, with their bags as the catalog has them; what has gone is missing."""
-        keys = [(one.revision, one.key.position) for one in places]
+        keys = [(place.revision, place.key.position) for place in places]
         stored = self._catalog.bags(self._collection, keys)
         ranked = [
-            Ranked(one.key, one.revision, stored[key], one.probability)
-            for one, key in zip(places, keys, strict=True)
+            Ranked(place.key, place.revision, stored[key], place.probability)
+            for place, key in zip(places, keys, strict=True)
             if key in stored
         ]
         return self._exact.hits(ranked, request)

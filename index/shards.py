@@ -31,12 +31,15 @@ class Shards:
 
 def merged(answers: Sequence[Answer], limit: int) -> Answer:
     """The best hits of several answers to one request."""
-    hits = tuple(islice(merge(*(one.hits for one in answers), key=lambda hit: hit.key), limit))
+    hits = tuple(
+        islice(merge(*(answer.hits for answer in answers), key=lambda hit: hit.key), limit)
+    )
     return Answer(
         hits,
-        exact=all(one.exact for one in answers),
-        candidates=sum(one.candidates for one in answers),
-        rows=sum(one.rows for one in answers),
-        behind=sum(one.behind for one in answers),
-        more=any(one.more for one in answers) or len(hits) < sum(len(one.hits) for one in answers),
+        exact=all(answer.exact for answer in answers),
+        candidates=sum(answer.candidates for answer in answers),
+        rows=sum(answer.rows for answer in answers),
+        behind=sum(answer.behind for answer in answers),
+        more=any(answer.more for answer in answers)
+        or len(hits) < sum(len(answer.hits) for answer in answers),
     )

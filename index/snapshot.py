@@ -52,8 +52,8 @@ class Snapshot:
         """The same rows but for those that were put later than a revision."""
         return replace(
             self,
-            published=tuple(one.until(revision) for one in self.published),
-            tail=tuple(one.until(revision) for one in self.tail),
+            published=tuple(segment.until(revision) for segment in self.published),
+            tail=tuple(segment.until(revision) for segment in self.tail),
             revision=min(self.revision, revision),
         )
 
@@ -134,9 +134,9 @@ class Reader:
     def advance(self) -> bool:
         """Take in some of what is newer in the catalog; False where there is no more or no room."""
         with self._lock, self._catalog.reading(self._collection) as view:
-            before = self._of_history(self._snapshot, view)
-            self._snapshot = self._followed(before, view)
-            return self._snapshot.revision > before.revision
+            previous = self._of_history(self._snapshot, view)
+            self._snapshot = self._followed(previous, view)
+            return self._snapshot.revision > previous.revision
 
     def publish(self) -> None:
         """Take in the segments that the follower has published since the last time."""
@@ -149,12 +149,12 @@ class Reader:
             except ValueError as broken:
                 log.warning("%s; it is built anew", broken)
                 listed = None
-            mapped = {one.folder: one for one in self._snapshot.published}
-            there = opened_chain(listed.segments if listed else (), self._directory, mapped)
+            mapped = {segment.folder: segment for segment in self._snapshot.published}
+            chain = opened_chain(listed.segments if listed else (), self._directory, mapped)
             with self._lock, self._catalog.reading(self._collection) as view:
-                published = valid_chain(there, view)
-                before = replace(self._of_history(self._snapshot, view), published=published)
-                self._snapshot = self._followed(before, view)
+                published = valid_chain(chain, view)
+                previous = replace(self._of_history(self._snapshot, view), published=published)
+                self._snapshot = self._followed(previous, view)
             self._version = version
 
     def report(self, revision: int) -> None:
@@ -189,20 +189,20 @@ class Reader:
     def _followed(self, snapshot: Snapshot, view: View) -> Snapshot:
         """A snapshot that is newer by a step, and whose tail begins where its segments end."""
         until = snapshot.published[-1].span.until if snapshot.published else 0
-        tail = [one.since(until) for one in snapshot.tail if one.span.until > until]
+        tail = [segment.since(until) for segment in snapshot.tail if segment.span.until > until]
         if tail and tail[0].span.after != until:
             tail = []  # segments are gone that were there: what is between is read again
         if snapshot.newest < view.floor:
             current = view.revisions()
-            published = tuple(one.only(current) for one in snapshot.published)
-            tail = [one.only(current) for one in tail]
+            published = tuple(segment.only(current) for segment in snapshot.published)
+            tail = [segment.only(current) for segment in tail]
         else:
             retired = view.retired(snapshot.newest)
-            published = tuple(one.without(retired) for one in snapshot.published)
-            tail = [one.without(retired) for one in tail]
+            published = tuple(segment.without(retired) for segment in snapshot.published)
+            tail = [segment.without(retired) for segment in tail]
         reached = tail[-1].span.until if tail else until
         end = min(reached + STEP, view.revision)
-        if end > reached and sum(one.size for one in tail) < LONGEST:
+        if end > reached and sum(segment.size for segment in tail) < LONGEST:
             bags, end = view.bags(reached, end)
             span = Span(reached, end, view.revision, "")
             tail.append(segments.of_bags(bags, span, self._score, self._collection.dimension))
@@ -219,18 +219,18 @@ def opened_chain(
     One whose files are not as they were written is marked, so that the follower builds it anew.
     """
     chain: list[Segment] = []
-    for one in listed:
-        folder = directory / one.folder
+    for entry in listed:
+        folder = directory / entry.folder
         try:
             if (folder / segments.BROKEN).exists():
                 raise ValueError("it does not agree with the catalog, or is damaged")
             if folder in mapped and folder.exists():
                 chain.append(mapped[folder])
             else:
-                chain.append(segments.opened(folder, one.span, one.sums))
+                chain.append(segments.opened(folder, entry.span, entry.sums))
         except (OSError, ValueError) as broken:
             # Its text alone: handlers keep records, and an exception would keep the segments.
-            log.warning("segment %s is built anew: %s", one.folder, str(broken))
+            log.warning("segment %s is built anew: %s", entry.folder, str(broken))
             if isinstance(broken, ValueError | FileNotFoundError):
                 segments.mark_broken(folder)
             break
@@ -248,14 +248,14 @@ def valid_chain(chain: Sequence[Segment], view: View) -> tuple[Segment, ...]:
         if segment.span.after != (valid[-1].span.until if valid else 0):
             break
         # A catalog that went through the very change that it was built at has its mark.
-        seen = segment.span.seen
-        if seen > view.revision or mark(seen) != segment.span.mark:
+        revision = segment.span.seen
+        if revision > view.revision or mark(revision) != segment.span.mark:
             log.warning("segment %s is of another history; it is built anew", segment.folder)
             break
-        if seen < view.floor:
+        if revision < view.floor:
             valid.append(segment.only(view.revisions()))
         else:
-            valid.append(segment.without(retired(seen)))
+            valid.append(segment.without(retired(revision)))
     return tuple(valid)
 
 

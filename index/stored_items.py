@@ -28,15 +28,15 @@ def picture_rows(
     connection: Connection, collection: int, revisions: Sequence[int]
 ) -> dict[int, list[Values]]:
     """The rows of pictures of items by revision, in the order of their photos."""
-    found: dict[int, list[Values]] = {revision: [] for revision in revisions}
+    by_revision: dict[int, list[Values]] = {revision: [] for revision in revisions}
     columns = [column for column in pictures.c if column is not pictures.c.collection]
     for part in chunks(revisions):
-        here = (pictures.c.collection == collection) & pictures.c.revision.in_(part)
-        chosen = select(*columns).where(here).order_by(pictures.c.position.desc())
+        condition = (pictures.c.collection == collection) & pictures.c.revision.in_(part)
+        chosen = select(*columns).where(condition).order_by(pictures.c.position.desc())
         for row in connection.execute(chosen).mappings():
             values = dict(row)
-            found[values.pop("revision")].append(values)
-    return found
+            by_revision[values.pop("revision")].append(values)
+    return by_revision
 
 
 def select_items(collection: int) -> Select[Any]:
@@ -47,8 +47,8 @@ def select_items(collection: int) -> Select[Any]:
 def row_of(connection: Connection, collection: Collection, item: str) -> Row[Any]:
     """An item's row; LookupError for an unknown id, Replaced as state_of."""
     check_id(item)
-    here = select_items(collection.key).where(items.c.id == item)
-    row = connection.execute(here).one_or_none()
+    statement = select_items(collection.key).where(items.c.id == item)
+    row = connection.execute(statement).one_or_none()
     if row is None:
         state_of(connection, collection)
         raise unknown(collection, item)
@@ -62,8 +62,8 @@ def unknown(collection: Collection, item: str) -> LookupError:
 
 def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]) -> list[Item]:
     """Rows of items as values, with their sentences and photos."""
-    of: dict[int, list[str]] = {row.revision: [] for row in rows}
-    for part in chunks(list(of)):
+    texts: dict[int, list[str]] = {row.revision: [] for row in rows}
+    for part in chunks(list(texts)):
         sentences = (
             select(bags.c.revision, bags.c.text)
             .where(bags.c.collection == collection, bags.c.revision.in_(part))
@@ -71,8 +71,8 @@ def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]
             .order_by(bags.c.revision, bags.c.position)
         )
         for revision, text in connection.execute(sentences):
-            of[revision].append(text)
-    shown = picture_rows(connection, collection, list(of))
+            texts[revision].append(text)
+    shown = picture_rows(connection, collection, list(texts))
     return [
         Item(
             id=row.id,
@@ -80,9 +80,10 @@ def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]
             metadata=json.loads(row.metadata),
             source=row.source,
             stamp=row.stamp,
-            sentences=tuple(of[row.revision]),
+            sentences=tuple(texts[row.revision]),
             photos=tuple(
-                Shown(one["width"], one["height"], one["digest"]) for one in shown[row.revision]
+                Shown(picture["width"], picture["height"], picture["digest"])
+                for picture in shown[row.revision]
             ),
         )
         for row in rows
@@ -96,22 +97,24 @@ def read_entries(
 
     PictureLost where a picture is missing from the store or damaged.
     """
-    found: dict[int, dict[int, FragmentBag]] = {row.revision: {} for row in rows}
-    for part in chunks(list(found)):
-        here = (bags.c.collection == collection.key) & bags.c.revision.in_(part)
-        for bag in connection.execute(select(bags).where(here)):
-            found[bag.revision][bag.position] = _bag(bag, collection.dimension)
-    shown = picture_rows(connection, collection.key, list(found))
+    unpacked: dict[int, dict[int, FragmentBag]] = {row.revision: {} for row in rows}
+    for part in chunks(list(unpacked)):
+        condition = (bags.c.collection == collection.key) & bags.c.revision.in_(part)
+        for bag in connection.execute(select(bags).where(condition)):
+            unpacked[bag.revision][bag.position] = _bag(bag, collection.dimension)
+    shown = picture_rows(connection, collection.key, list(unpacked))
     return [
         Entry(
             id=item.id,
             metadata=item.metadata,
-            pictures=tuple(read_picture(item.id, one, store) for one in shown[item.revision]),
+            pictures=tuple(
+                read_picture(item.id, picture, store) for picture in shown[item.revision]
+            ),
             images=tuple(
-                found[item.revision][position_of(photo)] for photo in range(len(item.photos))
+                unpacked[item.revision][position_of(photo)] for photo in range(len(item.photos))
             ),
             sentences=item.sentences,
-            bags=tuple(found[item.revision][place] for place in range(len(item.sentences))),
+            bags=tuple(unpacked[item.revision][place] for place in range(len(item.sentences))),
             source=item.source,
             stamp=item.stamp,
         )

@@ -44,17 +44,19 @@ def transfer(source: Connection, target: Connection, progress: Progress) -> None
     """
     keys = _add_collections(source, target)
     # What was replaced keeps its pictures only for those who read while that happened.
-    left = (settings, collections, retired_pictures)
-    tables = [table for table in schema.sorted_tables if table not in left]
+    excluded = (settings, collections, retired_pictures)
+    tables = [table for table in schema.sorted_tables if table not in excluded]
     for table in tables:
-        here = table.c.collection.in_(keys)
-        total = source.execute(select(func.count()).select_from(table).where(here)).scalar_one()
-        done = 0
-        progress(table.name, done, total)
+        condition = table.c.collection.in_(keys)
+        total = source.execute(
+            select(func.count()).select_from(table).where(condition)
+        ).scalar_one()
+        count = 0
+        progress(table.name, count, total)
         for rows in _read(source, table, keys):
             insert_rows(target, table, rows)
-            done += len(rows)
-            progress(table.name, done, total)
+            count += len(rows)
+            progress(table.name, count, total)
 
 
 def discard_all(connection: Connection) -> None:

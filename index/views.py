@@ -120,18 +120,18 @@ class View:
             .order_by(bags.c.revision, bags.c.position)
         )
         if self.buckets != ALL:
-            here = items.c.bucket.between(self.buckets.first, self.buckets.end - 1)
-            chosen = chosen.join(items).where(here)
-        found: list[BagRow] = []
+            condition = items.c.bucket.between(self.buckets.first, self.buckets.end - 1)
+            chosen = chosen.join(items).where(condition)
+        rows: list[BagRow] = []
         filled = 0
         # Rows are of some 10 KB.
         with self.connection.execute(chosen, execution_options={"yield_per": 256}) as stream:
             for row in stream:
-                if filled >= size and row.revision != found[-1].revision:
-                    return found, found[-1].revision
-                found.append(BagRow(*row))
+                if filled >= size and row.revision != rows[-1].revision:
+                    return rows, rows[-1].revision
+                rows.append(BagRow(*row))
                 filled += len(row.vectors)
-        return found, until
+        return rows, until
 
     def items(self, after: int, count: int) -> list[ItemRow]:
         """The first items that were put later than `after`, by revision."""
@@ -142,7 +142,7 @@ class View:
             .limit(count)
         )
         rows = self.connection.execute(chosen).all()
-        said: dict[int, list[str]] = {row.revision: [] for row in rows}
+        sentences: dict[int, list[str]] = {row.revision: [] for row in rows}
         if rows:
             texts = (
                 select(bags.c.revision, bags.c.text)
@@ -151,23 +151,23 @@ class View:
                 .order_by(bags.c.revision, bags.c.position)
             )
             for revision, text in self.connection.execute(texts):
-                said[revision].append(text)
+                sentences[revision].append(text)
         return [
-            ItemRow(row.revision, row.id, json.loads(row.metadata), tuple(said[row.revision]))
+            ItemRow(row.revision, row.id, json.loads(row.metadata), tuple(sentences[row.revision]))
             for row in rows
         ]
 
     def keys(self) -> list[str]:
         """The metadata keys that items have."""
-        found: list[str] = []
+        keys: list[str] = []
         key: str | None = ""
         while key is not None:  # one look at the index for each, instead of at all values
             later = select(func.min(facets.c.key)).where(
                 facets.c.collection == self.collection, facets.c.key > key
             )
             key = self.connection.execute(later).scalar()
-            found += [] if key is None else [key]
-        return found
+            keys += [] if key is None else [key]
+        return keys
 
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)

@@ -45,7 +45,9 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
         [fold(word) for word in line.partition("#")[0].split(",") if fold(word)] for line in lines
     ]
     return {
-        word: tuple(other for other in group if other != word) for group in groups for word in group
+        word: tuple(synonym for synonym in group if synonym != word)
+        for group in groups
+        for word in group
     }
 
 
@@ -58,20 +60,24 @@ class Wording:
 
     def read(self, text: str) -> tuple[QueryWord, ...]:
         """The words of a query that say something; function words are left out."""
-        told = [word for word in words(text) if not is_function_word(word.folded)]
-        read = [part for word in told for part in self._read(word)]
-        for (first, second), (left, right) in zip(pairwise(read), pairwise(told), strict=False):
+        content_words = [word for word in words(text) if not is_function_word(word.folded)]
+        query_words = [part for word in content_words for part in self._read(word)]
+        for (first, second), (left, right) in zip(
+            pairwise(query_words), pairwise(content_words), strict=False
+        ):
             joined = left.folded + right.folded
-            if joined in self._lexical.vocabulary and len(read) == len(told):
-                at = read.index(first)
-                whole = Alternative(stem(joined))
-                read[at] = replace(first, alternatives=(*first.alternatives, whole))
-                read[at + 1] = replace(second, alternatives=(*second.alternatives, whole))
-        return tuple(read)
+            if joined in self._lexical.vocabulary and len(query_words) == len(content_words):
+                at = query_words.index(first)
+                compound = Alternative(stem(joined))
+                query_words[at] = replace(first, alternatives=(*first.alternatives, compound))
+                query_words[at + 1] = replace(second, alternatives=(*second.alternatives, compound))
+        return tuple(query_words)
 
-    def corrected(self, text: str, read: Sequence[QueryWord]) -> str:
+    def corrected(self, text: str, query_words: Sequence[QueryWord]) -> str:
         """The text with the spellings that its words were corrected to."""
-        for word in sorted({(one.start, one.end, one.spelling) for one in read}, reverse=True):
+        for word in sorted(
+            {(word.start, word.end, word.spelling) for word in query_words}, reverse=True
+        ):
             start, end, spelling = word
             if spelling is not None:
                 text = text[:start] + spelling + text[end:]
@@ -95,8 +101,8 @@ class Wording:
     def _read(self, word: Word) -> list[QueryWord]:
         folded = word.folded
         if self._known(folded):
-            read = self._word(word, [Alternative(stem(folded)), *self._synonymous(folded)])
-            return [replace(read, synonyms=tuple(self._synonyms.get(folded, ())))]
+            query_word = self._word(word, [Alternative(stem(folded)), *self._synonymous(folded)])
+            return [replace(query_word, synonyms=tuple(self._synonyms.get(folded, ())))]
         if halves := self._halves(folded):
             spelling = " ".join(halves)
             return [self._word(word, [Alternative(stem(half))], spelling) for half in halves]
@@ -112,33 +118,35 @@ class Wording:
     def _known(self, folded: str) -> bool:
         having = self._lexical.having
         return stem(folded) in having or any(
-            stem(other) in having for other in self._synonyms.get(folded, ())
+            stem(synonym) in having for synonym in self._synonyms.get(folded, ())
         )
 
     def _synonymous(self, folded: str) -> list[Alternative]:
-        return [Alternative(stem(other), SYNONYM) for other in self._synonyms.get(folded, ())]
+        return [Alternative(stem(synonym), SYNONYM) for synonym in self._synonyms.get(folded, ())]
 
     def _halves(self, folded: str) -> tuple[str, str] | None:
         """The two known words that a compound is made of, those that most documents have."""
-        known = self._lexical.vocabulary
+        vocabulary = self._lexical.vocabulary
         halves = [
             (folded[:at], folded[at:])
             for at in range(LEAST_LETTERS, len(folded) - LEAST_LETTERS + 1)
         ]
-        there = [pair for pair in halves if pair[0] in known and pair[1] in known]
-        return max(there, key=lambda pair: min(known[pair[0]], known[pair[1]]), default=None)
+        pairs = [pair for pair in halves if pair[0] in vocabulary and pair[1] in vocabulary]
+        return max(
+            pairs, key=lambda pair: min(vocabulary[pair[0]], vocabulary[pair[1]]), default=None
+        )
 
     def _nearest(self, folded: str) -> str | None:
         """The known word that a few edits lead to: fewest edits, same start, most documents."""
         if len(folded) < LEAST_LETTERS or any(sign.isdigit() for sign in folded):
             return None
         edits = 2 if len(folded) >= TWO_EDITS else 1
-        known = self._lexical.vocabulary
+        vocabulary = self._lexical.vocabulary
         near = process.extract(
-            folded, known.keys(), scorer=OSA.distance, score_cutoff=edits, limit=None
+            folded, vocabulary.keys(), scorer=OSA.distance, score_cutoff=edits, limit=None
         )
         ranked = [
-            (distance, OTHER_START * (word[0] != folded[0]) - log(known[word]), word)
+            (distance, OTHER_START * (word[0] != folded[0]) - log(vocabulary[word]), word)
             for word, distance, _ in near
             if len(word) >= LEAST_LETTERS
         ]

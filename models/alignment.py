@@ -62,14 +62,14 @@ def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") 
 
 def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> tuple[Link, ...]:
     """The terms of a query's score; their fragments count in `query.bag`."""
-    found: list[Link] = []
+    terms: list[Link] = []
     start = 0
     for part, weight in zip(query.parts, query.weights, strict=True):
-        own = links(image, part, score)
+        part_links = links(image, part, score)
         plain = weight == 1 and not start
-        found += own if plain else [weighed(link, start, weight) for link in own]
+        terms += part_links if plain else [weighed(link, start, weight) for link in part_links]
         start += len(part)
-    return tuple(found)
+    return tuple(terms)
 
 
 def weighed(link: Link, start: int, weight: float) -> Link:
@@ -91,8 +91,8 @@ def counted(similarity: float, weight: float) -> float:
 def part_score(image: FragmentBag, part: FragmentBag, score: str, *, negated: bool) -> float:
     """S_p of a query's part, whatever its weight."""
     sign = -1.0 if negated else 1.0
-    found = query_links(image, Query((part,), (sign,)), score)
-    return sign * sum(link.similarity for link in found)
+    terms = query_links(image, Query((part,), (sign,)), score)
+    return sign * sum(link.similarity for link in terms)
 
 
 def decode_chain(similarity: Tensor, beta: float) -> list[int]:
@@ -119,7 +119,7 @@ def decode_chain(similarity: Tensor, beta: float) -> list[int]:
 
 
 def phrases(
-    image: FragmentBag, query: Query, found: Sequence[Link], beta: float | None = None
+    image: FragmentBag, query: Query, links: Sequence[Link], beta: float | None = None
 ) -> tuple[Phrase, ...]:
     """The links of a text and a photo by phrases: each content word with its function words.
 
@@ -128,23 +128,23 @@ def phrases(
     With `beta`, chain decoding over the phrases joins neighbours that share a region. Without
     one, each has the region of its content word.
     """
-    told: list[Phrase] = []
+    phrase_list: list[Phrase] = []
     start = 0
     for part in query.parts:
         fragments = range(start, start + len(part))
-        own = [
+        part_links = [
             replace(link, fragment=link.fragment - start)
-            for link in found
+            for link in links
             if link.fragment in fragments
         ]
         if isinstance(part.places[0], Span):
-            told += part_phrases(image, part, own, beta)
+            phrase_list += part_phrases(image, part, part_links, beta)
         start += len(part)
-    return tuple(told)
+    return tuple(phrase_list)
 
 
 def part_phrases(
-    image: FragmentBag, sentence: FragmentBag, found: Sequence[Link], beta: float | None
+    image: FragmentBag, sentence: FragmentBag, links: Sequence[Link], beta: float | None
 ) -> list[Phrase]:
     """The phrases of one part of a query; links count its own fragments."""
     groups = word_groups(sentence)
@@ -157,7 +157,7 @@ def part_phrases(
     else:
         groups, regions = joined(sentence, groups, decode_chain(heads, beta))
     return [
-        phrase(image, sentence, group, region, similarity, found)
+        phrase(image, sentence, group, region, similarity, links)
         for group, region in zip(groups, regions, strict=True)
     ]
 
@@ -202,15 +202,15 @@ def joined(
 ) -> tuple[list[Group], list[int]]:
     """Neighbouring groups of one region as one; the whole sentence stays apart."""
     long: list[Group] = []
-    theirs: list[int] = []
+    joined_regions: list[int] = []
     for group, region in zip(groups, regions, strict=True):
         apart = sentence.labels[group.heads[0]] == WHOLE_SENTENCE
-        if theirs and theirs[-1] == region and not apart:
+        if joined_regions and joined_regions[-1] == region and not apart:
             long[-1] = long[-1].joined(group)
         else:
             long.append(group)
-            theirs.append(region)
-    return long, theirs
+            joined_regions.append(region)
+    return long, joined_regions
 
 
 def phrase(
@@ -219,20 +219,23 @@ def phrase(
     group: Group,
     region: int,
     similarity: Tensor,
-    found: Sequence[Link],
+    links: Sequence[Link],
 ) -> Phrase:
     """One group's phrase, with its region if that earned a box; similarity is (T, R)."""
     places = [sentence.places[fragment] for fragment in group.fragments]
     spans = [place for place in places if isinstance(place, Span)]
-    own = [link for link in found if link.fragment in group.fragments]
-    wholes = [link.whole for link in own if link.whole is not None]
-    total, negated = sum(link.similarity for link in own), any(link.negated for link in own)
-    there = total < 0 or not negated
+    group_links = [link for link in links if link.fragment in group.fragments]
+    wholes = [link.whole for link in group_links if link.whole is not None]
+    total, negated = (
+        sum(link.similarity for link in group_links),
+        any(link.negated for link in group_links),
+    )
+    present = total < 0 or not negated
     return Phrase(
         Span(min(span.start for span in spans), max(span.end for span in spans)),
         total,
         sum(wholes) if wholes else None,
-        region if there and earned(image, similarity[list(group.heads)].sum(0), region) else None,
+        region if present and earned(image, similarity[list(group.heads)].sum(0), region) else None,
         negated,
     )
 

@@ -159,9 +159,9 @@ class Lite(nn.Module):
 
 def scaled_channels(channels: int, width: float) -> int:
     """Channels times width, rounded to a multiple of 8 and never down by more than a tenth."""
-    wanted = channels * width
-    rounded = max(8, int(wanted + 4) // 8 * 8)
-    return rounded if rounded >= 0.9 * wanted else rounded + 8
+    scaled = channels * width
+    rounded = max(8, int(scaled + 4) // 8 * 8)
+    return rounded if rounded >= 0.9 * scaled else rounded + 8
 
 
 def packaged_weights(name: str) -> dict[str, Tensor]:
@@ -189,13 +189,13 @@ def pretrained(name: str) -> Pretrained:
             Lite(LITES[name].width, LITES[name].depth),
             nn.Linear(Lite.channels, CLASSES),
         )
-    own = network.state_dict()
+    state = network.state_dict()
     values = [v for key, v in weights.items() if not key.startswith(CLASSIFIER)]
-    assert [v.shape for v in own.values()] == [v.shape for v in values], f"not {name}'s weights"
-    network.load_state_dict(dict(zip(own, values, strict=True)), assign=True)
+    assert [v.shape for v in state.values()] == [v.shape for v in values], f"not {name}'s weights"
+    network.load_state_dict(dict(zip(state, values, strict=True)), assign=True)
     network.to(memory_format=torch.channels_last)
     head.load_state_dict(
-        {one: weights[CLASSIFIER + one] for one in ("weight", "bias")}, assign=True
+        {name: weights[CLASSIFIER + name] for name in ("weight", "bias")}, assign=True
     )
     return Pretrained(fold(network.eval()), head)
 
@@ -240,9 +240,9 @@ def fold(network: Lite) -> Lite:
     """The same function with every batch norm folded into its convolution: a third faster."""
     for module in network.modules():
         if isinstance(module, nn.Sequential):
-            for name, (layer, after) in enumerate(pairwise(module)):
-                if isinstance(layer, nn.Conv2d) and isinstance(after, nn.BatchNorm2d):
-                    module[name] = fuse_conv_bn_eval(layer, after)
+            for name, (layer, following) in enumerate(pairwise(module)):
+                if isinstance(layer, nn.Conv2d) and isinstance(following, nn.BatchNorm2d):
+                    module[name] = fuse_conv_bn_eval(layer, following)
                     module[name + 1] = nn.Identity()
     return network
 

@@ -97,10 +97,10 @@ class Calibration:
         An answer is as probable as its least probable part; one that is negated is not there.
         """
         least = torch.ones(scores.shape[1])
-        for part, weight, own in zip(query.parts, query.weights, scores, strict=True):
+        for part, weight, part_scores in zip(query.parts, query.weights, scores, strict=True):
             sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
-            there = self.probabilities(kind_of(part, in_photos), own, sums, size)
-            least = torch.minimum(least, there if weight > 0 else 1 - there)
+            probability = self.probabilities(kind_of(part, in_photos), part_scores, sums, size)
+            least = torch.minimum(least, probability if weight > 0 else 1 - probability)
         return least
 
     def of_pair(self, image: FragmentBag, query: Query, score: str) -> float:

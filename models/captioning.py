@@ -94,10 +94,10 @@ class Captioner(nn.Module):
         """
 
         def step(words: Tensor, state: State) -> tuple[Tensor, State]:
-            *own, doubts = state
-            outputs, after = self.language(words[:, None], tuple(own))
-            logits = self.language.logits(outputs, after)[:, 0] - doubts
-            return logits.log_softmax(dim=1), (*after, doubts)
+            *language_state, doubts = state
+            outputs, next_state = self.language(words[:, None], tuple(language_state))
+            logits = self.language.logits(outputs, next_state)[:, 0] - doubts
+            return logits.log_softmax(dim=1), (*next_state, doubts)
 
         state = self.language.look(PaddedBags.of(list(inputs)).to(self.device))
         doubts = self.language.doubts(state)
@@ -113,20 +113,20 @@ class Captioner(nn.Module):
         captions: list[list[Caption]] = []
         for at in range(0, len(inputs), BATCH):
             step, state = self.start(inputs[at : at + BATCH])
-            found = generated(step, state, limits, generation)
+            hypotheses = generated(step, state, limits, generation)
             familiar = self.familiarity(inputs[at : at + BATCH])
-            for own, value in zip(
-                self.captions(state, [best[: generation.count] for best in found]),
+            for photo_captions, value in zip(
+                self.captions(state, [best[: generation.count] for best in hypotheses]),
                 familiar,
                 strict=True,
             ):
-                captions.append([replace(one, familiarity=value) for one in own])
+                captions.append([replace(caption, familiarity=value) for caption in photo_captions])
         return captions
 
     def familiarity(self, inputs: Sequence[Tensor]) -> Sequence[float | None]:
         """How much each photo is like those of train; None where it was not measured."""
-        found = self.language.familiarity(PaddedBags.of(list(inputs)).to(self.device))
-        return [None] * len(inputs) if found is None else found.tolist()
+        familiarity = self.language.familiarity(PaddedBags.of(list(inputs)).to(self.device))
+        return [None] * len(inputs) if familiarity is None else familiarity.tolist()
 
     def unshown(self, inputs: Tensor) -> frozenset[str]:  # noqa: ARG002
         """Words that no caption of a photo, or of its regions, may have, by its inputs (F, C)."""
@@ -142,33 +142,35 @@ class Captioner(nn.Module):
 
     def indices(self, words: Collection[str]) -> tuple[int, ...]:
         """The indices of those of some words that the vocabulary has."""
-        wanted = frozenset(words)
-        known = enumerate(self.config.words if wanted else (), start=FIRST_WORD)
-        return tuple(index for index, word in known if word in wanted)
+        selected = frozenset(words)
+        numbered = enumerate(self.config.words if selected else (), start=FIRST_WORD)
+        return tuple(index for index, word in numbered if word in selected)
 
-    def captions(self, state: State, found: Sequence[Sequence[Hypothesis]]) -> list[list[Caption]]:
+    def captions(
+        self, state: State, hypotheses: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Caption]]:
         """Hypotheses of the photos of a state, each word with its log-probability and attention."""
-        owners = [photo for photo, best in enumerate(found) for _ in best]
-        lines = [one for best in found for one in best]
+        owners = [photo for photo, best in enumerate(hypotheses) for _ in best]
+        lines = [hypothesis for best in hypotheses for hypothesis in best]
         if not lines:
-            return [[] for _ in found]
-        T = max(len(one.words) for one in lines)
-        words = torch.tensor([[END, *one.words] + [END] * (T - len(one.words)) for one in lines])
+            return [[] for _ in hypotheses]
+        T = max(len(line.words) for line in lines)
+        words = torch.tensor([[END, *line.words] + [END] * (T - len(line.words)) for line in lines])
         words = words.to(self.device)  # (N, T + 1)
-        *own, doubts = (part[owners] for part in state)
-        outputs, after = self.language(words, tuple(own))
-        logits = self.language.logits(outputs, after) - doubts[:, None]
+        *language_state, doubts = (part[owners] for part in state)
+        outputs, last_state = self.language(words, tuple(language_state))
+        logits = self.language.logits(outputs, last_state) - doubts[:, None]
         chances = logits.float().log_softmax(-1)  # (N, T + 1, V)
-        each = chances[:, :-1].gather(2, words[:, 1:, None]).squeeze(2).tolist()
-        looked = self.language.attention(outputs, after)
-        captions: list[list[Caption]] = [[] for _ in found]
+        log_probabilities = chances[:, :-1].gather(2, words[:, 1:, None]).squeeze(2).tolist()
+        looked = self.language.attention(outputs, last_state)
+        captions: list[list[Caption]] = [[] for _ in hypotheses]
         for row, (owner, line) in enumerate(zip(owners, lines, strict=True)):
             captions[owner].append(
                 Caption(
                     tuple(
                         CaptionWord(
                             self.config.words[word - FIRST_WORD],
-                            each[row][at],
+                            log_probabilities[row][at],
                             None if looked is None else looked[row, at].float().cpu(),
                         )
                         for at, word in enumerate(line.words)
@@ -196,4 +198,7 @@ def generated(
         generator=generator,
     )  # fmt: skip
     photos = [drawn[at : at + generation.count] for at in range(0, len(drawn), generation.count)]
-    return [sorted(own, key=lambda one: -one.log_probability) for own in photos]
+    return [
+        sorted(candidates, key=lambda hypothesis: -hypothesis.log_probability)
+        for candidates in photos
+    ]

@@ -49,12 +49,12 @@ def trained_state(model: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def declared(model: nn.Module, what: str) -> tuple[str, ...]:
-    """The prefixes that a model and the modules in it declare as `what`, from the model on."""
+def declared(model: nn.Module, attribute: str) -> tuple[str, ...]:
+    """The prefixes that a model and the modules in it declare as `attribute`, from the model on."""
     return tuple(
         f"{name}.{prefix}" if name else prefix
         for name, module in model.named_modules()
-        for prefix in getattr(module, what, ())
+        for prefix in getattr(module, attribute, ())
     )
 
 
@@ -100,7 +100,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
         "coefficients": calibration.coefficients,
     }
     state = {key: value for key, value in state.items() if not key.startswith(CALIBRATION)}
-    told = {
+    settings = {
         "weak_below": calibration.weak_below,
         "words": sorted(calibration.words),
         "general": calibration.general,
@@ -109,7 +109,7 @@ def calibrate(path: Path, out: Path, calibration: Calibration) -> None:
     write(
         out,
         state | {CALIBRATION + name: tensor.contiguous() for name, tensor in tensors.items()},
-        described | {"calibration": told, "fingerprint": header.fingerprint(path)},
+        described | {"calibration": settings, "fingerprint": header.fingerprint(path)},
     )
 
 
@@ -119,9 +119,9 @@ def calibrate_captions(path: Path, out: Path, calibration: CaptionCalibration) -
     Its captions stay what they were, and so does its fingerprint.
     """
     state, described = read(path)
-    told = asdict(calibration) | {"things": sorted(calibration.things)}
-    kept = {"captions": told, "fingerprint": header.fingerprint(path)}
-    write(out, state, described | kept)
+    fields = asdict(calibration) | {"things": sorted(calibration.things)}
+    entries = {"captions": fields, "fingerprint": header.fingerprint(path)}
+    write(out, state, described | entries)
 
 
 def load(path: Path, device: str = "cpu") -> Checkpoint:
@@ -136,7 +136,7 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
         module = registry.find(kind, name)
         config = module.Config(**described["config"])
         calibration = calibration_of(state, described)
-        captions = CaptionCalibration(**known) if (known := described.get("captions")) else None
+        captions = CaptionCalibration(**fields) if (fields := described.get("captions")) else None
     except (KeyError, TypeError) as unknown:
         raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
     model = module.Model(config)
@@ -156,23 +156,23 @@ def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calib
     """The calibration that a checkpoint was written with, if it was."""
     if "calibration" not in described:
         return None
-    told = described["calibration"]
+    fields = described["calibration"]
     photos, sentences, coefficients = (
         state[CALIBRATION + name].float() for name in ("photos", "sentences", "coefficients")
     )
-    words, facts, general = frozenset(told["words"]), told["facts"], told.get("general")
-    return Calibration(photos, sentences, coefficients, told["weak_below"], words, facts, general)
+    words, facts, general = frozenset(fields["words"]), fields["facts"], fields.get("general")
+    return Calibration(photos, sentences, coefficients, fields["weak_below"], words, facts, general)
 
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
     """Put trained weights back; every one must be there and fit, and none more."""
-    wanted = {key: value.shape for key, value in trained_state(model).items()}
-    if wanted.keys() != state.keys():
+    shapes = {key: value.shape for key, value in trained_state(model).items()}
+    if shapes.keys() != state.keys():
         raise ValueError(
-            f"the checkpoint lacks {sorted(wanted.keys() - state.keys())[:3]} "
-            f"and has {sorted(state.keys() - wanted.keys())[:3]} that the model does not know"
+            f"the checkpoint lacks {sorted(shapes.keys() - state.keys())[:3]} "
+            f"and has {sorted(state.keys() - shapes.keys())[:3]} that the model does not know"
         )
-    for key, shape in wanted.items():
+    for key, shape in shapes.items():
         if state[key].shape != shape:
             raise ValueError(f"{key} is {[*state[key].shape]}; the model wants {[*shape]}")
     with torch.no_grad():

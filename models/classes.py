@@ -46,8 +46,8 @@ def vectors() -> Tensor:
 @cache
 def name_vectors() -> dict[str, Tensor]:
     """MiniLM's vector (384,) of every name and broader term."""
-    known = list(dict.fromkeys(one for levels in names() for level in levels for one in level))
-    return dict(zip(known, sentence_vectors(known), strict=True))
+    terms = list(dict.fromkeys(name for levels in names() for level in levels for name in level))
+    return dict(zip(terms, sentence_vectors(terms), strict=True))
 
 
 def mean_name() -> Tensor:
@@ -57,8 +57,8 @@ def mean_name() -> Tensor:
 
 def class_vector(levels: Sequence[Sequence[str]], vector: dict[str, Tensor]) -> Tensor:
     """The weighted sum (384,) of the vectors of a class's names, of unit length."""
-    own, *broader = levels
-    total = torch.stack([vector[name] for name in own]).mean(0)
+    class_names, *broader = levels
+    total = torch.stack([vector[name] for name in class_names]).mean(0)
     for distance, level in enumerate(broader):
         weight = BROADER * DISTANCE**distance
         total = total + weight * torch.stack([vector[name] for name in level]).sum(0)

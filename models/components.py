@@ -37,8 +37,8 @@ class PrincipalComponents(nn.Module):
         missing = count - len(variances)  # of fewer vectors than components
         variances, axes = F.pad(variances, (0, missing)), F.pad(axes, (0, missing))
         real = variances > 1e-6 * variances[0]
-        wanted = variances if self.whiten else variances.mean()
-        self.axes.copy_(axes * torch.where(real, wanted.clamp(min=1e-12).rsqrt(), 0.0))
+        divisor = variances if self.whiten else variances.mean()
+        self.axes.copy_(axes * torch.where(real, divisor.clamp(min=1e-12).rsqrt(), 0.0))
 
     def forward(self, x: Tensor) -> Tensor:
         """Centre and project."""

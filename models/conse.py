@@ -81,5 +81,5 @@ class NamedTexts(nn.Module):
         shares = (last / length - self.mean) * words / count @ self.directions  # (L, T, E)
         total = torch.linalg.vector_norm(shares.sum(1, keepdim=True), dim=-1, keepdim=True)
         content = weights.sum(1).clamp(min=1)[:, None, None]
-        asked: Tensor = GAIN / SCALE * content**-POWER * shares / total.clamp(min=1e-6)
-        return asked
+        scaled: Tensor = GAIN / SCALE * content**-POWER * shares / total.clamp(min=1e-6)
+        return scaled

@@ -45,9 +45,9 @@ class Limits:
         if 0 < self.unique <= length:
             runs = words.unfold(1, self.unique, 1)  # (N, runs, unique)
             last = words[:, length - self.unique + 1 :]  # (N, unique - 1)
-            again = (runs[..., :-1] == last[:, None]).all(-1)  # (N, runs)
-            rows, which = again.nonzero(as_tuple=True)
-            scores[rows, runs[rows, which, -1]] = float("-inf")
+            repeated = (runs[..., :-1] == last[:, None]).all(-1)  # (N, runs)
+            rows, run = repeated.nonzero(as_tuple=True)
+            scores[rows, runs[rows, run, -1]] = float("-inf")
         return scores
 
 
@@ -125,11 +125,11 @@ def beam(
         grown[:, :, END] = float("-inf")
         totals, parents, chosen = _best(grown, width)  # (K, B) each
         state = tuple(_of_parents(part, parents) for part in state)
-        kept = _of_parents(words.flatten(0, 1), parents).view(K, width, -1)
-        words = torch.cat([kept, chosen[:, :, None]], dim=2)  # (K, B, t)
+        prefixes = _of_parents(words.flatten(0, 1), parents).view(K, width, -1)
+        words = torch.cat([prefixes, chosen[:, :, None]], dim=2)  # (K, B, t)
     return [
-        (sorted(done, key=lambda h: -h.score(length_power)) + _cut_off(*alive))[:width]
-        for done, alive in zip(ended, zip(words, totals, strict=True), strict=True)
+        (sorted(finished, key=lambda h: -h.score(length_power)) + _cut_off(*alive))[:width]
+        for finished, alive in zip(ended, zip(words, totals, strict=True), strict=True)
     ]
 
 
@@ -143,8 +143,8 @@ def _roll_out(
     path: list[Tensor] = []
     for _ in range(limits.longest):
         scores, state = step(last, state)
-        before = torch.stack(path, 1) if path else last.new_empty(N, 0)  # (N, t)
-        last = choose(limits.allowed(scores, before)).masked_fill(~going, END)  # (N,)
+        prefix = torch.stack(path, 1) if path else last.new_empty(N, 0)  # (N, t)
+        last = choose(limits.allowed(scores, prefix)).masked_fill(~going, END)  # (N,)
         totals = totals + scores.gather(1, last[:, None]).squeeze(1).masked_fill(~going, 0.0)
         going = going & (last != END)
         path.append(last)
@@ -172,12 +172,12 @@ def _of_parents(part: Tensor, parents: Tensor) -> Tensor:
 def _put_aside(ended: list[list[Hypothesis]], words: Tensor, grown: Tensor) -> None:
     """Keep the hypotheses that END makes among the B best continuations of (K, B, V)."""
     totals, parents, chosen = (part.tolist() for part in _best(grown, grown.shape[1]))
-    for k, done in enumerate(ended):
-        if len(done) >= grown.shape[1]:
+    for k, finished in enumerate(ended):
+        if len(finished) >= grown.shape[1]:
             continue  # over, though others of the batch still run
         for total, parent, word in zip(totals[k], parents[k], chosen[k], strict=True):
             if word == END and total > float("-inf"):
-                done.append(Hypothesis(tuple(words[k, parent, 1:].tolist()), total))
+                finished.append(Hypothesis(tuple(words[k, parent, 1:].tolist()), total))
 
 
 def _cut_off(words: Tensor, totals: Tensor) -> list[Hypothesis]:

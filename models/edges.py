@@ -50,15 +50,15 @@ def label(words: Sequence[Word], word: Word, head: int) -> str:
     """A word, or a relation's two words in the order of the sentence."""
     if head == ALONE:
         return word.text
-    pair = sorted((word, words[head]), key=lambda one: one.span.start)
-    return " ".join(one.text for one in pair)
+    pair = sorted((word, words[head]), key=lambda member: member.span.start)
+    return " ".join(member.text for member in pair)
 
 
 def joined(vectors: Sequence[Tensor], edges: Sequence[Sequence[Edge]]) -> list[Tensor]:
     """Word vectors (T, W) of each sentence with its edges as two last columns, (T, W + 2)."""
     return [
-        torch.cat([own, torch.tensor(pairs, dtype=own.dtype, device=own.device)], dim=1)
-        for own, pairs in zip(vectors, edges, strict=True)
+        torch.cat([words, torch.tensor(pairs, dtype=words.dtype, device=words.device)], dim=1)
+        for words, pairs in zip(vectors, edges, strict=True)
     ]
 
 
@@ -100,9 +100,9 @@ class EdgeEncoder(nn.Module):
         embedded = vectors.new_zeros(*heads.shape, self.bias.shape[1])
         for relation in torch.unique(relations).tolist():
             if relation != DROPPED:
-                here = relations == relation
-                own = self.own[relation]
-                weight = own if self.shared is None else self.shared + own
-                made = torch.addmm(self.bias[relation], pairs[here], weight).relu()
-                embedded[here] = made.to(embedded.dtype)
+                selected = relations == relation
+                relation_weight = self.own[relation]
+                weight = relation_weight if self.shared is None else self.shared + relation_weight
+                pair_vectors = torch.addmm(self.bias[relation], pairs[selected], weight).relu()
+                embedded[selected] = pair_vectors.to(embedded.dtype)
         return embedded

@@ -70,8 +70,8 @@ def usual(similarities: Tensor) -> Tensor:
 def written(sentences: Sequence[Sequence[Tensor]], like: Tensor) -> Tensor:
     """Which words (N, W) the sentences of each photo have."""
     has = torch.zeros(len(like), like.shape[1] + FIRST_WORD, dtype=torch.bool, device=like.device)
-    for row, own in zip(has, sentences, strict=True):
-        row[torch.cat(list(own)).to(like.device)] = True
+    for row, photo_sentences in zip(has, sentences, strict=True):
+        row[torch.cat(list(photo_sentences)).to(like.device)] = True
     return has[:, FIRST_WORD:]
 
 
@@ -84,6 +84,6 @@ def reliability(similarities: Tensor, has: Tensor) -> Tensor:
     ranks = similarities.argsort(0).argsort(0).float() + 1
     above = (ranks * has).sum(0) - counts * (counts + 1) / 2
     auc = above / (counts * (N - counts)).clamp_min(1)
-    known = (counts >= LEAST_PHOTOS) & (counts <= N - LEAST_PHOTOS)
+    measured = (counts >= LEAST_PHOTOS) & (counts <= N - LEAST_PHOTOS)
     low, high = RELIABLE
-    return ((auc - low) / (high - low)).clamp(0, 1) * known
+    return ((auc - low) / (high - low)).clamp(0, 1) * measured

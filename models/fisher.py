@@ -65,11 +65,11 @@ class HybridMixture(nn.Module):
         total = belief.sum(0).clamp(min=LEAST_WEIGHT)  # (K,)
         self.weight.copy_(total / total.sum())
         share = belief / total  # (N, K)
-        for k, own in enumerate(share.T):
-            mean = own @ x  # (D,)
-            deviation = (own @ (x - mean).square()).sqrt().clamp(min=LEAST_SCALE)
-            median = weighted_median(x, own, order)
-            distance = (own @ (x - median).abs()).clamp(min=LEAST_SCALE)
+        for k, weights in enumerate(share.T):
+            mean = weights @ x  # (D,)
+            deviation = (weights @ (x - mean).square()).sqrt().clamp(min=LEAST_SCALE)
+            median = weighted_median(x, weights, order)
+            distance = (weights @ (x - median).abs()).clamp(min=LEAST_SCALE)
             # Mean log-likelihoods: −log 2s − 1 against −log σ√(2π) − ½.
             gain = math.log(2 * math.pi) / 2 + deviation.log() - 0.5 - math.log(2) - distance.log()
             self.laplacian[k] = gain > 0
@@ -125,16 +125,16 @@ class FisherVectors(nn.Module):
         words = distinct(sentences).to(device)
         self.whiten.fit(words)
         self.mixture.fit(self.whiten(words), ROUNDS)
-        some = sentences[:: 1 + (len(sentences) - 1) // SAMPLE]
-        sizes = torch.tensor([len(one) for one in some], device=device)
-        self.reduce.fit(self.improved(torch.cat(list(some)).to(device), sizes))
+        sample = sentences[:: 1 + (len(sentences) - 1) // SAMPLE]
+        sizes = torch.tensor([len(sentence) for sentence in sample], device=device)
+        self.reduce.fit(self.improved(torch.cat(list(sample)).to(device), sizes))
 
     def improved(self, words: Tensor, sizes: Tensor) -> Tensor:
         """The Fisher vectors (L, 2 · K · D) of words (N, W), `sizes` (L,) of them a sentence."""
         # A batch says the same few hundred words again and again.
-        different, which = torch.unique(words, dim=0, return_inverse=True)
+        different, index = torch.unique(words, dim=0, return_inverse=True)
         scores = self.mixture.scores(self.whiten(different))
-        total = F.embedding_bag(which, scores, sizes.cumsum(0) - sizes, mode="sum")
+        total = F.embedding_bag(index, scores, sizes.cumsum(0) - sizes, mode="sum")
         return F.normalize(total.sign() * total.abs().sqrt(), dim=1)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:

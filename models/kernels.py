@@ -80,14 +80,19 @@ def sums_of_maxima(
     """Score.kernel of SumOfMax: Σ_t max_f, or Σ_f max_t where the rows are the sentences."""
     best = np.empty(dots.shape[1], dots.dtype)
     for b in range(len(out)):
-        own = slice(offsets[b], offsets[b + 1])
+        fragments = slice(offsets[b], offsets[b + 1])
         if rows_are_images:
             out[b] = maxima_over_rows(
-                dots[own], best, scales[b], query_scales, row_shifts[b], least
+                dots[fragments], best, scales[b], query_scales, row_shifts[b], least
             )
         else:
             out[b] = maxima_over_query(
-                dots[own], scales[b], query_scales, row_shifts[b], fragment_shifts[own], least
+                dots[fragments],
+                scales[b],
+                query_scales,
+                row_shifts[b],
+                fragment_shifts[fragments],
+                least,
             )
 
 

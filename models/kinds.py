@@ -101,8 +101,8 @@ class Kinds(nn.Module):
         """
         assert self.components is not None
         p = self.posteriors(logits)  # (G, N, C)
-        seen = torch.einsum("gnc,ng->gc", p, named)
-        self.shares.copy_((seen + UNSEEN * classes) / (p.sum(1) + UNSEEN))
+        expected = torch.einsum("gnc,ng->gc", p, named)
+        self.shares.copy_((expected + UNSEEN * classes) / (p.sum(1) + UNSEEN))
         self.words.copy_(words)
         self.components.fit(features[::2])
         logits, features, named = logits[1::2], features[1::2], named[1::2]

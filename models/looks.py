@@ -14,15 +14,15 @@ class Look:
 
     def __init__(self, pixels: Tensor) -> None:
         self.pixels = pixels
-        self._seen: dict[Sight, tuple[Tensor, Tensor]] = {}
+        self._by_sight: dict[Sight, tuple[Tensor, Tensor]] = {}
 
     @torch.inference_mode()
     def by(self, sight: Sight) -> tuple[Tensor, Tensor]:
         """Inputs (F, C) and boxes (R, 4), computed when a sight is first asked for."""
-        if sight not in self._seen:
+        if sight not in self._by_sight:
             (inputs,), (boxes,) = sight([self.pixels])
-            self._seen[sight] = inputs, boxes
-        return self._seen[sight]
+            self._by_sight[sight] = inputs, boxes
+        return self._by_sight[sight]
 
 
 def share_sight(sight: Sight, *captioners: Captioner | None) -> None:

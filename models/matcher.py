@@ -95,9 +95,9 @@ class Matcher(nn.Module):
                 f"image tower {config.image.name} makes vectors of {self.image.dimension} numbers, "
                 f"text tower {config.text.name} of {self.text.dimension}: give both the same size"
             )
-        own = self.image.dimension + (LENGTHENED if config.euclidean else 0)
-        self.offsets = Offsets(config.references, own) if config.references else None
-        self.general = own + (self.offsets is not None)  # numbers without those of terms
+        size = self.image.dimension + (LENGTHENED if config.euclidean else 0)
+        self.offsets = Offsets(config.references, size) if config.references else None
+        self.general = size + (self.offsets is not None)  # numbers without those of terms
         self.terms = (
             Terms(config.terms, self.image.whole_features, self.general) if config.terms else None
         )
@@ -208,11 +208,11 @@ class Matcher(nn.Module):
         return [
             FragmentBag(
                 bag,
-                tuple(Box(*box) for box in own.tolist()),
-                region_labels(own),
+                tuple(Box(*box) for box in photo_boxes.tolist()),
+                region_labels(photo_boxes),
                 self.dimension - self.general,
             )
-            for bag, own in zip(vectors, boxes, strict=True)
+            for bag, photo_boxes in zip(vectors, boxes, strict=True)
         ]
 
     @torch.inference_mode()
@@ -221,16 +221,16 @@ class Matcher(nn.Module):
         bags: list[FragmentBag] = []
         for at in range(0, len(texts), SENTENCES):
             inputs, places = self.text.reader(texts[at : at + SENTENCES])
-            words = [[label for label, _ in own] for own in places]
+            words = [[label for label, _ in sentence_places] for sentence_places in places]
             vectors = unpadded(self.sentence_bags(PaddedBags.of(inputs), words))
             bags += [
                 FragmentBag(
                     bag,
-                    tuple(span for _, span in own),
-                    tuple(label for label, _ in own),
+                    tuple(span for _, span in sentence_places),
+                    tuple(label for label, _ in sentence_places),
                     self.dimension - self.general,
                 )
-                for bag, own in zip(vectors, places, strict=True)
+                for bag, sentence_places in zip(vectors, places, strict=True)
             ]
         return bags
 

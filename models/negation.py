@@ -44,13 +44,13 @@ def negations(sentence: ParsedSentence) -> list[Negated]:
     negated phrase, after "without" also "and" without a determiner behind it. Punctuation ends
     everything.
     """
-    found: list[Negated] = []
+    phrases: list[Negated] = []
     at = 0
     while at < len(sentence.words):
         spoken = list(nobody(sentence, at) or reached(sentence, at))
-        found += spoken
+        phrases += spoken
         at = max([at, *(max(negated.words) for negated in spoken)]) + 1
-    return found
+    return phrases
 
 
 def nobody(sentence: ParsedSentence, at: int) -> list[Negated]:
@@ -122,10 +122,10 @@ def run_end(sentence: ParsedSentence, first: int) -> int:
         if not is_function_word(words[end].text):
             end += 1
         elif word == "of" or (word in DETERMINERS and words[end - 1].text.lower().endswith("ing")):
-            after = content_from(sentence, end)
-            if after is None:
+            following = content_from(sentence, end)
+            if following is None:
                 break
-            end = after + 1
+            end = following + 1
         else:
             break
     return end

@@ -42,9 +42,9 @@ class CompiledPyramid:
 
     def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """The maps (B, C, S/16, S/16) and (B, C', S/32, S/32) of photos (B, 3, S, S)."""
-        given = pixels.float().contiguous().numpy()
+        photos = pixels.float().contiguous().numpy()
         with self.lock:
-            self.request.infer([given])
+            self.request.infer([photos])
             maps = [np.array(self.request.get_output_tensor(at).data) for at in range(2)]
         return tuple(map(torch.from_numpy, maps))
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 def folder(package: str) -> Path:
     """The folder of an installed package, which is not imported; LookupError if it is absent."""
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
         raise LookupError(f"install {package.replace('_', '-')}: it carries weights")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def checked(weights: Path, sha256: str) -> Path:

@@ -123,8 +123,8 @@ def parse(text: str) -> ParsedSentence:
     """
     refuse_huge(text)
     with forgetting(tokenizer()):
-        found = tokens(tokenizer(), text)
-        return ParsedSentence(text, tuple(word(token) for token in found if is_word(token)))
+        token_list = tokens(tokenizer(), text)
+        return ParsedSentence(text, tuple(word(token) for token in token_list if is_word(token)))
 
 
 def parse_trees(texts: Sequence[str]) -> list[ParsedSentence]:
@@ -139,11 +139,11 @@ def parse_trees(texts: Sequence[str]) -> list[ParsedSentence]:
         refuse_huge(text)
     nlp = parser(chosen)
     with forgetting(nlp):
-        found = [tokens(nlp, text) for text in texts]
-        docs = nlp.pipe([without_spaces(nlp, one) for one in found])
+        token_lists = [tokens(nlp, text) for text in texts]
+        docs = nlp.pipe([without_spaces(nlp, token_list) for token_list in token_lists])
         return [
-            ParsedSentence(text, tree(doc, [token.idx for token in one]))
-            for text, one, doc in zip(texts, found, docs, strict=True)
+            ParsedSentence(text, tree(doc, [token.idx for token in token_list]))
+            for text, token_list, doc in zip(texts, token_lists, docs, strict=True)
         ]
 
 
@@ -158,13 +158,13 @@ def refuse_huge(text: str) -> None:
 
 def tokens(nlp: Language, text: str) -> list[Token]:
     """Words and punctuation of a text; ValueError if it has no word, or too many."""
-    found = [token for token in nlp.make_doc(text) if not token.is_space]
-    count = sum(map(is_word, found))
+    token_list = [token for token in nlp.make_doc(text) if not token.is_space]
+    count = sum(map(is_word, token_list))
     if not count:
         raise ValueError("the text has no words; describe what the photo should show")
     if count > MOST_WORDS:
         raise ValueError(f"the text has {count} words; send at most {MOST_WORDS}")
-    return found
+    return token_list
 
 
 def is_word(token: Token) -> bool:
@@ -177,26 +177,27 @@ def word(token: Token) -> Word:
     return Word(token.text, Span(token.idx, token.idx + len(token.text)))
 
 
-def without_spaces(nlp: Language, found: Sequence[Token]) -> Doc:
+def without_spaces(nlp: Language, token_list: Sequence[Token]) -> Doc:
     """Tokens as parsers learn them: a treebank has none of white space."""
     from spacy.tokens import Doc
 
-    doc = Doc(nlp.vocab, [t.text for t in found], [bool(t.whitespace_) for t in found])
-    for token, original in zip(doc, found, strict=True):
+    doc = Doc(nlp.vocab, [t.text for t in token_list], [bool(t.whitespace_) for t in token_list])
+    for token, original in zip(doc, token_list, strict=True):
         token.norm_ = original.norm_  # the tokenizer's: "not" for "n't"
     return doc
 
 
 def tree(doc: Doc, starts: Sequence[int]) -> tuple[Word, ...]:
     """The words of a parsed text as one tree; starts are where its tokens begin in the text."""
-    kept = [token for token in doc if is_word(token)]
-    places = {token.i: place for place, token in enumerate(kept)}
+    word_tokens = [token for token in doc if is_word(token)]
+    places = {token.i: place for place, token in enumerate(word_tokens)}
     above = [
-        next((places[a.i] for a in token.ancestors if a.i in places), NO_HEAD) for token in kept
+        next((places[a.i] for a in token.ancestors if a.i in places), NO_HEAD)
+        for token in word_tokens
     ]
     root = above.index(NO_HEAD)
     words = []
-    for place, (token, head) in enumerate(zip(kept, above, strict=True)):
+    for place, (token, head) in enumerate(zip(word_tokens, above, strict=True)):
         start, relation = starts[token.i], token.dep_
         if head == NO_HEAD:
             head, relation = (root, "parataxis") if place != root else (NO_HEAD, "root")

@@ -72,9 +72,9 @@ class TorchvisionDetector(nn.Module):
         from torchvision.models import detection, get_model, get_model_weights, list_models
 
         if name not in list_models(module=detection):
-            known = ", ".join(list_models(module=detection))
+            detectors = ", ".join(list_models(module=detection))
             raise ValueError(
-                f"no proposals {name!r}: use windows, frame, learned, or one of {known}"
+                f"no proposals {name!r}: use windows, frame, learned, or one of {detectors}"
             )
         known_weights = get_model_weights(name).__members__
         if weights is not None and weights not in known_weights:
@@ -93,10 +93,13 @@ class TorchvisionDetector(nn.Module):
     def propose(self, images: Sequence[Tensor], maps: Sequence[Tensor]) -> Tensor:  # noqa: ARG002 - it looks for itself
         """Boxes (K, 20, 4) of photos; the backbone's maps are not needed."""
         device = next(self.network.parameters()).device
-        found = self.network([image.to(device) / 255 for image in images])
+        detections = self.network([image.to(device) / 255 for image in images])
         sizes = [image.new_tensor(image.shape[:0:-1] * 2, dtype=torch.float) for image in images]
         return torch.stack(
-            [chosen(one["boxes"] / size.to(device)) for one, size in zip(found, sizes, strict=True)]
+            [
+                chosen(detection["boxes"] / size.to(device))
+                for detection, size in zip(detections, sizes, strict=True)
+            ]
         )
 
 
@@ -108,10 +111,10 @@ def chosen(detected: Tensor) -> Tensor:
     fixed = Windows().boxes.to(detected)
     boxes = torch.cat([fixed[:1], detected, fixed[1:]])  # the frame is always there
     order = torch.arange(len(boxes), 0, -1, device=boxes.device, dtype=boxes.dtype)
-    kept = nms(boxes, order, OVERLAP)
+    best = nms(boxes, order, OVERLAP)
     spare = torch.ones(len(boxes), dtype=torch.bool, device=boxes.device)
-    spare[kept] = False
-    return boxes[torch.cat([kept, spare.nonzero()[:, 0]])[:REGIONS]]
+    spare[best] = False
+    return boxes[torch.cat([best, spare.nonzero()[:, 0]])[:REGIONS]]
 
 
 def load(name: str) -> Proposer:

@@ -47,8 +47,8 @@ class Query:
 
     def beside(self, photo: FragmentBag, weight: float, notes: tuple[str, ...] = ()) -> Query:
         """The text and a photo in one query; below 0, photos that are like it lose."""
-        told = tuple(note for note in self.notes if note != NOTHING_KNOWN) + notes
-        return Query((*self.parts, photo), (*self.weights, weight), self.text, told)
+        combined = tuple(note for note in self.notes if note != NOTHING_KNOWN) + notes
+        return Query((*self.parts, photo), (*self.weights, weight), self.text, combined)
 
     @property
     def bag(self) -> FragmentBag:
@@ -84,23 +84,23 @@ def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> R
     words = sentence.words
     unknown = {i for i, word in enumerate(words) if not (any_word or knows(word, known))}
     spoken = negations(sentence)
-    left = unknown.union(*(one.words for one in spoken))
+    left_out = unknown.union(*(negated.words for negated in spoken))
     denied = [
-        one
-        for one in spoken
-        if one.named or any(has_content(words[i]) for i in one.words - unknown)
+        negated
+        for negated in spoken
+        if negated.named or any(has_content(words[i]) for i in negated.words - unknown)
     ]
     notes = [why_unknown(words[i]) for i in sorted(unknown)]
     notes += [] if any_word else symbols(text)
-    notes += [f'Negation: photos with "{one.phrase(text)}" come later.' for one in denied]
-    asked: str | None = blanked(text, [words[i].span for i in left])
-    if left and not any(has_content(word) for i, word in enumerate(words) if i not in left):
-        asked = None
+    notes += [f'Negation: photos with "{negated.phrase(text)}" come later.' for negated in denied]
+    remaining: str | None = blanked(text, [words[i].span for i in left_out])
+    if left_out and not any(has_content(word) for i, word in enumerate(words) if i not in left_out):
+        remaining = None
         notes += [] if denied else [NOTHING_KNOWN]
     gone = [words[i].span for i in sorted(unknown)]
     return Reading(
-        asked,
-        tuple(blanked(alone(one, text), gone) for one in denied),
+        remaining,
+        tuple(blanked(alone(negated, text), gone) for negated in denied),
         tuple(dict.fromkeys(notes)),
     )
 
@@ -164,10 +164,12 @@ def of_phrases(
 
 
 def of_several(
-    matcher: Matcher, asked: Sequence[Sequence[tuple[str, float]]], known: Collection[str] = ()
+    matcher: Matcher,
+    weighted_lists: Sequence[Sequence[tuple[str, float]]],
+    known: Collection[str] = (),
 ) -> list[Query]:
     """Several queries, each as `of_phrases` makes it, embedded at once."""
-    drafts = [Draft.of(weighted, known, any_word=matcher.any_word) for weighted in asked]
+    drafts = [Draft.of(weighted, known, any_word=matcher.any_word) for weighted in weighted_lists]
     texts = [text for draft in drafts for text in draft.texts]
     bags = iter(matcher.embed_sentences(texts) if texts else ())
     return [draft.query([next(bags) for _ in draft.texts]) for draft in drafts]

@@ -89,7 +89,7 @@ class PairReader(WordReader):
 
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Word vectors, heads and relations, (T, W + 2)."""
-        return joined(super().inputs(sentences), [self.edges(one) for one in sentences])
+        return joined(super().inputs(sentences), [self.edges(sentence) for sentence in sentences])
 
     def key(self) -> str:
         """The pairs, and for relations the parser and which they are."""

@@ -52,12 +52,14 @@ def described(
     """
     regions = inputs[len(inputs) - len(boxes) + 1 :]  # (R - 1, C)
     captions = captioner.describe(list(regions[:, None]), generation.candidates)
-    texts = list({caption.text for own in captions for caption in own if caption.words})
+    texts = list(
+        {caption.text for candidates in captions for caption in candidates if caption.words}
+    )
     naming = {tree.text for tree in parse_trees(texts) if has_noun(tree)}
     return [
         (Box(*box), caption)
-        for box, own in zip(boxes[1:].tolist(), captions, strict=True)
-        for caption in own
+        for box, candidates in zip(boxes[1:].tolist(), captions, strict=True)
+        for caption in candidates
         if caption.text in naming
     ]
 
@@ -71,26 +73,30 @@ def ranked(
     matcher: Matcher,
     calibration: Calibration | None,
     image: FragmentBag,
-    found: Sequence[tuple[Box, Caption]],
+    candidates: Sequence[tuple[Box, Caption]],
 ) -> list[RegionCaption]:
     """The best candidate of each of a photo's regions, what the matcher finds likeliest first.
 
     `image` is the photo's bag; each caption is compared with the fragment nearest to its box.
     Candidates are ranked by `support.rank`, without a reward for each word.
     """
-    known = calibration.words if calibration else ()
-    texts = list(dict.fromkeys(caption.text for _, caption in found))
-    made = queries.of_several(matcher, [[(text, 1.0)] for text in texts], known)
-    asked = dict(zip(texts, made, strict=True))
-    regions = {box: nearest(image, box) for box, _ in found}
+    words = calibration.words if calibration else ()
+    texts = list(dict.fromkeys(caption.text for _, caption in candidates))
+    embedded = queries.of_several(matcher, [[(text, 1.0)] for text in texts], words)
+    query_of = dict(zip(texts, embedded, strict=True))
+    regions = {box: nearest(image, box) for box, _ in candidates}
     best: dict[Box, RegionCaption] = {}
-    for box, caption in found:
-        region, query = regions[box], asked[caption.text]
+    for box, caption in candidates:
+        region, query = regions[box], query_of[caption.text]
         links = alignment.query_links(region, query, matcher.score)
         probability = calibration.of_pair(region, query, matcher.score) if calibration else None
         score = sum(link.similarity for link in links)
-        one = RegionCaption(box, caption, score, probability)
-        best[box] = max(one, best.get(box, one), key=lambda own: rank(own.caption, own.probability))
+        candidate = RegionCaption(box, caption, score, probability)
+        best[box] = max(
+            candidate,
+            best.get(box, candidate),
+            key=lambda entry: rank(entry.caption, entry.probability),
+        )
     return sorted(best.values(), key=lambda region: -region.order)
 
 
@@ -106,14 +112,14 @@ def nearest(image: FragmentBag, box: Box) -> FragmentBag:
 
 
 def distinct(
-    found: Sequence[RegionCaption], count: int, least: float | None = None
+    regions: Sequence[RegionCaption], count: int, least: float | None = None
 ) -> list[RegionCaption]:
     """The first `count` that repeat none before them, less those of a probability below `least`."""
-    kept: list[RegionCaption] = []
-    for region in found:
-        if len(kept) == count:
+    chosen: list[RegionCaption] = []
+    for region in regions:
+        if len(chosen) == count:
             break
         probable = region.probability is None or region.probability >= (least or 0)
-        if probable and not any(region.repeats(other) for other in kept):
-            kept.append(region)
-    return kept
+        if probable and not any(region.repeats(other) for other in chosen):
+            chosen.append(region)
+    return chosen

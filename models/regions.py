@@ -71,8 +71,8 @@ class Standardize(nn.Module):
     def fit(self, features: Iterable[Tensor]) -> None:
         """Measure mean and deviation over training features, each (R, C), one pass."""
         count, total, squares = 0, torch.zeros_like(self.mean), torch.zeros_like(self.mean)
-        for each in features:
-            rooted = self.rooted(each.to(self.mean.device))
+        for photo in features:
+            rooted = self.rooted(photo.to(self.mean.device))
             count += len(rooted)
             total += rooted.sum(0)
             squares += rooted.square().sum(0)

@@ -169,7 +169,7 @@ def find(kind: str, name: str) -> ModuleType:
     """The module of one model; LookupError names the ones there are."""
     if kind == MATCHERS:
         return importlib.import_module("models.matcher")
-    known = names(kind)
-    if name not in known:
-        raise LookupError(f"no model {name!r} among {kind}; there are: {', '.join(known)}")
+    registered = names(kind)
+    if name not in registered:
+        raise LookupError(f"no model {name!r} among {kind}; there are: {', '.join(registered)}")
     return importlib.import_module(f"models.{kind}.{name}")

@@ -60,7 +60,7 @@ class Score(ABC):
 
     @abstractmethod
     def without(
-        self, others: Tensor, fragments: Tensor, given: Sequence[Link], region: int
+        self, others: Tensor, fragments: Tensor, links: Sequence[Link], region: int
     ) -> float:
         """The score without one region, by the links; others (R - 1, D), fragments (T, D)."""
 
@@ -129,11 +129,11 @@ class SumOfMax(Score):
         )
 
     def without(
-        self, others: Tensor, fragments: Tensor, given: Sequence[Link], region: int
+        self, others: Tensor, fragments: Tensor, links: Sequence[Link], region: int
     ) -> float:
         """S' = S − Σ links + Σ second-best, over the fragments that are linked to the region."""
-        staying = sum(link.similarity for link in given if link.region != region)
-        switching = [link.fragment for link in given if link.region == region]
+        staying = sum(link.similarity for link in links if link.region != region)
+        switching = [link.fragment for link in links if link.region == region]
         return staying + float((fragments[switching] @ others.T).amax(dim=1).sum())
 
     def floored(self, images: PaddedBags) -> PaddedBags:
@@ -141,9 +141,9 @@ class SumOfMax(Score):
         import torch
 
         nothing = torch.zeros_like(images.vectors[:, :1])
-        there = torch.ones_like(images.mask[:, :1])
+        mask = torch.ones_like(images.mask[:, :1])
         vectors = torch.cat([images.vectors, nothing], 1)
-        return PaddedBags(vectors, torch.cat([images.mask, there], 1))
+        return PaddedBags(vectors, torch.cat([images.mask, mask], 1))
 
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
         """The first fragment f."""
@@ -203,11 +203,11 @@ class MeanOfPositive(Score):
         self,
         others: Tensor,
         fragments: Tensor,  # noqa: ARG002 - no fragment turns to another region
-        given: Sequence[Link],
+        links: Sequence[Link],
         region: int,
     ) -> float:
         """S' = (S − Σ links) · R / (R − 1), as the mean is over one region less."""
-        staying = sum(link.similarity for link in given if link.region != region)
+        staying = sum(link.similarity for link in links if link.region != region)
         return staying * (len(others) + 1) / len(others)
 
     def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:

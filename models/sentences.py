@@ -27,7 +27,7 @@ class MeanVector(nn.Module):
 
     def fit(self, sentences: Sequence[Tensor]) -> None:
         """Measure train's sentences, each (T, W)."""
-        means = torch.stack([one.float().mean(0) for one in sentences])  # (L, W)
+        means = torch.stack([sentence.float().mean(0) for sentence in sentences])  # (L, W)
         self.mean.copy_(means.mean(0))
         # Word vectors have channels that never move.
         deviation = means.std(0, correction=0)
@@ -55,8 +55,8 @@ class TfIdf(nn.Module):
 
     def fit(self, sentences: Sequence[Tensor]) -> None:
         """Count train's sentences, each (T, 1)."""
-        held = torch.cat([torch.unique(one) for one in sentences])
-        counts = held.bincount(minlength=self.features).clamp(min=1)
+        present = torch.cat([torch.unique(sentence) for sentence in sentences])
+        counts = present.bincount(minlength=self.features).clamp(min=1)
         self.idf.copy_((len(sentences) / counts).log())
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:

@@ -98,8 +98,8 @@ class ViewSight(Sight):
         device = next(network.parameters()).device
         maps = network.pyramid(squash(images, size).to(device))[-1].float()
         return [
-            pool(own[None], given[None].to(device))[0]
-            for own, given in zip(maps, boxes, strict=True)
+            pool(photo_map[None], photo_boxes[None].to(device))[0]
+            for photo_map, photo_boxes in zip(maps, boxes, strict=True)
         ]
 
     def key(self) -> str:

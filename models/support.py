@@ -114,13 +114,13 @@ def support(
     """
     texts = list(dict.fromkeys(caption.text for caption in captions if caption.words))
     content = {word.text for caption in captions for word in caption.words if has_content(word)}
-    asked = list(dict.fromkeys([*texts, *sorted(content)]))
-    known = calibration.words if calibration else ()
-    made = queries.of_several(matcher, [[(text, 1.0)] for text in asked], known)
+    phrases = list(dict.fromkeys([*texts, *sorted(content)]))
+    words = calibration.words if calibration else ()
+    embedded = queries.of_several(matcher, [[(text, 1.0)] for text in phrases], words)
     trees = dict(zip(texts, parse_trees(texts), strict=True))
-    query_of = dict(zip(asked, made, strict=True))
-    found = Support(matcher, calibration, calibrated, image, boxes, query_of, trees)
-    return sorted(map(found.caption, captions), key=lambda one: -one.rank)
+    query_of = dict(zip(phrases, embedded, strict=True))
+    photo_support = Support(matcher, calibration, calibrated, image, boxes, query_of, trees)
+    return sorted(map(photo_support.caption, captions), key=lambda supported: -supported.rank)
 
 
 def has_content(word: CaptionWord) -> bool:
@@ -130,11 +130,11 @@ def has_content(word: CaptionWord) -> bool:
 
 def spans(caption: Caption) -> list[Span]:
     """Where the words of a caption are in its text."""
-    found, start = list[Span](), 0
+    places, start = list[Span](), 0
     for word in caption.words:
-        found.append(Span(start, start + len(word.text)))
+        places.append(Span(start, start + len(word.text)))
         start += len(word.text) + 1
-    return found
+    return places
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +179,9 @@ class Support:
         """How probable it is that what a content word says of the photo is so."""
         if not has_content(word):
             return None
-        there = self.probability(self.queries[word.text])
+        probability = self.probability(self.queries[word.text])
         absent = any(phrase.negated for phrase in phrases)
-        return 1 - there if there is not None and absent else there
+        return 1 - probability if probability is not None and absent else probability
 
     def word(
         self,
@@ -234,18 +234,18 @@ def judges(caption: Caption, tree: ParsedSentence) -> list[int]:
     people leave out most of what is so of a thing: how probable a "white" is says little.
     """
     places = spans(caption)
-    own = {
+    nodes = {
         at: next((i for i, word in enumerate(tree.words) if overlap(word.span, span)), None)
         for at, span in enumerate(places)
         if has_content(caption.words[at])
     }
-    by_node = {node: at for at, node in own.items() if node is not None}
-    found = list(range(len(places)))
+    by_node = {node: at for at, node in nodes.items() if node is not None}
+    positions = list(range(len(places)))
     for node, at in by_node.items():
         word = tree.words[node]
         if not word.tag.startswith(ALONE):
-            found[at] = by_node.get(word.head, at)
-    return found
+            positions[at] = by_node.get(word.head, at)
+    return positions
 
 
 def owned_phrases(caption: Caption, phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:
@@ -267,6 +267,6 @@ def owned_phrases(caption: Caption, phrases: Sequence[Phrase]) -> dict[int, list
     return owned
 
 
-def overlap(one: Span, other: Span) -> bool:
+def overlap(first: Span, second: Span) -> bool:
     """Whether two spans share a character."""
-    return one.start < other.end and other.start < one.end
+    return first.start < second.end and second.start < first.end

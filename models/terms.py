@@ -66,37 +66,37 @@ class Terms(nn.Module):
 
     def seen(self, features: Tensor, wholes: Tensor) -> Tensor:
         """Z and g (K, V + 1) of features (K, C) of whole photos and their fragments (K, D)."""
-        there = torch.sigmoid(features @ self.weight.T + self.bias)  # (K, V)
-        return evidence(there, self.ours(wholes))
+        p = torch.sigmoid(features @ self.weight.T + self.bias)  # (K, V)
+        return evidence(p, self.ours(wholes))
 
     def images(self, bags: PaddedBags, features: Tensor) -> PaddedBags:
         """Bags (K, R, D) with what features (K, C) show of terms, (K, R, D + V + 1)."""
-        seen = self.seen(features, bags.vectors[:, 0])[:, None]
-        seen = seen.expand(-1, bags.vectors.shape[1], -1)  # (K, R, V + 1)
-        return PaddedBags(torch.cat([bags.vectors, seen.to(bags.vectors)], -1), bags.mask)
+        shown = self.seen(features, bags.vectors[:, 0])[:, None]
+        shown = shown.expand(-1, bags.vectors.shape[1], -1)  # (K, R, V + 1)
+        return PaddedBags(torch.cat([bags.vectors, shown.to(bags.vectors)], -1), bags.mask)
 
     def sentences(self, bags: PaddedBags, words: Sequence[Sequence[str]]) -> PaddedBags:
         """Bags (L, T, D) with the terms that each sentence's words name, (L, T, D + V + 1)."""
-        asked = bags.vectors.new_zeros(*bags.mask.shape, self.numbers_added)
+        weights = bags.vectors.new_zeros(*bags.mask.shape, self.numbers_added)
         strength, once, each = self.strengths.tolist()
-        for sentence, own in zip(asked, words, strict=True):
-            named = self.named(own)
-            r = share(own, named)
+        for sentence, sentence_words in zip(weights, words, strict=True):
+            named = self.named(sentence_words)
+            r = share(sentence_words, named)
             for start, end, number in named:
                 sentence[start:end, number] = r * strength / (end - start)
                 sentence[start:end, -1] = r * (once / len(named) + each) / (end - start)
-        return PaddedBags(torch.cat([bags.vectors, asked], -1), bags.mask)
+        return PaddedBags(torch.cat([bags.vectors, weights], -1), bags.mask)
 
     def named(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
         """Start, end and number of the terms in a sentence: from the left, the longest first."""
-        plain, found, start = [word.lower() for word in words], list[tuple[int, int, int]](), 0
+        plain, matches, start = [word.lower() for word in words], list[tuple[int, int, int]](), 0
         while start < len(plain):
             ends = range(min(start + self.longest, len(plain)), start, -1)
             end = next((end for end in ends if "".join(plain[start:end]) in self.numbers), None)
             if end is not None:
-                found.append((start, end, self.numbers["".join(plain[start:end])]))
+                matches.append((start, end, self.numbers["".join(plain[start:end])]))
             start = end or start + 1
-        return found
+        return matches
 
 
 def share(words: Sequence[str], named: Sequence[tuple[int, int, int]]) -> float:
@@ -113,11 +113,11 @@ def share(words: Sequence[str], named: Sequence[tuple[int, int, int]]) -> float:
     return len(covered) / len(content | covered) if covered else 0.0
 
 
-def evidence(there: Tensor, ours: Tensor) -> Tensor:
+def evidence(p: Tensor, g: Tensor) -> Tensor:
     """z_kv and g_k, (K, V + 1), of p (K, V) and g (K,)."""
-    q = ours[:, None] * there
-    there, absent = torch.log1p(q / LEAST), torch.log1p(-q / (1 + MOST))
-    return torch.cat([there - absent, ours[:, None]], 1)
+    q = g[:, None] * p
+    present, absent = torch.log1p(q / LEAST), torch.log1p(-q / (1 + MOST))
+    return torch.cat([present - absent, g[:, None]], 1)
 
 
 def words_of(form: str) -> list[str]:

@@ -38,9 +38,9 @@ def torchvision_trunk(name: str, weights: str | None) -> nn.Module:
         raise ValueError(
             f"no backbone {name!r}: use lite0, lite2, or as resnet50 a torchvision classifier"
         )
-    known = zoo.get_model_weights(name).__members__
-    if weights is not None and weights not in known:
-        raise ValueError(f"{name} has no weights {weights!r}; there are: {', '.join(known)}")
+    available = zoo.get_model_weights(name).__members__
+    if weights is not None and weights not in available:
+        raise ValueError(f"{name} has no weights {weights!r}; there are: {', '.join(available)}")
     layers: dict[str, nn.Module] = dict(zoo.get_model(name, weights=weights).named_children())
     if "features" in layers and "norm" not in layers:
         return layers["features"]

@@ -45,12 +45,12 @@ def positions(above: Sequence[int], reach: int) -> list[int]:
     numbers = [OTHER] * len(above)
     right = range(len(above))
     for first, places in ((0, reversed(right)), (reach, right)):
-        seen = Counter[int]()
+        counts = Counter[int]()
         for place in places:
             head = above[place]
             if head != ROOT and (place > head) == (first == reach):
-                seen[head] += 1
-                numbers[place] = first + seen[head] if seen[head] <= reach else OTHER
+                counts[head] += 1
+                numbers[place] = first + counts[head] if counts[head] <= reach else OTHER
     return numbers
 
 
@@ -65,8 +65,11 @@ def merges(above: Sequence[int]) -> list[int]:
 
     def finished(head: int) -> int:
         """The step after which a head's phrase is whole."""
-        own = [place for place, governor in enumerate(above) if governor == head]
-        right, left = [p for p in own if p > head], [p for p in reversed(own) if p < head]
+        dependents = [place for place, governor in enumerate(above) if governor == head]
+        right, left = (
+            [p for p in dependents if p > head],
+            [p for p in reversed(dependents) if p < head],
+        )
         last = 0
         for place in right + left:
             last = steps[place] = 1 + max(last, finished(place))
@@ -146,8 +149,8 @@ class DependencyEncoder(nn.Module):
             level = level[kinds[level].argsort()]
             h = self.activation(total[level] / counts[level])
             parts = torch.split(h, kinds[level].bincount(minlength=len(matrices)).tolist())
-            made = torch.cat([part @ W.T for part, W in zip(parts, matrices, strict=True)])
-            total = total.index_add(0, forest.heads[level], (counts[level] * made).to(total))
+            composed = torch.cat([part @ W.T for part, W in zip(parts, matrices, strict=True)])
+            total = total.index_add(0, forest.heads[level], (counts[level] * composed).to(total))
         return self.activation(total[forest.roots] / counts[forest.roots])
 
 
@@ -174,8 +177,8 @@ class ConstituencyEncoder(nn.Module):
             heads = forest.heads[places]
             left, right = torch.minimum(places, heads), torch.maximum(places, heads)
             pairs = torch.cat([phrases[left], phrases[right]], dim=1)  # (·, 2H)
-            made = self.activation(pairs @ self.compose.T)
-            phrases = phrases.index_copy(0, heads, made.to(phrases))
+            merged = self.activation(pairs @ self.compose.T)
+            phrases = phrases.index_copy(0, heads, merged.to(phrases))
         return phrases[forest.roots]
 
 

@@ -79,9 +79,9 @@ class BRNN(nn.Module):
         """Embed every word in its context; padded positions hold nothing of meaning."""
         e = self.enter(self.dropout(x)).relu()  # (L, T, H)
         e = e * mask[..., None]
-        both = self.scan(e, mask, self.forwards, range(e.shape[1]))
-        both = both + self.scan(e, mask, self.backwards, range(e.shape[1] - 1, -1, -1))
-        s: Tensor = self.project(self.dropout(both)).relu()  # (L, T, D)
+        hidden = self.scan(e, mask, self.forwards, range(e.shape[1]))
+        hidden = hidden + self.scan(e, mask, self.backwards, range(e.shape[1] - 1, -1, -1))
+        s: Tensor = self.project(self.dropout(hidden)).relu()  # (L, T, D)
         return s
 
     @staticmethod
@@ -171,13 +171,13 @@ class LowerMiniLM(nn.Module):
         """
         pieces = [piece(sentence) for sentence in sentences]
         device = self.embeddings.words.weight.device
-        batch = PaddedBags.of([torch.tensor(one.ids)[:, None] for one in pieces])
+        batch = PaddedBags.of([torch.tensor(encoding.ids)[:, None] for encoding in pieces])
         mask = batch.mask.to(device)
         tokens = self.embeddings(batch.vectors[..., 0].to(device))[mask]  # (N, H)
         for layer in self.layers:
             tokens = layer(tokens, mask)
         states = tokens.split(mask.sum(1).tolist())
-        return [mean_of_pieces(*both) for both in zip(states, pieces, strict=True)]
+        return [mean_of_pieces(*pair) for pair in zip(states, pieces, strict=True)]
 
 
 class WordVectors(nn.Module):
@@ -195,20 +195,20 @@ class WordVectors(nn.Module):
     def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Vectors (T, 384) of each sentence's words."""
         words = [[word.text.lower() for word in sentence.words] for sentence in sentences]
-        asked, known = {text for own in words for text in own}, self.known
-        vectors = {text: known[text] for text in asked & known.keys()}
-        if new := sorted(asked - vectors.keys()):
+        texts, cached = {text for sentence_words in words for text in sentence_words}, self.known
+        vectors = {text: cached[text] for text in texts & cached.keys()}
+        if new := sorted(texts - vectors.keys()):
             alone = [ParsedSentence(text, (Word(text, Span(0, len(text))),)) for text in new]
             means = torch.stack([states.mean(0) for states in self.network(alone)])
             vectors.update(zip(new, F.normalize(means, dim=-1), strict=True))
             # Replaced, never emptied: another thread may be reading the old one.
-            self.known = (known if len(known) < WORDS_KEPT else {}) | vectors
-        return [torch.stack([vectors[text] for text in own]) for own in words]
+            self.known = (cached if len(cached) < WORDS_KEPT else {}) | vectors
+        return [torch.stack([vectors[text] for text in sentence_words]) for sentence_words in words]
 
-    def _apply(self, *given: Any, **options: Any) -> Self:
+    def _apply(self, *arguments: Any, **options: Any) -> Self:
         """Forget what was computed on another device or in another precision."""
         self.known = {}
-        super()._apply(*given, **options)  # type: ignore[no-untyped-call]  # torch leaves it so
+        super()._apply(*arguments, **options)  # type: ignore[no-untyped-call]  # torch leaves it so
         return self
 
 
@@ -222,9 +222,9 @@ def piece(sentence: ParsedSentence) -> Encoding:
 
 def mean_of_pieces(states: Tensor, pieces: Encoding) -> Tensor:
     """(P, H) pieces to (T + 2, H) words between the marks; the marks stay alone."""
-    inner = [word + 1 for word in pieces.word_ids[1:-1] if word is not None]
-    owners = torch.tensor([0, *inner, inner[-1] + 1], device=states.device)
-    total = states.new_zeros(inner[-1] + 2, states.shape[1]).index_add(0, owners, states)
+    word_numbers = [word + 1 for word in pieces.word_ids[1:-1] if word is not None]
+    owners = torch.tensor([0, *word_numbers, word_numbers[-1] + 1], device=states.device)
+    total = states.new_zeros(word_numbers[-1] + 2, states.shape[1]).index_add(0, owners, states)
     return total / owners.bincount(minlength=len(total))[:, None]
 
 
@@ -277,8 +277,8 @@ class PackedLayer(nn.Module):
         context = context.flatten(0, 1) if full else context[mask]  # (N, H)
         tokens = self.attended(tokens + self.dropout(self.mix(context)))
         wide = F.gelu(self.widen(tokens))
-        done: Tensor = self.done(tokens + self.dropout(self.narrow(wide)))
-        return done
+        normed: Tensor = self.done(tokens + self.dropout(self.narrow(wide)))
+        return normed
 
     def padded(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Tokens (N, H) back at their places, split into heads: (L, heads, T, H / heads)."""

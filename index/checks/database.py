@@ -59,6 +59,8 @@ def _newest(view: View, table: Table) -> int:
 def _revived(view: View) -> str | None:
     """The id of an item that is there although it was retired, None if there is none."""
     current = select(items.c.revision).where(items.c.collection == view.collection)
-    both = retired.c.was.in_(current) & (retired.c.collection == view.collection)
-    found: str | None = view.connection.execute(select(retired.c.id).where(both).limit(1)).scalar()
-    return found
+    condition = retired.c.was.in_(current) & (retired.c.collection == view.collection)
+    revived: str | None = view.connection.execute(
+        select(retired.c.id).where(condition).limit(1)
+    ).scalar()
+    return revived

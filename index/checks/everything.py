@@ -48,7 +48,7 @@ def check_garbage(catalog: Catalog, folder: Path) -> Iterator[Finding]:
         catalog.sweep(folder / SEGMENTS)
 
     names, directories = set(catalog.pictures.names()), (folder / SEGMENTS).glob("*")
-    tokens = {one.name for one in directories if TOKEN.fullmatch(one.name)}
+    tokens = {directory.name for directory in directories if TOKEN.fullmatch(directory.name)}
     with catalog.reader.begin() as connection:
         for column in (pictures.c.name, retired_pictures.c.name):
             names.difference_update(connection.execute(select(column).distinct()).scalars())

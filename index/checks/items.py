@@ -46,11 +46,13 @@ class Rebuild:
     def __call__(self) -> None:
         """Do so in one transaction."""
         key = {"collection": self.collection, "revision": self.revision}
-        here = {table: _here(table.c, self.collection, self.revision) for table in (items, facets)}
+        conditions = {
+            table: _here(table.c, self.collection, self.revision) for table in (items, facets)
+        }
         with self.catalog.writer.begin() as connection:
-            if connection.execute(select(items.c.id).where(here[items])).scalar() is None:
+            if connection.execute(select(items.c.id).where(conditions[items])).scalar() is None:
                 return
-            connection.execute(delete(facets).where(here[facets]))
+            connection.execute(delete(facets).where(conditions[facets]))
             for name, value in self.facets:
                 connection.execute(insert(facets), key | {"key": name, "value": value})
 
@@ -58,13 +60,13 @@ class Rebuild:
 def check_items(catalog: Catalog, collection: Collection, progress: Progress) -> Iterator[Finding]:
     """Whether every item of a collection is whole."""
     stage, total = f"items of {named(collection)}", catalog.count(collection)
-    done, after = 0, 0
-    progress(stage, done, total)
+    checked, after = 0, 0
+    progress(stage, checked, total)
     while batch := _read(catalog, collection.key, after):
         for rows in batch:
             yield from _check(catalog, collection, rows)
-        after, done = batch[-1].item.revision, done + len(batch)
-        progress(stage, min(done, total), total)
+        after, checked = batch[-1].item.revision, checked + len(batch)
+        progress(stage, min(checked, total), total)
 
 
 def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
@@ -83,8 +85,8 @@ def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Fin
         yield Finding("items", subject, f"{problem}; put it again")
     for number, picture in enumerate(rows.pictures):
         if _is_lost(catalog, collection, item, picture["name"]):
-            which = "picture" if len(rows.pictures) == 1 else f"picture {number}"
-            yield Finding("pictures", subject, f"its {which} is missing or damaged; put it again")
+            label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
+            yield Finding("pictures", subject, f"its {label} is missing or damaged; put it again")
 
 
 def _wrong_bags(rows: Rows, dimension: int) -> str | None:
@@ -96,10 +98,10 @@ def _wrong_bags(rows: Rows, dimension: int) -> str | None:
     for bag in rows.bags:
         try:
             vectors = unpack_vectors(bag.vectors, dimension)
-            whole = len(unpack_bag(vectors, bag.details, bag.position).labels) == len(vectors)
+            complete = len(unpack_bag(vectors, bag.details, bag.position).labels) == len(vectors)
         except (ValueError, TypeError) as broken:
             return f"bag {bag.position} is broken ({broken})"
-        if not whole or not len(vectors) or not np.isfinite(vectors).all():
+        if not complete or not len(vectors) or not np.isfinite(vectors).all():
             return f"bag {bag.position} is broken"
     return None
 
@@ -109,9 +111,9 @@ def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any], name: str
     try:
         catalog.pictures.get(name)
     except PictureLost:
-        here = _here(items.c, collection.key, item.revision)
+        condition = _here(items.c, collection.key, item.revision)
         with catalog.reader.begin() as connection:
-            return connection.execute(select(items.c.id).where(here)).scalar() is not None
+            return connection.execute(select(items.c.id).where(condition)).scalar() is not None
     return False
 
 
@@ -119,9 +121,9 @@ def _read(catalog: Catalog, collection: int, after: int) -> list[Rows]:
     """The rows of the next items behind a revision."""
     chosen = select_items(collection).where(items.c.revision > after)
     with catalog.reader.begin() as connection:
-        found = connection.execute(chosen.order_by(items.c.revision).limit(BATCH)).all()
-        shown = picture_rows(connection, collection, [item.revision for item in found])
-        rows = {item.revision: Rows(item, shown[item.revision]) for item in found}
+        selected = connection.execute(chosen.order_by(items.c.revision).limit(BATCH)).all()
+        shown = picture_rows(connection, collection, [item.revision for item in selected])
+        rows = {item.revision: Rows(item, shown[item.revision]) for item in selected}
         if rows:
             _read_parts(connection, collection, rows)
     return list(rows.values())

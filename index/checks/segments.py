@@ -25,11 +25,11 @@ def check_segments(catalog: Catalog, collection: Collection, folder: Path) -> It
         catch_up(catalog, folder)  # where a service follows the folder, it rebuilds them
 
     try:
-        found = manifest.read(directory, collection.token)
+        listing = manifest.read(directory, collection.token)
     except ValueError as broken:
         yield Finding("segments", subject, str(broken), rebuild)
         return
-    listed = found.segments if found else ()
+    listed = listing.segments if listing else ()
     opened = opened_chain(listed, directory, {})  # one that is broken is marked
     with catalog.reading(collection) as view:
         valid = valid_chain(opened, view)
@@ -51,8 +51,8 @@ def _agrees(segment: Segment, view: View) -> bool:
     current, span = view.revisions(), segment.span
     sides = (segment.images, segment.sentences)
     rows = np.concatenate([side.revisions[side.live] for side in sides])
-    here = current[(current > span.after) & (current <= span.until)]
-    return np.array_equal(np.unique(rows), here)
+    covered = current[(current > span.after) & (current <= span.until)]
+    return np.array_equal(np.unique(rows), covered)
 
 
 def _marked(folder: Path, rebuild: Callable[[], None]) -> Callable[[], None]:

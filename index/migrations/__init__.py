@@ -47,36 +47,36 @@ def newest() -> str:
     return head
 
 
-def upgrade(connection: Connection, found: str | None) -> None:
+def upgrade(connection: Connection, version: str | None) -> None:
     """Bring tables of a version to the newest, inside the connection's transaction.
 
     ValueError for a version that only a newer Tessera knows.
     """
-    if found is not None and found not in _known():
-        raise ValueError(refusal(found))
+    if version is not None and version not in _known():
+        raise ValueError(refusal(version))
     config = _config()
     config.attributes["connection"] = connection
-    if found == FIRST and not inspect(connection).has_table("alembic_version"):
+    if version == FIRST and not inspect(connection).has_table("alembic_version"):
         command.stamp(config, FIRST)
     command.upgrade(config, newest())
 
 
-def refusal(found: str) -> str:
+def refusal(version: str) -> str:
     """Why a catalog of another version is not opened, and what to do."""
-    if found in _known():
+    if version in _known():
         return (
-            f"the tables of the catalog have version {found}, and this version of Tessera needs "
+            f"the tables of the catalog have version {version}, and this version of Tessera needs "
             f"{newest()}: run `tessera migrate` once, then restart every service that uses them"
         )
     return (
-        f"the tables of the catalog have version {found}, which a newer version of Tessera made; "
+        f"the tables of the catalog have version {version}, which a newer version of Tessera made; "
         f"this one knows {newest()} at most: use the newer one, or a backup from before"
     )
 
 
 def _layout(connection: Connection) -> int:
-    found = connection.execute(text("SELECT value FROM settings WHERE name = 'layout'"))
-    return int(found.scalar_one())
+    layout = connection.execute(text("SELECT value FROM settings WHERE name = 'layout'"))
+    return int(layout.scalar_one())
 
 
 def _known() -> set[str]:

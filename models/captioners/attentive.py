@@ -62,7 +62,7 @@ class Config:
             )
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "unfinished", tuple(self.unfinished))
-        kinds = (one if isinstance(one, Kind) else Kind(**one) for one in self.kinds)
+        kinds = (kind if isinstance(kind, Kind) else Kind(**kind) for kind in self.kinds)
         object.__setattr__(self, "kinds", tuple(kinds))
         if isinstance(self.image, Mapping):
             object.__setattr__(self, "image", Part.of("image_towers", **self.image))
@@ -246,8 +246,8 @@ class Attentive(Language):
         similarities = torch.cat(similar)
         self.evidence.photos.copy_(usual(similarities))
         self.evidence.reliability.copy_(reliability(similarities, written(sentences, similarities)))
-        some = texts[torch.linspace(0, len(texts) - 1, min(len(texts), USUAL)).long()]
-        self.evidence.texts.copy_(usual(self.evidence.of_texts(some.to(device))))
+        sample = texts[torch.linspace(0, len(texts) - 1, min(len(texts), USUAL)).long()]
+        self.evidence.texts.copy_(usual(self.evidence.of_texts(sample.to(device))))
 
 
 class Model(Captioner):

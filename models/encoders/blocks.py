@@ -42,12 +42,12 @@ class Block:
     def attend(self, queries: Tensor, x: Tensor, bias: Tensor | None) -> Tensor:
         """What queries (B, heads, Q, d) get of normed states x (B, T, H): (B, Q, H)."""
         keys, values = self.split(self.key(x)), self.split(self.value(x))
-        got = F.scaled_dot_product_attention(queries, keys, values, attn_mask=bias)
-        return self.joined(got)
+        attended = F.scaled_dot_product_attention(queries, keys, values, attn_mask=bias)
+        return self.joined(attended)
 
-    def joined(self, got: Tensor) -> Tensor:
+    def joined(self, attended: Tensor) -> Tensor:
         """The heads' outputs (B, heads, Q, d) through the output map: (B, Q, H)."""
-        mapped: Tensor = self.out(got.transpose(1, 2).flatten(2))
+        mapped: Tensor = self.out(attended.transpose(1, 2).flatten(2))
         return mapped
 
     def finish(self, h: Tensor, attended: Tensor) -> Tensor:

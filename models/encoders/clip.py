@@ -27,10 +27,10 @@ class Photos(ClassToken):
 
     def __init__(self, folder: Path, precision: str) -> None:
         library = transformers()
-        whole = library.CLIPConfig.from_dict(layout(folder).config())
-        whole.vision_config.projection_dim = whole.projection_dim  # the other's may be a default
+        config = library.CLIPConfig.from_dict(layout(folder).config())
+        config.vision_config.projection_dim = config.projection_dim  # the other's may be a default
         kind = library.CLIPVisionModelWithProjection
-        network = half(kind, folder, precision, config=whole.vision_config)
+        network = half(kind, folder, precision, config=config.vision_config)
         super().__init__(folder, network, network.config.projection_dim)
 
     def embed(self, pixels: Tensor) -> Tensor:
@@ -56,10 +56,10 @@ class Texts(Reading):
 
     def __init__(self, folder: Path, precision: str) -> None:
         library = transformers()
-        whole = library.CLIPConfig.from_dict(layout(folder).config())
-        whole.text_config.projection_dim = whole.projection_dim
+        config = library.CLIPConfig.from_dict(layout(folder).config())
+        config.text_config.projection_dim = config.projection_dim
         kind = library.CLIPTextModelWithProjection
-        network = half(kind, folder, precision, config=whole.text_config)
+        network = half(kind, folder, precision, config=config.text_config)
         length = network.config.max_position_embeddings
         spelling = Spelling.of(folder, length, padded=False, lower=False)
         super().__init__(network, network.config.projection_dim, spelling)
@@ -89,8 +89,8 @@ class Texts(Reading):
         """The position of each text's end token, (L,), as transformers finds it."""
         config: Any = self.network.config
         end = config.eos_token_id
-        found = ids if end == OLD_END else ids.eq(end).int()
-        return found.argmax(dim=-1)
+        marked = ids if end == OLD_END else ids.eq(end).int()
+        return marked.argmax(dim=-1)
 
 
 def scale(folder: Path) -> float:

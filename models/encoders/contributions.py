@@ -48,13 +48,13 @@ def contributions(
     parts = states.new_zeros(*groups.shape[:2], states.shape[-1])  # (L, G, H)
     parts = with_rest(parts, at_p)
     for number, block in enumerate(blocks):
-        given, attended = of_attention(block, h, parts, bias, pooled, groups)
+        added, attended = of_attention(block, h, parts, bias, pooled, groups)
         if number + 1 < len(blocks):
             h = block(h, bias)
         at_p = at_p + attended
-        parts = with_rest(parts + given, at_p)
-        given, at_p = of_mlp(block, parts, at_p)
-        parts = with_rest(parts + given, at_p)
+        parts = with_rest(parts + added, at_p)
+        added, at_p = of_mlp(block, parts, at_p)
+        parts = with_rest(parts + added, at_p)
     parts = held(last, at_p, parts)
     if project is not None:
         parts = parts @ project.weight.T  # (L, G, D)
@@ -73,16 +73,16 @@ def of_attention(
     query = block.split(block.query(x[rows, pooled][:, None]))  # (L, heads, 1, d)
     logits = query @ block.split(block.key(x)).mT * query.shape[-1] ** -0.5
     logits = logits + bias.expand(len(h), -1, -1, -1)[rows, :, pooled][:, :, None]
-    seen = logits.softmax(-1)[:, :, 0]  # (L, heads, T)
-    others = seen.clone()
+    attention = logits.softmax(-1)[:, :, 0]  # (L, heads, T)
+    others = attention.clone()
     others[rows, :, pooled] = 0
     values = block.split(x @ block.value.weight.T)  # (L, heads, T, d)
-    given = torch.einsum("lht,lgt,lhtd->lghd", others, groups, values)
-    own = held(block.norm1, h[rows, pooled], parts) @ block.value.weight.T
-    own = own.view(*own.shape[:2], block.heads, -1)  # (L, G, heads, d)
-    given = given + seen[rows, :, pooled][:, None, :, None] * own
-    whole = torch.einsum("lht,lhtd->lhd", seen, block.split(block.value(x)))
-    return given.flatten(2) @ block.out.weight.T, block.out(whole.flatten(1))
+    added = torch.einsum("lht,lgt,lhtd->lghd", others, groups, values)
+    values_of_p = held(block.norm1, h[rows, pooled], parts) @ block.value.weight.T
+    values_of_p = values_of_p.view(*values_of_p.shape[:2], block.heads, -1)  # (L, G, heads, d)
+    added = added + attention[rows, :, pooled][:, None, :, None] * values_of_p
+    total = torch.einsum("lht,lhtd->lhd", attention, block.split(block.value(x)))
+    return added.flatten(2) @ block.out.weight.T, block.out(total.flatten(1))
 
 
 def through_all(
@@ -102,11 +102,11 @@ def through_all(
     rows = torch.arange(len(states), device=states.device)
     h, parts = states, groups[..., None] * states[:, None]  # (L, T, H), (L, G, T, H)
     for block in blocks:
-        given, attended = of_all_attention(block, h, parts, bias)
+        added, attended = of_all_attention(block, h, parts, bias)
         h = h + attended
-        parts = with_rest(parts + given, h)
-        given, h = of_mlp(block, parts, h)
-        parts = with_rest(parts + given, h)
+        parts = with_rest(parts + added, h)
+        added, h = of_mlp(block, parts, h)
+        parts = with_rest(parts + added, h)
     at_p = h[rows, pooled]
     parts = held(last, at_p, parts[rows, :, pooled])  # (L, G, H)
     if project is not None:
@@ -118,21 +118,21 @@ def of_all_attention(block: Block, h: Tensor, parts: Tensor, bias: Tensor) -> tu
     """What attention adds to all positions, by groups (L, G, T, H) and altogether (L, T, H)."""
     x = block.norm1(h)
     query, key = block.split(block.query(x)), block.split(block.key(x))  # (L, heads, T, d)
-    seen = (query @ key.mT * query.shape[-1] ** -0.5 + bias).softmax(-1)  # (L, heads, T, T)
+    attention = (query @ key.mT * query.shape[-1] ** -0.5 + bias).softmax(-1)  # (L, heads, T, T)
     values = held(block.norm1, h, parts) @ block.value.weight.T
     values = values.view(*values.shape[:3], block.heads, -1)  # (L, G, T, heads, d)
-    given = torch.einsum("lhqt,lgthd->lgqhd", seen, values).flatten(3) @ block.out.weight.T
-    return given, block.joined(seen @ block.split(block.value(x)))
+    added = torch.einsum("lhqt,lgthd->lgqhd", attention, values).flatten(3) @ block.out.weight.T
+    return added, block.joined(attention @ block.split(block.value(x)))
 
 
 def of_mlp(block: Block, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
     """What the MLP adds by groups (L, G, …, H), and the state (L, …, H) after it."""
     mlp: Any = block.mlp
-    inner = mlp.fc1(block.norm2(at_p))  # (L, M)
-    active = mlp.activation_fn(inner)
-    gates = torch.where(inner.abs() < LEAST_INPUT, torch.zeros_like(inner), active / inner)
-    given = (held(block.norm2, at_p, parts) @ mlp.fc1.weight.T) * gates[:, None]
-    return given @ mlp.fc2.weight.T, at_p + mlp.fc2(active)
+    hidden = mlp.fc1(block.norm2(at_p))  # (L, M)
+    active = mlp.activation_fn(hidden)
+    gates = torch.where(hidden.abs() < LEAST_INPUT, torch.zeros_like(hidden), active / hidden)
+    added = (held(block.norm2, at_p, parts) @ mlp.fc1.weight.T) * gates[:, None]
+    return added @ mlp.fc2.weight.T, at_p + mlp.fc2(active)
 
 
 def held(norm: nn.Module, state: Tensor, parts: Tensor) -> Tensor:

@@ -130,11 +130,11 @@ class ClassToken(Vision):
             pooled = self.finish(last.finish(h[:, :1], last.attend(query, x, bias)))
             return pooled[:, 0], pooled[:, 1:]
         shares = (weights / weights.sum(-1, keepdim=True)).to(h)  # (K, R, P)
-        after = last(h)
+        states = last(h)
         if recipe == "tokens":
-            return self.finish(after[:, 0]), shares @ self.finish(after[:, self.before :])
+            return self.finish(states[:, 0]), shares @ self.finish(states[:, self.before :])
         values = last.value(last.norm1(h[:, self.before :]))  # (K, P, H)
-        return self.finish(after[:, 0]), self.finish(last.scale1(last.out(shares @ values)))
+        return self.finish(states[:, 0]), self.finish(last.scale1(last.out(shares @ values)))
 
 
 class Reading(nn.Module, ABC):

@@ -186,7 +186,9 @@ class OpenClipLayout(Layout):
     def preprocessing(self) -> dict[str, Any]:
         """How photos are prepared, defaults included; ValueError for a choice that is not made."""
         stated = Layout.config(self).get("preprocess_cfg") or {}
-        chosen = PREPROCESSING | {name: own for name, own in stated.items() if own is not None}
+        chosen = PREPROCESSING | {
+            name: value for name, value in stated.items() if value is not None
+        }
         for name, possible in (("resize_mode", RESIZE), ("interpolation", RESAMPLE)):
             if chosen[name] not in possible:
                 raise self.refused(name, chosen[name], "preprocess_cfg")
@@ -259,7 +261,7 @@ def in_block(name: str, start: str, tensor: Tensor) -> Iterator[tuple[str, Tenso
     part, _, kind = rest.rpartition(".")
     if rest.startswith("attn.in_proj_"):
         kind = rest.removeprefix("attn.in_proj_")
-        for map_name, own in zip("qkv", tensor.chunk(3), strict=True):
-            yield f"{start}{number}.self_attn.{map_name}_proj.{kind}", own
+        for map_name, chunk in zip("qkv", tensor.chunk(3), strict=True):
+            yield f"{start}{number}.self_attn.{map_name}_proj.{kind}", chunk
     elif part in PARTS:
         yield f"{start}{number}.{PARTS[part]}.{kind}", tensor

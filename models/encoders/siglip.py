@@ -66,16 +66,18 @@ def pooling(head: Any) -> Block:
 
 def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
     """An affine map of weights that there are already."""
-    made = nn.Linear(weight.shape[1], weight.shape[0], device="meta")
-    made.weight, made.bias = (nn.Parameter(one, requires_grad=False) for one in (weight, bias))
-    return made
+    layer = nn.Linear(weight.shape[1], weight.shape[0], device="meta")
+    layer.weight, layer.bias = (
+        nn.Parameter(tensor, requires_grad=False) for tensor in (weight, bias)
+    )
+    return layer
 
 
 def padded(parts: Sequence[Tensor]) -> Tensor:
     """Parts, each (W + 1, D), of as many words as the longest has; the last stays the last."""
-    widest = max(len(own) for own in parts)
+    widest = max(len(part) for part in parts)
     return torch.stack(
-        [torch.cat([F.pad(own[:-1], (0, 0, 0, widest - len(own))), own[-1:]]) for own in parts]
+        [torch.cat([F.pad(part[:-1], (0, 0, 0, widest - len(part))), part[-1:]]) for part in parts]
     )
 
 
@@ -95,7 +97,7 @@ class Texts(Reading):
     def forward(self, sentences: Sequence[ParsedSentence]) -> Tensor:
         """Parts (L, W + 1, D) of texts' vectors, a few texts at a time."""
         starts = range(0, len(sentences), TEXTS)
-        return padded([own for at in starts for own in self.parts(sentences[at : at + TEXTS])])
+        return padded([part for at in starts for part in self.parts(sentences[at : at + TEXTS])])
 
     def parts(self, sentences: Sequence[ParsedSentence]) -> Tensor:
         """Parts (L, W + 1, D) of a few texts' vectors."""

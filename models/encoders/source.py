@@ -41,9 +41,9 @@ class Source:
     def checked(self) -> Path:
         """The folder; LookupError if a file is gone, ValueError if one is not what it was."""
         folder = Path(self.folder)
-        again = "`tessera adopt FOLDER --out CHECKPOINT` tells a checkpoint where it is now"
+        hint = "`tessera adopt FOLDER --out CHECKPOINT` tells a checkpoint where it is now"
         if not folder.is_dir():
-            raise LookupError(f"no folder {folder}: its weights were adopted from there; {again}")
+            raise LookupError(f"no folder {folder}: its weights were adopted from there; {hint}")
         for name, sha256 in self.files:
             if not (folder / name).is_file():
                 raise LookupError(f"{folder / name} is gone; it was there when it was adopted")
@@ -71,20 +71,24 @@ def layout(folder: Path) -> Layout:
 
     Raises LookupError where there is no folder.
     """
-    open_clip, own = OpenClipLayout(folder), Layout(folder)
+    open_clip, standard = OpenClipLayout(folder), Layout(folder)
     if not folder.is_dir():
-        names = (f"{each.config_file} and {each.weights_file}" for each in (own, open_clip))
+        names = (
+            f"{choice.config_file} and {choice.weights_file}" for choice in (standard, open_clip)
+        )
         raise LookupError(f"no folder {folder}; name one with {', or '.join(names)}")
-    if not (folder / open_clip.config_file).is_file() or is_of_transformers(own):
-        return own
+    if not (folder / open_clip.config_file).is_file() or is_of_transformers(standard):
+        return standard
     return open_clip
 
 
-def is_of_transformers(own: Layout) -> bool:
+def is_of_transformers(standard: Layout) -> bool:
     """Whether there are settings of a model of transformers, and its weights as safetensors."""
-    there = any((own.folder / name).is_file() for name in (own.weights_file, own.shards_file))
-    settings = own.folder / own.config_file
-    return there and settings.is_file() and "model_type" in read_json(settings)
+    has_weights = any(
+        (standard.folder / name).is_file() for name in (standard.weights_file, standard.shards_file)
+    )
+    settings = standard.folder / standard.config_file
+    return has_weights and settings.is_file() and "model_type" in read_json(settings)
 
 
 def family(folder: Path) -> str:
@@ -93,7 +97,7 @@ def family(folder: Path) -> str:
     kind = config.get("model_type")
     if kind in FAMILIES:
         return FAMILIES[kind]
-    known = f"Tessera explains {', '.join(sorted(FAMILIES))}"
+    hint = f"Tessera explains {', '.join(sorted(FAMILIES))}"
     if kind == "siglip2":
         raise ValueError(
             f"{folder} is SigLIP 2 with photos of any shape (NaFlex); take the same model with "
@@ -101,9 +105,9 @@ def family(folder: Path) -> str:
         )
     if "auto_map" in config:
         raise ValueError(
-            f"{folder} is a {kind!r} that wants to run code of its own; Tessera runs none. {known}"
+            f"{folder} is a {kind!r} that wants to run code of its own; Tessera runs none. {hint}"
         )
-    raise ValueError(f"{folder} is a {kind!r}; {known}")
+    raise ValueError(f"{folder} is a {kind!r}; {hint}")
 
 
 def number(folder: Path, name: str) -> float:

@@ -85,12 +85,12 @@ class Texts(Reading):
         ids, real = tokens.ids.to(weight.device), tokens.mask
         assert real is not None
         h = network.embeddings(input_ids=ids)
-        seen = real.bool().to(h.device)
-        bias = h.new_zeros(1, 1, 1, 1).masked_fill(~seen[:, None, None], float("-inf"))
+        mask = real.bool().to(h.device)
+        bias = h.new_zeros(1, 1, 1, 1).masked_fill(~mask[:, None, None], float("-inf"))
         for layer in network.encoder.layers:
             h = block_of(layer)(h, bias)
-        final = network.final_layer_norm(h) * seen[..., None]  # (L, T, D)
-        sizes = seen.sum(1)[:, None, None] + network.config.pooling_epsilon
+        final = network.final_layer_norm(h) * mask[..., None]  # (L, T, D)
+        sizes = mask.sum(1)[:, None, None] + network.config.pooling_epsilon
         parts: Tensor = tokens.groups.to(final) @ final / sizes
         return parts
 

@@ -73,15 +73,15 @@ class Spelling:
     def __call__(self, sentences: Sequence[ParsedSentence]) -> Tokens:
         """The tokens of sentences; what is beyond `length` is cut off, as transformers does."""
         texts = [squeezed(sentence.text, self.lower) for sentence in sentences]
-        read = self.read([text for text, _ in texts])
+        encoded = self.read([text for text, _ in texts])
         widest = max(len(sentence.words) for sentence in sentences)
-        groups = torch.zeros(len(texts), widest + 1, read["input_ids"].shape[1])
+        groups = torch.zeros(len(texts), widest + 1, encoded["input_ids"].shape[1])
         for row, (sentence, (_, places)) in enumerate(zip(sentences, texts, strict=True)):
             spans = [word.span for word in sentence.words]
-            tokens = in_text(read["offset_mapping"][row].tolist(), places)
+            tokens = in_text(encoded["offset_mapping"][row].tolist(), places)
             owners = owners_of(tokens, spans, widest)
             groups[row, owners, torch.arange(len(owners))] = 1
-        return Tokens(read["input_ids"], read.get("attention_mask"), groups)
+        return Tokens(encoded["input_ids"], encoded.get("attention_mask"), groups)
 
 
 def squeezed(text: str, lower: bool) -> tuple[str, list[int]]:
@@ -90,17 +90,18 @@ def squeezed(text: str, lower: bool) -> tuple[str, list[int]]:
     >>> squeezed(" A  dog", lower=True)
     ('a dog', [1, 2, 4, 5, 6])
     """
-    kept = [
+    places = [
         at
         for at, character in enumerate(text)
         if not character.isspace() or (at and not text[at - 1].isspace())
     ]
-    while kept and text[kept[-1]].isspace():
-        kept.pop()
-    characters = (" " if text[at].isspace() else text[at] for at in kept)
+    while places and text[places[-1]].isspace():
+        places.pop()
+    characters = (" " if text[at].isspace() else text[at] for at in places)
     return "".join(
-        one.lower() if lower and len(one.lower()) == 1 else one for one in characters
-    ), kept
+        character.lower() if lower and len(character.lower()) == 1 else character
+        for character in characters
+    ), places
 
 
 def in_text(offsets: Sequence[Token], places: Sequence[int]) -> list[Token]:
@@ -124,6 +125,6 @@ def owners_of(tokens: Sequence[Token], words: Sequence[Span], nobody: int) -> li
             owners.append(nobody)
             continue
         overlapping = (at for at, word in enumerate(words) if word.start < end and start < word.end)
-        before = sum(word.start < start for word in words) - 1
-        owners.append(next(overlapping, max(before, 0)))
+        preceding = sum(word.start < start for word in words) - 1
+        owners.append(next(overlapping, max(preceding, 0)))
     return owners

@@ -75,10 +75,10 @@ class Model(nn.Module):
 
     def prepare(self, regions: Sequence[Tensor]) -> None:
         """Measure train's region features, each (R, C + 4), before the first step."""
-        for each, part in enumerate(self.standardize):
+        for index, part in enumerate(self.standardize):
             assert isinstance(part, Standardize)
             C = len(part.mean)
-            part.fit(one[:, each * C : (each + 1) * C] for one in regions)
+            part.fit(features[:, index * C : (index + 1) * C] for features in regions)
 
     def image_key(self) -> str:
         """Names the frozen part of photos."""
@@ -96,24 +96,24 @@ class Model(nn.Module):
         """
         wholes = [parse(text) for text in texts]
         places = [
-            [words_in(whole, span) for span in own]
-            for whole, own in zip(wholes, spans, strict=True)
+            [words_in(sentence, span) for span in sentence_spans]
+            for sentence, sentence_spans in zip(wholes, spans, strict=True)
         ]
         phrases = [
-            [text[span.start : span.end] for span in own]
-            for text, own in zip(texts, spans, strict=True)
+            [text[span.start : span.end] for span in sentence_spans]
+            for text, sentence_spans in zip(texts, spans, strict=True)
         ]
-        different = list(dict.fromkeys(phrase for own in phrases for phrase in own))
-        states = [one[1:-1] for one in self.words([*wholes, *map(parse, different)])]
+        different = list(dict.fromkeys(phrase for group in phrases for phrase in group))
+        states = [state[1:-1] for state in self.words([*wholes, *map(parse, different)])]
         alone = dict(zip(different, map(unit, states[len(wholes) :]), strict=True))
         return [
             torch.stack(
                 [
-                    torch.cat([unit(whole[inside]), alone[phrase]])
+                    torch.cat([unit(context[inside]), alone[phrase]])
                     for inside, phrase in zip(places[at], phrases[at], strict=True)
                 ]
             )
-            for at, whole in enumerate(states[: len(wholes)])
+            for at, context in enumerate(states[: len(wholes)])
         ]
 
     def embed_regions(self, inputs: Tensor) -> Tensor:

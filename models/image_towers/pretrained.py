@@ -109,8 +109,8 @@ class EncoderSight(Sight):
     def weights(self, image: Tensor, boxes: Tensor) -> Tensor:
         """The patches of each box but the first, the whole frame: (R - 1, P)."""
         _, height, width = image.shape
-        seen = self.vision.preparation.seen(height, width)
-        return patch_weights(boxes[1:].float(), seen, self.vision.rows, self.vision.columns)
+        visible = self.vision.preparation.seen(height, width)
+        return patch_weights(boxes[1:].float(), visible, self.vision.rows, self.vision.columns)
 
     def key(self) -> str:
         """The weights, how they compute, and the boxes."""

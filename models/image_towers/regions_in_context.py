@@ -153,8 +153,8 @@ class Model(ImageTower):
         x = self.seen(inputs)
         if self.maximum:
             first = len(self.config.views) - 1  # the whole frame is a region, too
-            regions, there = inputs.vectors[:, first:], inputs.mask[:, first:, None]
-            x.append(self.maximum(regions.where(there, 0).amax(1)))  # no feature is below zero
+            regions, mask = inputs.vectors[:, first:], inputs.mask[:, first:, None]
+            x.append(self.maximum(regions.where(mask, 0).amax(1)))  # no feature is below zero
         return torch.cat(x, 1)
 
     def seen(self, inputs: PaddedBags) -> list[Tensor]:
@@ -198,9 +198,9 @@ class ClassNames(nn.Module):
         """(K, D) of photos' features in all views and of their boxes, (K, V + R - 1, C)."""
         p = self.probabilities(inputs.vectors)
         if self.share:
-            regions, there = inputs.vectors[:, self.first :], inputs.mask[:, self.first :, None]
-            each = self.region_head(regions.float()).softmax(-1) * there  # (K, R, 1000)
-            p = (1 - self.share) * p + self.share * each.sum(1) / there.sum(1)
+            regions, mask = inputs.vectors[:, self.first :], inputs.mask[:, self.first :, None]
+            by_region = self.region_head(regions.float()).softmax(-1) * mask  # (K, R, 1000)
+            p = (1 - self.share) * p + self.share * by_region.sum(1) / mask.sum(1)
         return self.named(p)
 
     def probabilities(self, frames: Tensor) -> Tensor:

@@ -89,8 +89,8 @@ class Neck(nn.Module):
     def forward(self, fine: Tensor, coarse: Tensor) -> Tensor:
         """(K, C_fine, 2h, 2w) and (K, C_coarse, h, w) to (K, C, h, w)."""
         folded = F.pixel_unshuffle(self.fine(fine), 2)  # (K, 4 C_fine, h, w)
-        both = torch.cat([folded, self.coarse(coarse.clamp(min=0).sqrt())], dim=1)
-        mixed: Tensor = self.body(F.relu(self.norm(self.enter(self.dropout(both)))))
+        stacked = torch.cat([folded, self.coarse(coarse.clamp(min=0).sqrt())], dim=1)
+        mixed: Tensor = self.body(F.relu(self.norm(self.enter(self.dropout(stacked)))))
         return mixed
 
 
@@ -131,7 +131,7 @@ class Model(nn.Module):
     @torch.no_grad()
     def propose(self, images: Sequence[Tensor], maps: Sequence[Tensor]) -> Tensor:  # noqa: ARG002 - the maps show enough
         """The frame and 19 boxes (K, 20, 4), from maps as in `forward`."""
-        return torch.stack([chosen(found.boxes) for found in self(maps)])
+        return torch.stack([chosen(detections.boxes) for detections in self(maps)])
 
     def forward(self, maps: Sequence[Tensor]) -> list[Detections]:
         """Detections of each photo by a model in evaluation mode, from its backbone's maps.
@@ -140,8 +140,10 @@ class Model(nn.Module):
         than those it was trained on.
         """
         size = self.config.size
-        found, _ = self.detect(maps, None)
-        return [Detections(one["boxes"] / size, one["scores"]) for one in found]
+        detections, _ = self.detect(maps, None)
+        return [
+            Detections(detection["boxes"] / size, detection["scores"]) for detection in detections
+        ]
 
     def loss(self, maps: Sequence[Tensor], truth: Sequence[Tensor]) -> Tensor:
         """The sum of both stages' losses, for true boxes (N, 4) in fractions of each photo."""
@@ -166,18 +168,19 @@ class Model(nn.Module):
         # Half precision knows a box's edge to two pixels only, so it ends here.
         with torch.autocast(coarse.device.type, enabled=False):
             proposals, first = self.rpn(photos, features, targets)
-            found, second = self.heads(features, proposals, photos.image_sizes, targets)
-        return found, first | second
+            detections, second = self.heads(features, proposals, photos.image_sizes, targets)
+        return detections, first | second
 
     def fitting(self, maps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """The two maps that it looks at; ValueError unless they are as those it was trained on."""
         config, cells = self.config, self.config.size // STRIDE
-        wanted = [[config.fine, 2 * cells, 2 * cells], [config.coarse, cells, cells]]
-        given = [[*one.shape[1:]] for one in maps[-2:]]
-        if given != wanted:
+        expected = [[config.fine, 2 * cells, 2 * cells], [config.coarse, cells, cells]]
+        shapes = [[*feature_map.shape[1:]] for feature_map in maps[-2:]]
+        if shapes != expected:
             raise ValueError(
-                f"these proposals look at maps {wanted} of photos of {config.size} pixels, not at "
-                f"{given}: use the backbone and the size that they were trained with, or windows"
+                f"these proposals look at maps {expected} of photos of {config.size} pixels, not "
+                f"at {shapes}: use the backbone and the size that they were trained with, or "
+                "windows"
             )
         return maps[-2], maps[-1]
 

@@ -60,7 +60,7 @@ class Model(TextTower):
         """What the view projects of inputs, each (T, W): (L, C)."""
         device = self.view.centre.device
         parts = (inputs[at : at + PART] for at in range(0, len(inputs), PART))
-        bags = (PaddedBags.of([one.to(device) for one in part]) for part in parts)
+        bags = (PaddedBags.of([sentence.to(device) for sentence in part]) for part in parts)
         return torch.cat([self.fixed(bag).vectors[:, 0] for bag in bags])
 
     def fixed(self, inputs: PaddedBags) -> PaddedBags:

@@ -57,8 +57,8 @@ class WeightedWords(Reader):
         """States and a last column of weights, (T + 2, H + 1), between two marks."""
         states = self.lower(sentences)
         return [
-            torch.cat([own, self.weights(sentence).to(own)], dim=1)
-            for own, sentence in zip(states, sentences, strict=True)
+            torch.cat([state, self.weights(sentence).to(state)], dim=1)
+            for state, sentence in zip(states, sentences, strict=True)
         ]
 
     def weights(self, sentence: ParsedSentence) -> Tensor:
@@ -101,18 +101,18 @@ class Model(TextTower):
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """s_t (L, T, D) of states and weights (L, T + 2, H + 1); the marks are no fragments."""
-        given, mask = inputs.vectors, inputs.mask
-        tokens, weights = torch.split(given[mask], [MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
+        states, mask = inputs.vectors, inputs.mask
+        tokens, weights = torch.split(states[mask], [MINILM_HIDDEN, 1], dim=1)  # (N, H), (N, 1)
         for layer in self.upper:
             tokens = layer(tokens, mask)
-        placed = given.new_zeros(*mask.shape, self.config.embedding)
+        placed = states.new_zeros(*mask.shape, self.config.embedding)
         placed[mask] = (weights * self.project(self.dropout(tokens))).to(placed.dtype)
         s = placed[:, 1:-1]  # (L, T, D), and zero where nothing is
         s = s / total_length(s)
         words = mask[:, 2:]  # as many real places as words
         if self.conse:
-            asked = self.conse(given[..., :MINILM_HIDDEN], given[..., MINILM_HIDDEN], mask)
-            s = torch.cat([s, asked.to(s)], dim=-1)
+            named = self.conse(states[..., :MINILM_HIDDEN], states[..., MINILM_HIDDEN], mask)
+            s = torch.cat([s, named.to(s)], dim=-1)
         if self.config.prior:
             shares = words / words.sum(1, keepdim=True)  # (L, T)
             shares = LIKELIHOOD_SCALE * self.config.prior * shares

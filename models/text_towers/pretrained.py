@@ -63,8 +63,8 @@ class EncoderReader(Reader):
         sentences = self.parse(texts)
         inputs = self.inputs(sentences)
         places = [
-            self.places(sentence)[: len(own)]
-            for sentence, own in zip(sentences, inputs, strict=True)
+            self.places(sentence)[: len(parts)]
+            for sentence, parts in zip(sentences, inputs, strict=True)
         ]
         return inputs, places
 
@@ -75,10 +75,10 @@ class EncoderReader(Reader):
         parts = parts / lengths.clamp_min(1e-12)[:, None, None]
         rests = torch.linalg.vector_norm(parts[:, -1], dim=-1) > LEAST_REST
         return [
-            torch.cat([own[: len(sentence.words)], own[-1:]])
-            if rest
-            else own[: len(sentence.words)]
-            for own, sentence, rest in zip(parts, sentences, rests.tolist(), strict=True)
+            torch.cat([vectors[: len(sentence.words)], vectors[-1:]])
+            if has_rest
+            else vectors[: len(sentence.words)]
+            for vectors, sentence, has_rest in zip(parts, sentences, rests.tolist(), strict=True)
         ]
 
     def places(self, sentence: ParsedSentence) -> list[Place]:

@@ -72,7 +72,7 @@ def test_bitmaps_that_are_used_least_are_forgotten(kept, coloured, monkeypatch):
     monkeypatch.setattr(filters, "MOST", 2)
     for value in ("red", "blue", "red", "green"):
         kept.matching({"colour": value}, 5)
-    assert list(kept._kept) == [Equals("colour", ('"red"',)), Equals("colour", ('"green"',))]
+    assert list(kept._cache) == [Equals("colour", ('"red"',)), Equals("colour", ('"green"',))]
 
 
 def test_odd_filter_is_refused(kept, coloured):

@@ -23,8 +23,8 @@ def upgrade() -> None:
     _collections()
     _items()
     _of_items()
-    written = {"layout": "2", "secret": secrets.token_hex(32)}
-    op.bulk_insert(settings, [{"name": name, "value": value} for name, value in written.items()])
+    initial = {"layout": "2", "secret": secrets.token_hex(32)}
+    op.bulk_insert(settings, [{"name": name, "value": value} for name, value in initial.items()])
 
 
 def _collections() -> None:

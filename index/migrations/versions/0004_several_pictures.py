@@ -51,5 +51,5 @@ def _key(last: sa.Column[int] | sa.Column[str]) -> tuple[sa.Column[int] | sa.Col
 
 def _refers_to(table: str) -> sa.ForeignKeyConstraint:
     columns = ["collection", "revision"]
-    there = [f"{table}.{column}" for column in columns]
-    return sa.ForeignKeyConstraint(columns, there, ondelete="CASCADE")
+    targets = [f"{table}.{column}" for column in columns]
+    return sa.ForeignKeyConstraint(columns, targets, ondelete="CASCADE")
