@@ -65,11 +65,11 @@ def with_kinds(
         torch.cat, zip(*((language.classes(bag), language.whole(bag)) for bag in bags), strict=True)
     )
     parsed = parse_trees([text for example in examples for text in example.sentences])
-    rest = iter(parsed)
-    trees = [[next(rest) for _ in example.sentences] for example in examples]
+    unread = iter(parsed)
+    trees = [[next(unread) for _ in example.sentences] for example in examples]
     singular = nouns([*parsed, *parse_trees([w for w in words if any(map(str.isalnum, w))])])
     named = torch.tensor(
-        [[shares(own, kind, wordnet) for kind in kinds] for own in trees]
+        [[shares(photo_trees, kind, wordnet) for kind in kinds] for photo_trees in trees]
     )  # (N, G)
     members = torch.tensor(
         [
@@ -94,7 +94,7 @@ def nouns(trees: Iterable[ParsedSentence]) -> Nouns:
         for word in tree.words:
             lemma = word.lemma.lower() if word.tag in ("NN", "NNS") else ""
             readings.setdefault(word.text.lower(), Counter())[lemma] += 1
-    most = {word: found.most_common(1)[0][0] for word, found in readings.items()}
+    most = {word: lemmas.most_common(1)[0][0] for word, lemmas in readings.items()}
     return {word: lemma for word, lemma in most.items() if lemma}
 
 
@@ -112,7 +112,9 @@ def shares(trees: Sequence[ParsedSentence], kind: Kind, wordnet: WordNet) -> flo
 def classes_of(kinds: Sequence[Kind]) -> Tensor:
     """Which of ImageNet's classes (G, 1000) are of each kind by their broader terms."""
     terms = [{name for level in levels for name in level} for levels in classes.names()]
-    return torch.tensor([[not own.isdisjoint(kind.terms) for own in terms] for kind in kinds])
+    return torch.tensor(
+        [[not class_terms.isdisjoint(kind.terms) for class_terms in terms] for kind in kinds]
+    )
 
 
 def usual(examples: Sequence[Example], words: Sequence[str], named: Tensor) -> Tensor:
@@ -122,10 +124,10 @@ def usual(examples: Sequence[Example], words: Sequence[str], named: Tensor) -> T
     """
     places = {word: place for place, word in enumerate(words)}
     photos, with_kind = torch.zeros(len(words)), torch.zeros(named.shape[1], len(words))
-    for example, own in zip(examples, named, strict=True):
-        found = [places[word] for word in written(example) if word in places]
-        photos[found] += 1
-        with_kind[:, found] += (own > 1 / 2).float()[:, None]
+    for example, photo_kinds in zip(examples, named, strict=True):
+        columns = [places[word] for word in written(example) if word in places]
+        photos[columns] += 1
+        with_kind[:, columns] += (photo_kinds > 1 / 2).float()[:, None]
     return with_kind >= NAMED * photos
 
 

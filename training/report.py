@@ -62,7 +62,7 @@ def report(stored: Sequence[Measurement]) -> str:
     old = earlier(stored)
     lines = [
         INTRODUCTION,
-        *(one for data, runs in results(stored).items() for one in trainings(data, runs, old)),
+        *(text for data, runs in results(stored).items() for text in trainings(data, runs, old)),
         *checkpoint_report.sections(stored),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -73,7 +73,7 @@ def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
 
     ValueError for two files of the same: their mean would pass for two seeds'.
     """
-    found: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
+    by_corpus: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for run in stored:
         if not run.get("epochs"):
             continue
@@ -82,11 +82,11 @@ def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
             seed = SOLVED
         if start := run.get("start"):
             preset = f"{preset} from {start}"  # it had more training than the preset says
-        if seed in found[data][preset]:
-            which = "" if seed == SOLVED else f" with seed {seed}"
-            raise ValueError(f"two files hold {preset} on {data}{which}: delete one")
-        found[data][preset][seed] = run.get(VAL) or run["epochs"][-1]["validation"]
-    return dict(sorted(found.items()))
+        if seed in by_corpus[data][preset]:
+            seed_note = "" if seed == SOLVED else f" with seed {seed}"
+            raise ValueError(f"two files hold {preset} on {data}{seed_note}: delete one")
+        by_corpus[data][preset][seed] = run.get(VAL) or run["epochs"][-1]["validation"]
+    return dict(sorted(by_corpus.items()))
 
 
 def earlier(stored: Iterable[Measurement]) -> set[str]:
@@ -120,8 +120,8 @@ def agree(ours: Any, theirs: Any) -> bool:
 def recipe(described: Measurement) -> list[Any]:
     """How a preset trains, as run files and presets both tell it, the model apart."""
     return [
-        [[one["name"], one["weight"], one["first"], one["last"], one["options"]]
-         for one in described["objectives"]],
+        [[term["name"], term["weight"], term["first"], term["last"], term["options"]]
+         for term in described["objectives"]],
         asdict(Optimizer(**described["optimizer"])),
         asdict(Schedule(**described["schedule"])),
         described.get("hold_out"),
@@ -131,8 +131,8 @@ def recipe(described: Measurement) -> list[Any]:
 def trainings(data: str, runs: Runs, old: Collection[str]) -> list[str]:
     """The sections on what was trained on one corpus: every system, and the papers' claims."""
     rows = [system for system in SYSTEMS if system.preset in runs]
-    others = sorted(runs.keys() - {system.preset for system in SYSTEMS})
-    rows += [System(preset, "–", "–", "–", "–") for preset in others]
+    unlisted = sorted(runs.keys() - {system.preset for system in SYSTEMS})
+    rows += [System(preset, "–", "–", "–", "–") for preset in unlisted]
     systems = [system_row(system, runs[system.preset], old) for system in rows]
     measured = any(finding(claim, runs) for claim in CLAIMS)
     claims = [claim_row(claim, runs, old) for claim in CLAIMS if measured]

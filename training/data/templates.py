@@ -51,13 +51,13 @@ def roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
     A field whose values are short texts that repeat is an attribute, or a kind if its name says
     so. The kind with most values is the finest. ValueError where no field can become a text.
     """
-    there = named(examples)
-    if unknown := [field for field in fields if field not in there]:
-        raise LookupError(f"no product has {', '.join(unknown)}; there are: {', '.join(there)}")
-    values = {field: counted(examples, field) for field in fields or there}
-    repeated = {field: len(own) for field, own in values.items() if repeats(own)}
+    available = named(examples)
+    if unknown := [field for field in fields if field not in available]:
+        raise LookupError(f"no product has {', '.join(unknown)}; there are: {', '.join(available)}")
+    values = {field: counted(examples, field) for field in fields or available}
+    repeated = {field: len(counter) for field, counter in values.items() if repeats(counter)}
     kinds = sorted(filter(KIND.search, repeated), key=lambda field: -repeated[field])
-    titles = [field for field, own in values.items() if TITLE.search(field) and own]
+    titles = [field for field, counter in values.items() if TITLE.search(field) and counter]
     guessed = Roles(
         title=titles[0] if titles else None,
         kinds=tuple(kinds),

@@ -78,8 +78,10 @@ def occlusion(
     if matcher.score != "sum_of_max":
         return None
     random = Random(seed)  # noqa: S311 - a sample, not a secret
-    known = [(pair, regions) for pair in pairs if (regions := claims(pair.image, pair.sentence))]
-    sample = random.sample(known, min(count, len(known)))
+    candidates = [
+        (pair, regions) for pair in pairs if (regions := claims(pair.image, pair.sentence))
+    ]
+    sample = random.sample(candidates, min(count, len(candidates)))
     if not sample:
         return None
     tried = [(pair, random.choice(regions)) for pair, regions in sample]
@@ -116,18 +118,18 @@ def claim_of(
     image: FragmentBag, similarity: Tensor, words: Tensor, region: int, frame: int
 ) -> Claim:
     """The claim of one region to its words (W,); similarity is (T, R)."""
-    own = similarity[words]  # (W, R)
-    given = own[:, region].sum()
-    others = own.clone()
-    others[:, region] = float("-inf")
+    word_similarity = similarity[words]  # (W, R)
+    linked = word_similarity[:, region].sum()
+    remaining = word_similarity.clone()
+    remaining[:, region] = float("-inf")
     box = image.places[region]
     assert isinstance(box, Box)
     return Claim(
         box=box,
         words=tuple(words.tolist()),
-        linked=float(given),
-        added=float(given - own[:, frame].sum()),
-        removed=float(given - others.amax(dim=1).sum()),
+        linked=float(linked),
+        added=float(linked - word_similarity[:, frame].sum()),
+        removed=float(linked - remaining.amax(dim=1).sum()),
     )
 
 

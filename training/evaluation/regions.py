@@ -44,11 +44,11 @@ def best(images: Sequence[FragmentBag], values: Sequence[Tensor], count: int) ->
 
     One a photo, as boxes overlap; the whole frame only where a photo has nothing else.
     """
-    found = []
-    for photo, (bag, own) in enumerate(zip(images, values, strict=True)):
+    regions = []
+    for photo, (bag, photo_values) in enumerate(zip(images, values, strict=True)):
         parts = [at for at, place in enumerate(bag.places) if place != WHOLE_FRAME] or [0]
-        region = parts[int(own[parts].argmax())]
+        region = parts[int(photo_values[parts].argmax())]
         place = bag.places[region]
         assert isinstance(place, Box)
-        found.append(Region(photo, place, float(own[region])))
-    return sorted(found, key=lambda one: -one.value)[:count]
+        regions.append(Region(photo, place, float(photo_values[region])))
+    return sorted(regions, key=lambda best_region: -best_region.value)[:count]

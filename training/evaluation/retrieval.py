@@ -32,8 +32,8 @@ class Retrieval:
     @property
     def recall_sum(self) -> float:
         """All six recalls, at most 600: what picks the best epoch."""
-        both = (self.annotation, self.search)
-        return sum(one.recall_1 + one.recall_5 + one.recall_10 for one in both)
+        directions = (self.annotation, self.search)
+        return sum(side.recall_1 + side.recall_5 + side.recall_10 for side in directions)
 
 
 def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:

@@ -155,8 +155,8 @@ def extremes(words: Sequence[Magnitude]) -> Table:
     shown = Table(caption=f"{len(words):,} words; mean |s| and occurrences")
     for heading in ("largest", "|s|", "times", "smallest", "|s|", "times"):
         shown.add_column(heading, justify="left" if heading.endswith("est") else "right")
-    for both in zip(words[:EXTREMES], words[::-1][:EXTREMES], strict=True):
-        shown.add_row(*(cell for word in both for cell in cells(word)))
+    for pair in zip(words[:EXTREMES], words[::-1][:EXTREMES], strict=True):
+        shown.add_row(*(cell for word in pair for cell in cells(word)))
     return shown
 
 
