@@ -95,9 +95,9 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
     θ_0. Reference photos are the caller's to measure again.
     """
     mean = deepcopy(models[0])
-    begun = Matcher(mean.config).to(mean.device)
-    begun.begin()
-    initial, pretrained = dict(begun.named_parameters()), declared(mean, "known")
+    untrained = Matcher(mean.config).to(mean.device)
+    untrained.begin()
+    initial, pretrained = dict(untrained.named_parameters()), declared(mean, "known")
     trained = [dict(model.named_parameters()) for model in models]
     for name, weight in mean.named_parameters():
         if weight.requires_grad:

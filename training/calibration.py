@@ -45,9 +45,9 @@ class Pairs:
         self, calibration: Calibration, only: NDArray[np.bool_] | None = None
     ) -> Reliability:
         """How reliable a calibration is on these pairs, or on some of them."""
-        chosen = np.ones(len(self.truth), np.bool_) if only is None else only
+        mask = np.ones(len(self.truth), np.bool_) if only is None else only
         predicted = probabilities(calibration, self)
-        return reliability(predicted[chosen], self.truth[chosen])
+        return reliability(predicted[mask], self.truth[mask])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ def calibrate(
     halves = [sorted(order[: len(val) // 2]), sorted(order[len(val) // 2 :])]
     outside = [every(train, len(half), first) for first, half in enumerate(halves)]
     fitted, held_out = (
-        split(matcher, val.some(half), [images[i] for i in half], away, progress)
-        for half, away in zip(halves, outside, strict=True)
+        split(matcher, val.some(half), [images[i] for i in half], absent, progress)
+        for half, absent in zip(halves, outside, strict=True)
     )
     raw = references(matcher, train, progress)
     pairs = [pairs_of(raw, matcher, fitted, kind, device) for kind in Kind]
@@ -114,10 +114,10 @@ def references(matcher: Matcher, train: Sequence[Example], progress: Progress) -
     chosen = every(train, REFERENCES, 0)
     photos = embedding.photos(matcher, chosen, progress)
     sentences = [example.sentences[0] for example in chosen]
-    spoken = embedding.embedded(matcher.embed_sentences, sentences, progress, "sentences")
+    sentence_bags = embedding.embedded(matcher.embed_sentences, sentences, progress, "sentences")
     return Calibration(
         torch.stack([bag.vectors[0] for bag in photos]).half().float(),
-        torch.stack([bag.vectors.sum(0) for bag in spoken]).half().float(),
+        torch.stack([bag.vectors.sum(0) for bag in sentence_bags]).half().float(),
         torch.zeros(len(Kind), 4),
         0.0,
     )
@@ -142,9 +142,9 @@ def split(
     random = Random(SEED)  # noqa: S311
     queries = texts(photos, random)
     query_texts = {text.text for text in queries}
-    lent = texts(Described.of(outside), random)
-    away = [replace(text, photo=None) for text in lent if text.text not in query_texts]
-    queries += random.sample(away, min(len(away), int(OUTSIDE * len(queries))))
+    absent_texts = texts(Described.of(outside), random)
+    negatives = [replace(text, photo=None) for text in absent_texts if text.text not in query_texts]
+    queries += random.sample(negatives, min(len(negatives), int(OUTSIDE * len(queries))))
     words = [text.text for text in queries]
     bags = embedding.embedded(matcher.embed_sentences, words, progress, "texts")
     return Split(photos, images, queries, bags)
@@ -202,8 +202,8 @@ def paired(
     row, query = chosen.T
     sums = torch.stack([bag.vectors.float().sum(0) for bag in queries])  # (L, D)
     sizes = torch.tensor([len(bag) for bag in queries])
-    picked = torch.from_numpy(scores[row, query])
-    features = raw.features(kind, picked, sums[query], sizes[query])
+    pair_scores = torch.from_numpy(scores[row, query])
+    features = raw.features(kind, pair_scores, sums[query], sizes[query])
     return Pairs(kind, features, truth[row, query], short[query])
 
 

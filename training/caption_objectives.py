@@ -86,8 +86,8 @@ class SelfCritical:
         """Captions as word indices (T,), `samples` of each photo (K, F, C) in a row."""
         self.model.eval()
         step, state = self.model.start(list(photos), doubting=False)
-        many = tuple(part.repeat_interleave(self.samples, 0) for part in state)
-        hypotheses = sample(step, many, Limits(self.model.config.longest, 1, (UNKNOWN,)))
+        repeated_state = tuple(part.repeat_interleave(self.samples, 0) for part in state)
+        hypotheses = sample(step, repeated_state, Limits(self.model.config.longest, 1, (UNKNOWN,)))
         self.model.train()
         return [torch.tensor(hypothesis.words) for hypothesis in hypotheses]
 

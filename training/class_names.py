@@ -137,16 +137,16 @@ def levels(offset: int, nouns: Mapping[int, Synset]) -> list[list[str]]:
     """A synset's names, then broader terms by distance, each once."""
     by_distance = [list(nouns[offset].names)]
     used = {name.lower() for name in by_distance[0]}
-    level, passed = [offset], {offset}
+    level, visited = [offset], {offset}
     while level:
-        above = dict.fromkeys(up for synset in level for up in nouns[synset].broader)
-        level = [synset for synset in above if synset not in passed]
-        passed |= set(level)
+        parents = dict.fromkeys(parent for synset in level for parent in nouns[synset].broader)
+        level = [synset for synset in parents if synset not in visited]
+        visited |= set(level)
         terms = dict.fromkeys(name for synset in level for name in nouns[synset].names)
-        new = [name for name in terms if name.lower() not in used | TOO_BROAD]
-        used |= {name.lower() for name in new}
-        if new:
-            by_distance.append(new)
+        new_names = [name for name in terms if name.lower() not in used | TOO_BROAD]
+        used |= {name.lower() for name in new_names}
+        if new_names:
+            by_distance.append(new_names)
     return by_distance
 
 

@@ -78,12 +78,12 @@ def judged(
         (bag,) = judge.model.embed_inputs([inputs], [boxes])
     best = support(judge.model, judge.calibration, bag, candidates, boxes, calibrated)[0]
     linked = {word.span: word.box for word in best.words if word.box and boxes is not None}
-    looked = dict(attended(best.caption, boxes))
+    attended_boxes = dict(attended(best.caption, boxes))
     unsure = None
     if best.probability is not None and judge.calibration:
         least = calibrated.unsure_below if calibrated else judge.calibration.weak_below
         unsure = best.probability < least
-    return Described(best.text, looked, linked, best.probability, unsure, best.features)
+    return Described(best.text, attended_boxes, linked, best.probability, unsure, best.features)
 
 
 def attended(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:

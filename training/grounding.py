@@ -133,9 +133,14 @@ def learned_from(
 ) -> PhraseDataset:
     """The frozen inputs of photos that have phrases, from the cache or computed into it."""
     chosen = [
-        example for example in examples if any(s.phrases for s in truth.get(example.image.name, ()))
+        example
+        for example in examples
+        if any(sentence.phrases for sentence in truth.get(example.image.name, ()))
     ]
-    sentences = [[s for s in truth[example.image.name] if s.phrases] for example in chosen]
+    sentences = [
+        [sentence for sentence in truth[example.image.name] if sentence.phrases]
+        for example in chosen
+    ]
     device = str(next(model.parameters()).device)
 
     def image_inputs(paths: Sequence[Path]) -> list[Tensor]:
@@ -152,7 +157,12 @@ def learned_from(
     paths = [example.image for example in chosen]
     digests = [file_digest(path) for path in paths]
     keys = [
-        digest(*(repr((s.text, [p.span for p in s.phrases])) for s in photo_sentences))
+        digest(
+            *(
+                repr((sentence.text, [phrase.span for phrase in sentence.phrases]))
+                for sentence in photo_sentences
+            )
+        )
         for photo_sentences in sentences
     ]
     regions = cached(
@@ -217,9 +227,11 @@ def measured(model: two_branch.Model, dataset: PhraseDataset, device: str) -> Lo
         regions = model.embed_regions(inputs[None])[0]
         phrases = model.embed_phrases(dataset.phrases[photo].to(device))
         scores = model.similarities(regions, phrases).cpu()
-        named = [phrase for sentence in dataset.sentences[photo] for phrase in sentence.phrases]
+        photo_phrases = [
+            phrase for sentence in dataset.sentences[photo] for phrase in sentence.phrases
+        ]
         localised += [
             Localised(phrase.text, phrase.boxes, inputs[:, -4:].cpu(), phrase_scores)
-            for phrase, phrase_scores in zip(named, scores, strict=True)
+            for phrase, phrase_scores in zip(photo_phrases, scores, strict=True)
         ]
     return localisation(localised)

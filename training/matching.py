@@ -52,8 +52,8 @@ class Pairs:
         inputs = taken(self.images, images)
         if self.mirrored is None:
             return inputs
-        turned = torch.rand(len(images)) < 0.5
-        places = [place for place, mirrored in enumerate(turned.tolist()) if mirrored]
+        flipped = torch.rand(len(images)) < 0.5
+        places = [place for place, mirrored in enumerate(flipped.tolist()) if mirrored]
         mirrored_inputs = taken(self.mirrored, [images[place] for place in places])
         for place, mirrored_input in zip(places, mirrored_inputs, strict=True):
             inputs[place] = mirrored_input

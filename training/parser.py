@@ -48,8 +48,8 @@ class Tree:
 
 def read(path: Path) -> Iterator[Tree]:
     """The trees of a CoNLL-U file, gzipped or not; tags are its XPOS."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
         for block in file.read().strip().split("\n\n"):
             rows = [row.split("\t") for row in block.splitlines() if not row.startswith("#")]
             yield from_rows([row for row in rows if row[0].isdigit()])
@@ -57,11 +57,11 @@ def read(path: Path) -> Iterator[Tree]:
 
 def from_rows(rows: list[list[str]]) -> Tree:
     """The tree of a sentence's rows, one a word, in CoNLL-U's ten columns."""
-    _, words, lemmas, _, tags, _, heads, relations, _, extra = zip(*rows, strict=True)
+    _, words, lemmas, _, tags, _, heads, relations, _, misc = zip(*rows, strict=True)
     above = (int(head) - 1 for head in heads)
     return Tree(
         words,
-        tuple("SpaceAfter=No" not in more for more in extra),
+        tuple("SpaceAfter=No" not in note for note in misc),
         tags,
         lemmas,
         tuple(position if head < 0 else head for position, head in enumerate(above)),

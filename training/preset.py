@@ -112,7 +112,7 @@ def parsed(
     refuse_unknown(
         tables, keys | {"start", "catalogue", "terms", "hold_out", "mirrored"}, "the preset"
     )
-    begun = made(Start, tables["start"], "[start]") if "start" in tables else None
+    start_options = made(Start, tables["start"], "[start]") if "start" in tables else None
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
@@ -123,20 +123,22 @@ def parsed(
         raise ValueError(f"mirrored is {tables['mirrored']!r}: give true or false")
     if "terms" in tables and "mirrored" in tables:
         raise ValueError("mirrored does not go with [terms]: leave it out")
-    aims = tables.get("objective", [])
-    terms = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
+    losses = tables.get("objective", [])
+    terms = tuple(term(table) for table in ([losses] if isinstance(losses, dict) else losses))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
     if any(objective.name == "distillation" for objective in terms) != bool(taught):
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
         name=name,
-        model=model(tables.get("model", {})) if begun is None else begun_with(begun, start),
+        model=model(tables.get("model", {}))
+        if start_options is None
+        else begun_with(start_options, start),
         objectives=terms,
         optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
         teachers=taught,
-        start=begun,
+        start=start_options,
         sampling=made(Sampling, tables["catalogue"], "[catalogue]")
         if "catalogue" in tables
         else None,

@@ -87,8 +87,8 @@ def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
     """How far one training is; ValueError as in plan."""
     folder = RunFolder.of(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []
-    most = max(1, preset.schedule.epochs)
-    finished = folder.epochs if folder.measured else min(folder.epochs, most - 1)
+    epochs = max(1, preset.schedule.epochs)
+    finished = folder.epochs if folder.measured else min(folder.epochs, epochs - 1)
     planned = Training(preset, place, finished, folder.resumable, bool(changed))
     if changed and (planned.left or changed != ["preset"]):
         raise ValueError(
@@ -150,14 +150,14 @@ def reproduce(
     """
     publisher.publish(job for job in trainings if job.row and not job.left)
     to_do = [job for job in trainings if job.left]
-    broken = {}
+    failures = {}
     for job in progress(to_do, len(to_do), "trainings"):
         starts(job)
         try:
             teller = Teller(progress, tells)
             run.train(job.preset, corpus, job.place, resume=job.begun, teller=teller)
         except ArithmeticError as wrong:
-            broken[job.name] = str(wrong)
+            failures[job.name] = str(wrong)
         else:
             publisher.publish([job] if job.row else [])
-    return broken
+    return failures

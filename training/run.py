@@ -84,8 +84,8 @@ def train(
             lambda: teacher_scores(files, examples, place, precision, progress)
         )
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
-    turned = bool(preset.mirrored)
-    pairs = workers.after_first(lambda: frozen.pairs(examples, "train", mirrored=turned))
+    mirrored = bool(preset.mirrored)
+    pairs = workers.after_first(lambda: frozen.pairs(examples, "train", mirrored=mirrored))
     val = workers.after_first(lambda: frozen.pairs(corpus.split("val"), "val"))
     pairs, chosen_by = (pairs.at(trained_on), pairs.at(held_out)) if held_out else (pairs, val)
     if not (resume or place.start):

@@ -59,13 +59,13 @@ def asked_of(examples: Sequence[Example], terms: Terms, least: int) -> list[str]
     Of a title with further words nobody knows which other products it fits.
     """
     counts = Counter(text for example in examples for text in example.sentences)
-    alone, several = list[str](), list[str]()
+    single, several = list[str](), list[str]()
     for text in (text for text, count in counts.most_common() if count >= least):
         words = words_of(text)
-        named = terms.named(words)
-        if named and sum(end - start for start, end, _ in named) == len(words):
-            (several if len(named) > 1 else alone).append(text)
-    return alone + spread(several, TEXTS)
+        occurrences = terms.named(words)
+        if occurrences and sum(end - start for start, end, _ in occurrences) == len(words):
+            (several if len(occurrences) > 1 else single).append(text)
+    return single + spread(several, TEXTS)
 
 
 def learn_strengths(
@@ -126,10 +126,10 @@ def general(
     scores = torch.from_numpy(score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score))
     sums = torch.stack([fragments.sum(0) for fragments in vectors])  # (L, D)
     sizes = torch.tensor([len(fragments) for fragments in vectors])
-    plain = replace(calibration, photos=calibration.photos[:, :D])
+    general_calibration = replace(calibration, photos=calibration.photos[:, :D])
     logits = [
-        plain.features(Kind.TEXT_IN_PHOTO, column, total[None], size[None])
-        @ plain.coefficients[Kind.TEXT_IN_PHOTO.value]
+        general_calibration.features(Kind.TEXT_IN_PHOTO, column, total[None], size[None])
+        @ general_calibration.coefficients[Kind.TEXT_IN_PHOTO.value]
         for column, total, size in zip(scores.T, sums, sizes, strict=True)
     ]
     return torch.stack(logits, 1)

@@ -49,7 +49,7 @@ def teacher_scores(
 ) -> Taught:
     """What checkpoints together make of batches of examples."""
     inputs_digest = digest(
-        *(text for e in examples for text in (file_digest(e.image), *e.sentences))
+        *(text for example in examples for text in (file_digest(example.image), *example.sentences))
     )
 
     def read(file: Path) -> Teacher:

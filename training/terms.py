@@ -62,8 +62,8 @@ def chosen(examples: Sequence[Example], options: Options) -> tuple[tuple[str, ..
     What nearly all products have tells none apart. LookupError if there is no term.
     """
     counts = Counter(term for example in examples for term in example.terms)
-    most = len(examples) - options.least
-    fitting = [term for term, count in counts.most_common() if options.least <= count <= most]
+    limit = len(examples) - options.least
+    fitting = [term for term, count in counts.most_common() if options.least <= count <= limit]
     if not fitting:
         raise LookupError(
             f"no value of a field or query is shared by {options.least} of the "

@@ -255,9 +255,9 @@ def table(tuned: Tuned) -> Group:
     ways = Table("boxes", "against", "cosine lost with the box grey", "with another box grey")
     for way in tuned.ways:
         ways.add_row(way.recipe, way.against, f"{way.fall:.4f}", f"{way.elsewhere:.4f}")
-    shown = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
+    trials = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
     for trial in tuned.tried:
         cells = (f"{value:.1f}" for value in (trial.annotation_1, trial.search_1, trial.recall_sum))
         mark = f"chosen, scale {tuned.scale:.0f}" if trial == tuned.chosen else ""
-        shown.add_row(trial.recipe, trial.against, f"{trial.regions:.1f}", *cells, mark)
-    return Group(ways, shown)
+        trials.add_row(trial.recipe, trial.against, f"{trial.regions:.1f}", *cells, mark)
+    return Group(ways, trials)

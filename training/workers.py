@@ -79,14 +79,14 @@ def gathered(bags: PaddedBags, size: int) -> PaddedBags:
     missing = int(longest) - bags.mask.shape[1], max(parts) - len(bags.mask)
     vectors = F.pad(bags.vectors, (0, 0, 0, missing[0], 0, missing[1]))
     mask = F.pad(bags.mask, (0, missing[0], 0, missing[1])).to(torch.uint8)
-    everyone = [torch.empty_like(vectors) for _ in parts]
-    dist.all_gather(everyone, vectors.detach().contiguous())
-    everyone[rank()] = vectors
+    all_vectors = [torch.empty_like(vectors) for _ in parts]
+    dist.all_gather(all_vectors, vectors.detach().contiguous())
+    all_vectors[rank()] = vectors
     masks = [torch.empty_like(mask) for _ in parts]
     dist.all_gather(masks, mask)
     return PaddedBags(
         torch.cat(
-            [worker_vectors[:real] for worker_vectors, real in zip(everyone, parts, strict=True)]
+            [worker_vectors[:real] for worker_vectors, real in zip(all_vectors, parts, strict=True)]
         ),
         torch.cat(
             [worker_mask[:real] for worker_mask, real in zip(masks, parts, strict=True)]
@@ -102,11 +102,11 @@ def add_gradients(model: nn.Module) -> None:
     for parameter in trained:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
-    together = torch.cat(
+    gradients = torch.cat(
         [parameter.grad.flatten() for parameter in trained if parameter.grad is not None]
     )
-    dist.all_reduce(together)
-    totals = torch.split(together, [parameter.numel() for parameter in trained])
+    dist.all_reduce(gradients)
+    totals = torch.split(gradients, [parameter.numel() for parameter in trained])
     for parameter, total in zip(trained, totals, strict=True):
         parameter.grad = total.view_as(parameter)
 

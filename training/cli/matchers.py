@@ -215,7 +215,7 @@ def reproduce_rows(
         trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
         paces = reproduce.paces([*out.glob("*/run.json"), *results.glob("*.json")])
         console.print(planned(trainings, paces))
-        broken = reproduce.reproduce(
+        failures = reproduce.reproduce(
             trainings,
             corpus,
             reproduce.Publisher(results, page),
@@ -223,8 +223,10 @@ def reproduce_rows(
             starts=lambda training: console.print(f"{training.name}, {training.left} epochs left"),
             tells=lambda record: console.print(line(record)),
         )
-        if broken:
-            raise ArithmeticError("; ".join(f"{name}: {why}" for name, why in broken.items()))
+        if failures:
+            raise ArithmeticError(
+                "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+            )
     typer.echo(page)
 
 

@@ -93,8 +93,8 @@ def together(
     ]
     return [
         image
-        for chosen in torch.randperm(len(runs), generator=generator).tolist()
-        for image in runs[chosen]
+        for index in torch.randperm(len(runs), generator=generator).tolist()
+        for image in runs[index]
     ]
 
 

@@ -101,10 +101,10 @@ def aligned(sentence: FragmentBag, beta: float) -> list[Snippet]:
     """
     groups = word_groups(sentence)
     heads = torch.stack([sentence.vectors[list(group.heads)].sum(0) for group in groups])  # (G, R)
-    segments, theirs = joined(sentence, groups, decode_chain(heads, beta))
+    segments, aligned_regions = joined(sentence, groups, decode_chain(heads, beta))
     return [
         Snippet(region, span)
-        for segment, region in zip(segments, theirs, strict=True)
+        for segment, region in zip(segments, aligned_regions, strict=True)
         if sentence.labels[segment.heads[0]] != WHOLE_SENTENCE
         and (span := trimmed(sentence, segment.fragments))
     ]

@@ -122,8 +122,8 @@ def generated(metadata: Mapping[str, Any], roles: Roles) -> Iterator[str]:
     finest = forms(value(metadata, roles.kinds[0])) if roles.kinds else ()
     for kind in finest or ("",):
         for count in (1, 2):
-            for chosen in combinations(likes, count):
-                yield " ".join([*chosen, kind]).strip()
+            for attributes in combinations(likes, count):
+                yield " ".join([*attributes, kind]).strip()
 
 
 @cache
@@ -137,8 +137,8 @@ def forms(kind: str) -> tuple[str, ...]:
 
 def forms_of_term(term: str) -> tuple[str, ...]:
     """All forms by which a text names a term: "apple" and "apples", "shirts" and "shirt"."""
-    plain = forms(term)
-    return plain if len(plain) > 1 else (*plain, str(_english().plural_noun(term)))
+    kind_forms = forms(term)
+    return kind_forms if len(kind_forms) > 1 else (*kind_forms, str(_english().plural_noun(term)))
 
 
 @cache

@@ -96,8 +96,8 @@ def short(tree: ParsedSentence, head: int, modifiers: int, photo: int) -> Text:
         if word.head == head and word.relation in MODIFIERS
     ]
     words = [tree.words[i] for i in [*before[len(before) - min(modifiers, len(before)) :], head]]
-    named = [word.lemma.lower() for word in words if word.tag.startswith("NN")]
-    return Text(" ".join(word.text.lower() for word in words), frozenset(named), True, photo)
+    noun_lemmas = [word.lemma.lower() for word in words if word.tag.startswith("NN")]
+    return Text(" ".join(word.text.lower() for word in words), frozenset(noun_lemmas), True, photo)
 
 
 def answers(named: Sequence[frozenset[str]], queries: Sequence[Text]) -> NDArray[np.bool_]:

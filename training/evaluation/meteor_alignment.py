@@ -182,15 +182,15 @@ def advanced(path: Path, at: int, matches: Sequence[Match]) -> Iterator[Path]:
     for match in matches:
         if path.caption & match.caption or path.reference & match.reference:
             continue
-        new = replace(
+        extended = replace(
             path,
             matches=path.matches | {at: match},
             caption=path.caption | match.caption,
             reference=path.reference | match.reference,
         )
-        new.follow(match)
+        extended.follow(match)
         # As in METEOR, whose alternatives to a match carry its distance.
         path.distance += abs(match.start - match.first)
-        yield new
+        yield extended
     path.skip()
     yield path

@@ -46,7 +46,9 @@ class Data:
         if word.endswith("ss") or len(word) <= 2:
             return word
         forms = (
-            word.removesuffix(ending) + new for ending, new in DETACHMENTS if word.endswith(ending)
+            word.removesuffix(ending) + replacement
+            for ending, replacement in DETACHMENTS
+            if word.endswith(ending)
         )
         return next((form for form in forms if form in self.synsets), word)
 

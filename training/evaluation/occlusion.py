@@ -84,14 +84,14 @@ def occlusion(
     sample = random.sample(candidates, min(count, len(candidates)))
     if not sample:
         return None
-    tried = [(pair, random.choice(regions)) for pair, regions in sample]
-    added = [claim.added for _, claim in tried]
-    removed = [claim.removed for _, claim in tried]
-    greyed = falls(matcher, tried, lambda claim: claim.box, progress)
-    elsewhere = falls(matcher, tried, lambda claim: far_corner(claim.box), progress)
+    claimed = [(pair, random.choice(regions)) for pair, regions in sample]
+    added = [claim.added for _, claim in claimed]
+    removed = [claim.removed for _, claim in claimed]
+    greyed = falls(matcher, claimed, lambda claim: claim.box, progress)
+    elsewhere = falls(matcher, claimed, lambda claim: far_corner(claim.box), progress)
     return Occlusion(
-        regions=len(tried),
-        linked=statistics.mean(claim.linked for _, claim in tried),
+        regions=len(claimed),
+        linked=statistics.mean(claim.linked for _, claim in claimed),
         added=statistics.mean(added),
         removed=statistics.mean(removed),
         removed_correlation=correlation(added, removed),
@@ -135,7 +135,7 @@ def claim_of(
 
 def falls(
     matcher: Matcher,
-    tried: Sequence[tuple[Pair, Claim]],
+    claimed: Sequence[tuple[Pair, Claim]],
     box_of: Callable[[Claim], Box],
     progress: Progress,
 ) -> list[float]:
@@ -144,13 +144,13 @@ def falls(
         lambda part: matcher.embed_images(
             [grey(pixels(pair.photo), box_of(claim)) for pair, claim in part]
         ),
-        tried,
+        claimed,
         progress,
         "greyed photos",
     )
     return [
         claim.linked - best(bag, pair.sentence.vectors[list(claim.words)])
-        for bag, (pair, claim) in zip(bags, tried, strict=True)
+        for bag, (pair, claim) in zip(bags, claimed, strict=True)
     ]
 
 

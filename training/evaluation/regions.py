@@ -29,8 +29,8 @@ def answering(
     A region's value is the matcher's score of a photo that has this region alone: with sum_of_max
     Σ_t v_iᵀ s_t.
     """
-    alone = [vector[None] for bag in images for vector in bag.vectors]  # (1, D) each
-    values = torch.from_numpy(score_matrix(alone, [snippet.vectors], score)[:, 0])  # (N,)
+    single_regions = [vector[None] for bag in images for vector in bag.vectors]  # (1, D) each
+    values = torch.from_numpy(score_matrix(single_regions, [snippet.vectors], score)[:, 0])  # (N,)
     return best(images, torch.split(values, [len(bag) for bag in images]), count)
 
 

@@ -41,8 +41,8 @@ class WordNet:
     def above(self, synset: int) -> frozenset[int]:
         """A synset and all that are broader."""
         if synset not in self.ancestors:
-            up = (self.above(broader) for broader in self.synsets[synset].broader)
-            self.ancestors[synset] = frozenset({synset}).union(*up)
+            ancestors = (self.above(broader) for broader in self.synsets[synset].broader)
+            self.ancestors[synset] = frozenset({synset}).union(*ancestors)
         return self.ancestors[synset]
 
     def is_thing(self, noun: str) -> bool:
