@@ -131,32 +131,34 @@ def placeless(config: Any) -> Any:
 
 def moved(out: Path, source: Source) -> Adopted:
     """Tell a checkpoint where its weights are now; ValueError if it is of other weights."""
-    state, known = checkpoint.read(out)
-    parts = [known["config"].get(side, {}) for side in ("image", "text")]
+    state, metadata = checkpoint.read(out)
+    parts = [metadata["config"].get(side, {}) for side in ("image", "text")]
     files = [list(file) for file in source.files]
     if any(part.get("name") != TOWER or part["options"]["files"] != files for part in parts):
         raise ValueError(f"{out} exists and is of other weights; choose another --out")
     for part in parts:
         part["options"] |= {"folder": source.folder, "revision": source.revision}
-    checkpoint.write(out, state, known | {"fingerprint": header.fingerprint(out)})
-    told = f"{out} is of these weights already: it keeps what it has, and finds them here now"
-    return Adopted(out, header.fingerprint(out), (told,))
+    checkpoint.write(out, state, metadata | {"fingerprint": header.fingerprint(out)})
+    message = f"{out} is of these weights already: it keeps what it has, and finds them here now"
+    return Adopted(out, header.fingerprint(out), (message,))
 
 
 def described(model: Matcher, licence: str) -> tuple[str, ...]:
     """What a person should know of an adopted model: licence, sizes, and what explains a score."""
     options: Any = model.config.image.options
     numbers = sum(weight.numel() for weight in model.parameters())
-    held = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    memory = sum(weight.numel() * weight.element_size() for weight in model.parameters())
     stored = 2 * model.dimension * REGIONS
-    rest = family(Path(options.folder)) != "tipsv2"
-    left = "; what no word gave (marks of start and end, padding, biases) is a fragment of its own"
+    has_remainder = family(Path(options.folder)) != "tipsv2"
+    remainder = (
+        "; what no word gave (marks of start and end, padding, biases) is a fragment of its own"
+    )
     return (
         f"licence: {licence or 'not said'}",
-        f"{numbers / 1e6:,.0f} million weights, {held / 1e6:,.0f} MB in memory",
+        f"{numbers / 1e6:,.0f} million weights, {memory / 1e6:,.0f} MB in memory",
         f"{model.dimension} numbers a fragment, about {stored / 1000:,.0f} KB a photo in the index",
         "exact: the links of a hit add up to its score, and with --lambda 0 that is the encoder's "
-        f"own; words' parts add up to its vector of the text{left if rest else ''}",
+        f"own; words' parts add up to its vector of the text{remainder if has_remainder else ''}",
         f"a heuristic: vectors of boxes ({options.recipe}, against the {options.against}), "
         f"which count λ = {options.regions:g}; `tessera tune` measures them on photos of your own",
     )

@@ -93,8 +93,8 @@ def sample(
     """
     if limit is None or limit >= len(examples):
         return examples, split
-    drawn = Random(0).sample(range(len(examples)), limit)  # noqa: S311 - no secret
-    chosen = [examples[position] for position in sorted(drawn)]
+    positions = Random(0).sample(range(len(examples)), limit)  # noqa: S311 - no secret
+    chosen = [examples[position] for position in sorted(positions)]
     return chosen, f"{split}, {limit:,} of {len(examples):,} photos"
 
 
@@ -143,8 +143,8 @@ def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     measured = descriptions(captions, exam.examples, exam.train, exam.truth)
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
     options = loaded.facts.get("recipe", {}).get("options", {})
-    asked = {"options": options, "beam": exam.beam}
-    return tables.descriptions(measured), asked | ranked | asdict(measured)
+    settings = {"options": options, "beam": exam.beam}
+    return tables.descriptions(measured), settings | ranked | asdict(measured)
 
 
 def of_namer(loaded: Checkpoint, exam: Exam) -> Outcome:
@@ -259,11 +259,11 @@ def calibrate(
         raise ValueError(
             f"{place.out} is one of the {loaded.kind}; give a matcher's or a captioner's checkpoint"
         )
-    made, curves = calibration.calibrate(
+    calibrated, curves = calibration.calibrate(
         loaded.model, corpora[0], corpora[1:], progress, place.device
     )
-    checkpoint.calibrate(place.out, out, made)
-    return curves, {"weak_below": made.weak_below} | made.facts
+    checkpoint.calibrate(place.out, out, calibrated)
+    return curves, {"weak_below": calibrated.weak_below} | calibrated.facts
 
 
 def draw(out: Path, chosen: Sequence[Region], examples: Sequence[Example], value: str) -> None:

@@ -77,13 +77,13 @@ def write(
 
 def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
     """The matchers of checkpoints; ValueError unless all are matchers of the same options."""
-    for one in loaded:
-        if one.kind != registry.MATCHERS or one.model.config != loaded[0].model.config:
+    for run in loaded:
+        if run.kind != registry.MATCHERS or run.model.config != loaded[0].model.config:
             raise ValueError(
-                f"{one.name} {one.fingerprint} is no matcher with the options of "
+                f"{run.name} {run.fingerprint} is no matcher with the options of "
                 f"{loaded[0].name} {loaded[0].fingerprint}: average runs of one preset and data"
             )
-    return [one.model for one in loaded]
+    return [run.model for run in loaded]
 
 
 @torch.no_grad()
@@ -95,15 +95,15 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
     θ_0. Reference photos are the caller's to measure again.
     """
     mean = deepcopy(models[0])
-    begun = Matcher(mean.config).to(mean.device)
-    begun.begin()
-    first, known = dict(begun.named_parameters()), declared(mean, "known")
+    untrained = Matcher(mean.config).to(mean.device)
+    untrained.begin()
+    initial, pretrained = dict(untrained.named_parameters()), declared(mean, "known")
     trained = [dict(model.named_parameters()) for model in models]
     for name, weight in mean.named_parameters():
         if weight.requires_grad:
             weight.copy_(torch.stack([weights[name] for weights in trained]).mean(0))
-            if name.startswith(known):
-                weight.lerp_(first[name], start)
+            if name.startswith(pretrained):
+                weight.lerp_(initial[name], start)
     return mean.eval()
 
 
@@ -129,33 +129,33 @@ def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -
             [bag.sum(0) for bag in encoded(matcher.encode_sentences, pairs.sentences, device)]
         ),
     )
-    both = torch.zeros(image.embedding, image.embedding)
+    gram = torch.zeros(image.embedding, image.embedding)
     for side in sides:
         joint = side[:, : image.embedding].float().cpu()
-        both += joint.T @ joint / joint.square().sum()
-    filled = torch.linalg.eigh(both).eigenvectors.flip(1)[:, :D].to(device)  # (D_before, D)
+        gram += joint.T @ joint / joint.square().sum()
+    filled = torch.linalg.eigh(gram).eigenvectors.flip(1)[:, :D].to(device)  # (D_before, D)
     options = {"embedding": D, "conse": image.conse if shape.conse is None else shape.conse}
     config = replace(
         matcher.config,
         image=replace(matcher.config.image, options=replace(image, **options)),
         text=replace(matcher.config.text, options=replace(text, **options)),
     )
-    made = Matcher(config).to(device)
-    made.begin()
-    kept = {
+    model = Matcher(config).to(device)
+    model.begin()
+    weights = {
         name: filled.T @ value if name in MAPS else value
         for name, value in matcher.state_dict().items()
         if not name.startswith(MADE_ANEW)
     }
-    made.load_state_dict(made.state_dict() | kept)
-    return made.eval()
+    model.load_state_dict(model.state_dict() | weights)
+    return model.eval()
 
 
 def averaged_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
     """What an averaged checkpoint says of its making: that of its parts, and all of their seeds."""
     common = {name: loaded[0].facts[name] for name in ("preset", "data", "versions")}
     return common | {
-        "seed": " + ".join(str(one.facts["seed"]) for one in loaded),
-        "averaged": [one.fingerprint for one in loaded],
+        "seed": " + ".join(str(run.facts["seed"]) for run in loaded),
+        "averaged": [run.fingerprint for run in loaded],
         "start": start,
     }

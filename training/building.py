@@ -28,12 +28,17 @@ def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
     With a checkpoint to start from it is that one's, as all weights are; ValueError if these do
     not fit the preset.
     """
-    known = {}
+    start_values = {}
     if start:
         refuse_other_towers(preset, start)
-        known = {name: value for name, value in fields_to_learn(start.model.config.text) if value}
+        start_values = {
+            name: value for name, value in fields_to_learn(start.model.config.text) if value
+        }
     missing = [name for name, value in fields_to_learn(preset.model.text) if not value]
-    values = {name: known[name] if name in known else LEARN[name](examples) for name in missing}
+    values = {
+        name: start_values[name] if name in start_values else LEARN[name](examples)
+        for name in missing
+    }
     text = replace(preset.model.text, options=replace(preset.model.text.options, **values))
     model = Matcher(replace(preset.model, text=text))
     if start:
@@ -60,10 +65,10 @@ def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
 
 def begin(model: Matcher, start: Matcher) -> None:
     """Give a model another's weights; ValueError where these mean something else."""
-    for what in ("image_key", "sentence_key"):
-        wanted, found = getattr(model, what)(), getattr(start, what)()
-        if wanted != found:
-            raise ValueError(f"the preset sees {wanted}, the checkpoint to start from {found}")
+    for method in ("image_key", "sentence_key"):
+        expected, actual = getattr(model, method)(), getattr(start, method)()
+        if expected != actual:
+            raise ValueError(f"the preset sees {expected}, the checkpoint to start from {actual}")
     if start.tuned and not model.tuned:
         raise ValueError(
             "the checkpoint to start from has a CNN of its own: set tuned = true in [model.image]"

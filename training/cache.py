@@ -45,13 +45,13 @@ class Inputs(Sequence[Tensor]):
     def __getitem__(self, position: slice) -> list[Tensor]: ...
     def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
         if isinstance(position, slice):
-            return [self[one] for one in range(*position.indices(len(self)))]
+            return [self[index] for index in range(*position.indices(len(self)))]
         if not 0 <= position < len(self):
             raise IndexError(f"input {position} of {len(self)}")
         rows = self.shards[bisect_right(self.firsts, position) - 1]["rows"]
         start = self.starts[position]
-        kept: Tensor = rows[start : start + self.sizes[position]]
-        return kept.float() if kept.is_floating_point() else kept.long()
+        tensor: Tensor = rows[start : start + self.sizes[position]]
+        return tensor.float() if tensor.is_floating_point() else tensor.long()
 
 
 class Computed(Sequence[Tensor]):
@@ -66,9 +66,9 @@ class Computed(Sequence[Tensor]):
     def at(self, positions: Sequence[int]) -> list[Tensor]:
         """The tensors at positions, a batch at a time."""
         return [
-            one
+            tensor
             for first in range(0, len(positions), BATCH)
-            for one in self.compute([self.items[i] for i in positions[first : first + BATCH]])
+            for tensor in self.compute([self.items[i] for i in positions[first : first + BATCH]])
         ]
 
     @overload
@@ -96,7 +96,7 @@ class Repeated(Sequence[Tensor]):
     def __getitem__(self, position: slice) -> list[Tensor]: ...
     def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
         if isinstance(position, slice):
-            return [self.inputs[one] for one in self.positions[position]]
+            return [self.inputs[index] for index in self.positions[position]]
         return self.inputs[self.positions[position]]
 
 
@@ -152,9 +152,9 @@ def shard(items: Sequence[Item], compute: Callable[[Sequence[Item]], list[Tensor
     """Tensors of a shard's items, a batch at a time, in the form they are kept in."""
     with torch.inference_mode():
         return [
-            kept(one)
+            kept(tensor)
             for at in range(0, len(items), BATCH)
-            for one in compute(items[at : at + BATCH])
+            for tensor in compute(items[at : at + BATCH])
         ]
 
 
@@ -169,7 +169,7 @@ def kept(tensor: Tensor) -> Tensor:
 def write(path: Path, tensors: Sequence[Tensor]) -> None:
     """Write a shard whole or not at all."""
     partial = path.with_suffix(".partial")
-    sizes = torch.tensor([len(one) for one in tensors])
+    sizes = torch.tensor([len(tensor) for tensor in tensors])
     torch.save({"rows": torch.cat(list(tensors)), "sizes": sizes}, partial)
     partial.replace(path)
 

@@ -45,9 +45,9 @@ class Pairs:
         self, calibration: Calibration, only: NDArray[np.bool_] | None = None
     ) -> Reliability:
         """How reliable a calibration is on these pairs, or on some of them."""
-        chosen = np.ones(len(self.truth), np.bool_) if only is None else only
-        found = probabilities(calibration, self)
-        return reliability(found[chosen], self.truth[chosen])
+        mask = np.ones(len(self.truth), np.bool_) if only is None else only
+        predicted = probabilities(calibration, self)
+        return reliability(predicted[mask], self.truth[mask])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Split:
 
     photos: Described
     images: list[FragmentBag]
-    asked: list[Text]
+    texts: list[Text]
     bags: list[FragmentBag]
 
 
@@ -83,24 +83,24 @@ def calibrate(
     order = random.sample(range(len(val)), len(val))
     halves = [sorted(order[: len(val) // 2]), sorted(order[len(val) // 2 :])]
     outside = [every(train, len(half), first) for first, half in enumerate(halves)]
-    fitted, held = (
-        split(matcher, val.some(half), [images[i] for i in half], away, progress)
-        for half, away in zip(halves, outside, strict=True)
+    fitted, held_out = (
+        split(matcher, val.some(half), [images[i] for i in half], absent, progress)
+        for half, absent in zip(halves, outside, strict=True)
     )
     raw = references(matcher, train, progress)
     pairs = [pairs_of(raw, matcher, fitted, kind, device) for kind in Kind]
-    found = replace(raw, coefficients=torch.stack([fit(own) for own in pairs]))
+    calibrated = replace(raw, coefficients=torch.stack([fit(kind_pairs) for kind_pairs in pairs]))
     answered = pairs[Kind.TEXT_IN_PHOTO.value]
-    weak = best_threshold(probabilities(found, answered), answered.truth)
-    found = replace(found, weak_below=weak, words=frozenset(own_words(train)))
-    told = measured(found, matcher, held, f"{corpus.name} val", device)
+    weak = best_threshold(probabilities(calibrated, answered), answered.truth)
+    calibrated = replace(calibrated, weak_below=weak, words=frozenset(own_words(train)))
+    reliabilities = measured(calibrated, matcher, held_out, f"{corpus.name} val", device)
     for check in checks:
         photos = Described.of(check.split("val"))
-        seen = embedding.photos(matcher, photos.examples, progress)
-        other = split(matcher, photos, seen, [], progress)
-        told |= measured(found, matcher, other, f"{check.name} val", device)
-    facts = {name: asdict(one) for name, one in told.items()}
-    return replace(found, facts={"data": corpus.name, "reliability": facts}), told
+        check_images = embedding.photos(matcher, photos.examples, progress)
+        check_split = split(matcher, photos, check_images, [], progress)
+        reliabilities |= measured(calibrated, matcher, check_split, f"{check.name} val", device)
+    facts = {name: asdict(curve) for name, curve in reliabilities.items()}
+    return replace(calibrated, facts={"data": corpus.name, "reliability": facts}), reliabilities
 
 
 def every(examples: Sequence[Example], count: int, first: int) -> list[Example]:
@@ -113,11 +113,11 @@ def references(matcher: Matcher, train: Sequence[Example], progress: Progress) -
     """A calibration that knows its references alone, in the half precision they are stored in."""
     chosen = every(train, REFERENCES, 0)
     photos = embedding.photos(matcher, chosen, progress)
-    first = [example.sentences[0] for example in chosen]
-    spoken = embedding.embedded(matcher.embed_sentences, first, progress, "sentences")
+    sentences = [example.sentences[0] for example in chosen]
+    sentence_bags = embedding.embedded(matcher.embed_sentences, sentences, progress, "sentences")
     return Calibration(
         torch.stack([bag.vectors[0] for bag in photos]).half().float(),
-        torch.stack([bag.vectors.sum(0) for bag in spoken]).half().float(),
+        torch.stack([bag.vectors.sum(0) for bag in sentence_bags]).half().float(),
         torch.zeros(len(Kind), 4),
         0.0,
     )
@@ -125,8 +125,10 @@ def references(matcher: Matcher, train: Sequence[Example], progress: Progress) -
 
 def own_words(train: Sequence[Example]) -> list[str]:
     """The words that train says and no lexicon has."""
-    said = counts(train).items()
-    return sorted(word for word, count in said if count >= LEAST_COUNT and not is_known(word))
+    word_counts = counts(train).items()
+    return sorted(
+        word for word, count in word_counts if count >= LEAST_COUNT and not is_known(word)
+    )
 
 
 def split(
@@ -138,19 +140,21 @@ def split(
 ) -> Split:
     """Texts about the photos, and about photos that are not there, with the bags of all."""
     random = Random(SEED)  # noqa: S311
-    asked = texts(photos, random)
-    said = {text.text for text in asked}
-    lent = texts(Described.of(outside), random)
-    away = [replace(text, photo=None) for text in lent if text.text not in said]
-    asked += random.sample(away, min(len(away), int(OUTSIDE * len(asked))))
-    words = [text.text for text in asked]
+    queries = texts(photos, random)
+    query_texts = {text.text for text in queries}
+    absent_texts = texts(Described.of(outside), random)
+    negatives = [replace(text, photo=None) for text in absent_texts if text.text not in query_texts]
+    queries += random.sample(negatives, min(len(negatives), int(OUTSIDE * len(queries))))
+    words = [text.text for text in queries]
     bags = embedding.embedded(matcher.embed_sentences, words, progress, "texts")
-    return Split(photos, images, asked, bags)
+    return Split(photos, images, queries, bags)
 
 
-def pairs_of(raw: Calibration, matcher: Matcher, seen: Split, kind: Kind, device: str) -> Pairs:
+def pairs_of(
+    raw: Calibration, matcher: Matcher, val_split: Split, kind: Kind, device: str
+) -> Pairs:
     """The first hits of each text or photo of a split, and others at random."""
-    queries, rows, truth, short = sides(seen, kind)
+    queries, rows, truth, short = sides(val_split, kind)
     scores = scored(matcher, queries, rows, device)
     random, chosen = Random(SEED), list[tuple[int, int]]()  # noqa: S311
     for query in range(len(queries)):
@@ -163,13 +167,15 @@ def pairs_of(raw: Calibration, matcher: Matcher, seen: Split, kind: Kind, device
     return paired(raw, kind, queries, scores, truth, short, np.array(chosen))
 
 
-def sentences_for_photos(raw: Calibration, matcher: Matcher, seen: Split, device: str) -> Pairs:
+def sentences_for_photos(
+    raw: Calibration, matcher: Matcher, val_split: Split, device: str
+) -> Pairs:
     """The first hits of each photo of a split among the split's sentences."""
-    queries, rows, truth, short = sides(seen, Kind.TEXT_IN_PHOTO)
+    queries, rows, truth, short = sides(val_split, Kind.TEXT_IN_PHOTO)
     scores = scored(matcher, queries, rows, device)
     scores[:, short] = -np.inf
-    first = np.argsort(-scores, axis=1, kind="stable")[:, :FIRST]  # (K, FIRST)
-    chosen = np.array([(row, query) for row, own in enumerate(first) for query in own])
+    ranking = np.argsort(-scores, axis=1, kind="stable")[:, :FIRST]  # (K, FIRST)
+    chosen = np.array([(row, query) for row, hits in enumerate(ranking) for query in hits])
     return paired(raw, Kind.TEXT_IN_PHOTO, queries, scores, truth, short, chosen)
 
 
@@ -177,10 +183,10 @@ def scored(
     matcher: Matcher, queries: Sequence[FragmentBag], rows: Sequence[FragmentBag], device: str
 ) -> NDArray[np.float32]:
     """The scores (K, L) of rows for queries, which are summed over."""
-    found: NDArray[np.float32] = score_matrix(
+    scores: NDArray[np.float32] = score_matrix(
         [bag.vectors for bag in rows], [bag.vectors for bag in queries], matcher.score, device
     )
-    return found
+    return scores
 
 
 def paired(
@@ -196,30 +202,35 @@ def paired(
     row, query = chosen.T
     sums = torch.stack([bag.vectors.float().sum(0) for bag in queries])  # (L, D)
     sizes = torch.tensor([len(bag) for bag in queries])
-    picked = torch.from_numpy(scores[row, query])
-    features = raw.features(kind, picked, sums[query], sizes[query])
+    pair_scores = torch.from_numpy(scores[row, query])
+    features = raw.features(kind, pair_scores, sums[query], sizes[query])
     return Pairs(kind, features, truth[row, query], short[query])
 
 
 def sides(
-    seen: Split, kind: Kind
+    val_split: Split, kind: Kind
 ) -> tuple[list[FragmentBag], list[FragmentBag], NDArray[np.bool_], NDArray[np.bool_]]:
-    """What asks (L), what is asked (K), the truth (K, L), and which of those that ask are short.
+    """The queries (L), what they search (K), the truth (K, L), and which queries are short.
 
     A sentence is an answer where its photo is.
     """
     if kind is Kind.PHOTO_IN_PHOTO:
-        return seen.images, seen.images, alike(seen.photos), np.zeros(len(seen.images), np.bool_)
-    truth = answers(seen.photos.named(), seen.asked)  # (photos, L)
-    short = np.array([text.short for text in seen.asked])
+        return (
+            val_split.images,
+            val_split.images,
+            alike(val_split.photos),
+            np.zeros(len(val_split.images), np.bool_),
+        )
+    truth = answers(val_split.photos.named(), val_split.texts)  # (photos, L)
+    short = np.array([text.short for text in val_split.texts])
     if kind is Kind.TEXT_IN_PHOTO:
-        return seen.bags, seen.images, truth, short
+        return val_split.bags, val_split.images, truth, short
     stored = [
         (bag, text.photo)
-        for bag, text in zip(seen.bags, seen.asked, strict=True)
+        for bag, text in zip(val_split.bags, val_split.texts, strict=True)
         if text.photo is not None and not text.short
     ]
-    return seen.bags, [bag for bag, _ in stored], truth[[photo for _, photo in stored]], short
+    return val_split.bags, [bag for bag, _ in stored], truth[[photo for _, photo in stored]], short
 
 
 def fit(pairs: Pairs) -> Tensor:
@@ -237,18 +248,18 @@ def fit(pairs: Pairs) -> Tensor:
 def probabilities(calibration: Calibration, pairs: Pairs) -> NDArray[np.float64]:
     """The probability of every pair, (N,)."""
     logits = pairs.features @ calibration.coefficients[pairs.kind.value]
-    found: NDArray[np.float64] = torch.sigmoid(logits).double().numpy()
-    return found
+    probability: NDArray[np.float64] = torch.sigmoid(logits).double().numpy()
+    return probability
 
 
 def measured(
-    calibration: Calibration, matcher: Matcher, seen: Split, name: str, device: str
+    calibration: Calibration, matcher: Matcher, val_split: Split, name: str, device: str
 ) -> dict[str, Reliability]:
     """The reliability of a calibration on a split: texts in photos, long and short, and others."""
     in_photos, photos, in_texts = (
-        pairs_of(calibration, matcher, seen, kind, device) for kind in Kind
+        pairs_of(calibration, matcher, val_split, kind, device) for kind in Kind
     )
-    sentences = sentences_for_photos(calibration, matcher, seen, device)
+    sentences = sentences_for_photos(calibration, matcher, val_split, device)
     return {
         name: in_photos.measured(calibration),
         f"{name}, sentences": in_photos.measured(calibration, ~in_photos.short),

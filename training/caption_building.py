@@ -51,35 +51,37 @@ def built(recipe: Recipe, sentences: Sequence[str], start: Path | None) -> Capti
         registry.find("captioners", recipe.model),
         vocabulary(sentences, recipe.least_count),
     )
-    own: dict[str, Any] = {}
+    text_options: dict[str, Any] = {}
     if recipe.text:
         image = teacher(recipe.text).model.config.image
-        own = {"image": image, "joint": image.options.embedding}
-    model: Captioner = module.Model(module.Config(words=words, **recipe.options, **own))
+        text_options = {"image": image, "joint": image.options.embedding}
+    model: Captioner = module.Model(module.Config(words=words, **recipe.options, **text_options))
     return model
 
 
-def dataset(model: Captioner, recipe: Recipe, learned: Learned) -> Dataset[Batches]:
+def dataset(model: Captioner, recipe: Recipe, data: Learned) -> Dataset[Batches]:
     """What a model learns from; one that is not trained yet takes what it begins with.
 
     ValueError for text with a model that does not take sentences in the place of photos.
     """
-    config, place = model.config, learned.place
-    own = [word_indices(one.sentences, config.words, config.longest) for one in learned.examples]
-    photos = CaptionDataset(learned.inputs, own, recipe.schedule.batch)
+    config, place = model.config, data.place
+    indices = [
+        word_indices(example.sentences, config.words, config.longest) for example in data.examples
+    ]
+    photos = CaptionDataset(data.inputs, indices, recipe.schedule.batch)
     if not place.start:
-        model.language.begin(counts(own, len(config.words) + FIRST_WORD))
+        model.language.begin(counts(indices, len(config.words) + FIRST_WORD))
     if recipe.text is None:
         return photos
     if not isinstance(model.language, Attentive):
         raise ValueError(f"[text] needs a model that takes sentences, and {recipe.model} does not")
     loaded = teacher(recipe.text)
     vectors = language.vectors(
-        loaded, learned.sentences, place.cache, recipe.schedule.precision, learned.progress
+        loaded, data.sentences, place.cache, recipe.schedule.precision, data.progress
     )
     if not place.start:
-        model.language.prepare(loaded.model, learned.inputs, own, vectors)
-    texts = word_indices(learned.sentences, config.words, config.longest)
+        model.language.prepare(loaded.model, data.inputs, indices, vectors)
+    texts = word_indices(data.sentences, config.words, config.longest)
     epochs = 0 if recipe.reward else recipe.text.epochs
     return MixedDataset(photos, vectors, texts, epochs, recipe.text.alone, recipe.text.beside)
 

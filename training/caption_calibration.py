@@ -45,9 +45,9 @@ class Judged:
 
     def measured(self, calibration: CaptionCalibration) -> tuple[Reliability, dict[str, float]]:
         """How reliable a calibration is, and what its threshold does to the captions."""
-        found = self.probabilities(calibration)
-        sure = found >= calibration.unsure_below
-        return reliability(found, self.right), {
+        probabilities = self.probabilities(calibration)
+        sure = probabilities >= calibration.unsure_below
+        return reliability(probabilities, self.right), {
             "sure": float(sure.mean()),
             "sure_right": float(self.right[sure].mean()),
             "right_sure": float(sure[self.right].mean()),
@@ -71,19 +71,22 @@ def calibrate(
     wordnet, (corpus, *checks) = WordNet(), corpora
     things = frozenset(filter(wordnet.is_thing, loaded.model.config.words))
     start = CaptionCalibration((0.0,) * 5, 0.0, judge.fingerprint, things)
-    val, *others = (
-        judged(loaded, judge, one.split("val"), start, place, progress, wordnet) for one in corpora
+    val, *judged_checks = (
+        judged(loaded, judge, source.split("val"), start, place, progress, wordnet)
+        for source in corpora
     )
     order = Random(SEED).sample(range(len(val.right)), len(val.right))  # noqa: S311 - no secret
     half = len(order) // 2
-    found = fitted(val.some(sorted(order[:half])), start)
-    held = {f"{corpus.name} val": val.some(sorted(order[half:]))}
-    held |= {f"{one.name} val": other for one, other in zip(checks, others, strict=True)}
-    told = {name: one.measured(found) for name, one in held.items()}
-    facts = {name: asdict(curve) | shares for name, (curve, shares) in told.items()}
-    curves = {name: curve for name, (curve, _) in told.items()}
+    calibration = fitted(val.some(sorted(order[:half])), start)
+    samples = {f"{corpus.name} val": val.some(sorted(order[half:]))}
+    samples |= {
+        f"{check.name} val": sample for check, sample in zip(checks, judged_checks, strict=True)
+    }
+    measurements = {name: sample.measured(calibration) for name, sample in samples.items()}
+    facts = {name: asdict(curve) | shares for name, (curve, shares) in measurements.items()}
+    curves = {name: curve for name, (curve, _) in measurements.items()}
     about = {"data": corpus.name, "captions": facts}
-    return replace(found, facts=about), curves
+    return replace(calibration, facts=about), curves
 
 
 def judged(
@@ -100,27 +103,29 @@ def judged(
     captions = described(
         loaded.model, examples, None, progress, inputs=inputs, judge=judge, calibrated=start
     )
-    features = [one.features for one in captions if one.features is not None]
+    features = [caption.features for caption in captions if caption.features is not None]
     if len(features) < len(captions):
         raise ValueError(
             "captions are calibrated by how familiar a photo is: run `tessera add-kinds` first"
         )
     _, _, wrong = compared(shown(captions, examples, {}), wordnet)
-    return Judged(np.array(features), np.array([not one for one in wrong]))
+    return Judged(np.array(features), np.array([not nouns for nouns in wrong]))
 
 
-def fitted(known: Judged, start: CaptionCalibration) -> CaptionCalibration:
+def fitted(sample: Judged, start: CaptionCalibration) -> CaptionCalibration:
     """A calibration from one without coefficients, by logistic regression.
 
     Features are scaled to deviation 1 while they are fitted.
     """
-    x, y = torch.from_numpy(known.features), torch.from_numpy(known.right).double()
+    x, y = torch.from_numpy(sample.features), torch.from_numpy(sample.right).double()
     mean, deviation = x.mean(0), x.std(0).clamp_min(1e-6)
     mean[-1], deviation[-1] = 0.0, 1.0  # the constant
     weights = logistic((x - mean) / deviation, y) / deviation
     weights[-1] -= (weights[:-1] * mean[:-1]).sum()
-    found = replace(start, coefficients=tuple(weights.tolist()))
-    return replace(found, unsure_below=threshold(known.probabilities(found), known.right))
+    calibration = replace(start, coefficients=tuple(weights.tolist()))
+    return replace(
+        calibration, unsure_below=threshold(sample.probabilities(calibration), sample.right)
+    )
 
 
 def threshold(probabilities: NDArray[np.float64], right: NDArray[np.bool_]) -> float:

@@ -54,7 +54,9 @@ class SelfCritical:
         if samples < 2:
             raise ValueError(f"[reward] samples is {samples}; use at least 2, to compare them")
         self.truth, self.samples, self.model = truth, samples, truth.model
-        self.cider = Cider([[ended(caption_words(one)) for one in own] for own in references])
+        self.cider = Cider(
+            [[ended(caption_words(sentence)) for sentence in sentences] for sentences in references]
+        )
 
     def __call__(self, batches: Batches, epoch: int) -> Tensor:  # noqa: ARG002 - in all the same
         """The loss of a step, a scalar."""
@@ -72,11 +74,11 @@ class SelfCritical:
         captions = self.drawn(batch.photos)
         owners = torch.arange(len(batch.photos)).repeat_interleave(self.samples)
         advantages = self.advantages(captions, batch.positions)
-        own = batch.of(owners, captions)
+        sampled = batch.of(owners, captions)
         with half_precision(self.truth.device, self.truth.precision):
-            predicted, targets = logits(self.model, own, self.truth.device)
+            predicted, targets = logits(self.model, sampled, self.truth.device)
         costs = F.cross_entropy(predicted.float(), targets, reduction="none")  # (W,)
-        sentence = (own.targets != PADDING).nonzero()[:, 0]  # (W,) whose word each is
+        sentence = (sampled.targets != PADDING).nonzero()[:, 0]  # (W,) whose word each is
         return (advantages[sentence].to(costs) * costs).mean()
 
     @torch.no_grad()
@@ -84,19 +86,19 @@ class SelfCritical:
         """Captions as word indices (T,), `samples` of each photo (K, F, C) in a row."""
         self.model.eval()
         step, state = self.model.start(list(photos), doubting=False)
-        many = tuple(part.repeat_interleave(self.samples, 0) for part in state)
-        found = sample(step, many, Limits(self.model.config.longest, 1, (UNKNOWN,)))
+        repeated_state = tuple(part.repeat_interleave(self.samples, 0) for part in state)
+        hypotheses = sample(step, repeated_state, Limits(self.model.config.longest, 1, (UNKNOWN,)))
         self.model.train()
-        return [torch.tensor(one.words) for one in found]
+        return [torch.tensor(hypothesis.words) for hypothesis in hypotheses]
 
     def advantages(self, captions: Sequence[Tensor], positions: Sequence[int]) -> Tensor:
         """How much better (N,) each caption is than the others of its photo are in the mean."""
         words = self.model.config.words
-        texts = [ended([words[at - FIRST_WORD] for at in one.tolist()]) for one in captions]
+        texts = [ended([words[at - FIRST_WORD] for at in caption.tolist()]) for caption in captions]
         owners = [position for position in positions for _ in range(self.samples)]
         rewards = torch.from_numpy(self.cider.scores(texts, owners)).view(-1, self.samples)
-        others = (rewards.sum(1, keepdim=True) - rewards) / (self.samples - 1)
-        return (rewards - others).flatten()
+        baseline = (rewards.sum(1, keepdim=True) - rewards) / (self.samples - 1)
+        return (rewards - baseline).flatten()
 
 
 def ended(words: Sequence[str]) -> list[str]:
@@ -107,7 +109,7 @@ def ended(words: Sequence[str]) -> list[str]:
 def logits(model: Captioner, batch: CaptionBatch | TextBatch, device: str) -> tuple[Tensor, Tensor]:
     """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,)."""
     language = model.language
-    given, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each
-    outputs, state = language(given, batch.state(language, device))
+    inputs, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each
+    outputs, state = language(inputs, batch.state(language, device))
     real = targets != PADDING
     return language.logits_where(real, outputs, state), targets[real]

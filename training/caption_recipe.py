@@ -86,8 +86,8 @@ def parsed(tables: Mapping[str, Any]) -> Recipe:
     refuse_unknown(tables, {"model", "objective", "optimizer", "schedule", *PARTS}, "the preset")
     options = dict(tables.get("model", {}))
     name = options.pop("name", "")
-    known = {one.name for one in fields(registry.find("captioners", name).Config)}
-    refuse_unknown(options, known - {"words", "image", "joint"}, "[model]")
+    option_names = {field.name for field in fields(registry.find("captioners", name).Config)}
+    refuse_unknown(options, option_names - {"words", "image", "joint"}, "[model]")
     objective = tables.get("objective", {})
     refuse_unknown(objective, {"label_smoothing", "least_count"}, "[objective]")
     return Recipe(

@@ -72,17 +72,19 @@ def train(
     torch.manual_seed(place.seed)
     sentences = language.sentences(corpus, recipe.text, text)
     model = building.built(recipe, sentences, place.start).to(place.device)
-    (inputs, examples), (held, validated) = (
+    (inputs, examples), (val_inputs, val_examples) = (
         described(model, recipe, corpus.split(split), place, teller.progress)
         for split in ("train", "val")
     )
-    learned = building.Learned(inputs, examples, sentences, place, teller.progress)
-    dataset = building.dataset(model, recipe, learned)
+    data = building.Learned(inputs, examples, sentences, place, teller.progress)
+    dataset = building.dataset(model, recipe, data)
 
     def validate() -> Measured:
         model.eval()
         score = measured(
-            lambda part: model.describe(held[part], Generation()), validated, teller.progress
+            lambda part: model.describe(val_inputs[part], Generation()),
+            val_examples,
+            teller.progress,
         )
         return Measured({"beam": BEAM} | asdict(score))
 
@@ -106,7 +108,7 @@ def objective_of(
     )
     if recipe.reward is None:
         return truth
-    return SelfCritical(truth, [one.sentences for one in examples], recipe.reward.samples)
+    return SelfCritical(truth, [example.sentences for example in examples], recipe.reward.samples)
 
 
 def described(
@@ -166,6 +168,6 @@ def measured(
     agreement = bleu(captions, references)
     consensus = cider(
         [treebank_words(text) for text in captions],
-        [[treebank_words(text) for text in own] for own in references],
+        [[treebank_words(text) for text in sentences] for sentences in references],
     )
     return Validation(agreement.scores, agreement.length_ratio, consensus)

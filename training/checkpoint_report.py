@@ -90,14 +90,14 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
 def of_matchers(stored: Sequence[Measurement]) -> list[str]:
     """The sections on checkpoints of matchers: on their own kind of data, in the open, links."""
     measured = [row for row in stored if "retrieval" in row]
-    own = [row for row in measured if row.get("trained_on") in (None, row["data"])]
-    others = [row for row in measured if row not in own]
+    same_data = [row for row in measured if row.get("trained_on") in (None, row["data"])]
+    other_data = [row for row in measured if row not in same_data]
     searches = [row for row in stored if "categories" in row]
     occluded = [row for row in measured if row.get("occlusion")]
     return [
-        *section("Checkpoints", CHECKPOINTS_SAY, RETRIEVAL_HEAD, map(retrieval_row, own)),
+        *section("Checkpoints", CHECKPOINTS_SAY, RETRIEVAL_HEAD, map(retrieval_row, same_data)),
         *section("Open world: photos and sentences", ELSEWHERE_SAY, RETRIEVAL_HEAD,
-                 map(retrieval_row, others)),
+                 map(retrieval_row, other_data)),
         *section("Open world: categories", CATEGORIES_SAY, CATEGORIES_HEAD,
                  (line for row in searches for line in category_rows(row))),
         *section("Open world: queries", QUERIES_SAY, QUERIES_HEAD,
@@ -130,7 +130,9 @@ def category_rows(row: Measurement) -> list[str]:
 
 def compositions_row(row: Measurement) -> str:
     """What `tessera compositions` listed, both ends of it."""
-    named = [f"{one['kind']} {one['norm']:.2f}" for one in row["compositions"]]
+    named = [
+        f"{composition['kind']} {composition['norm']:.2f}" for composition in row["compositions"]
+    ]
     ends = named[:NAMED], named[-NAMED:]
     return line([f"{row['preset']}, seed {row['seed']}", *(", ".join(end) for end in ends)])
 
@@ -181,5 +183,5 @@ def proposals_row(row: Measurement) -> str:
 def about(row: Measurement) -> tuple[str, str]:
     """A checkpoint's preset, seed and fingerprint; and its data, marked if features were kept."""
     checkpoint = f"{row['preset']}, seed {row['seed']}, {row['checkpoint']}"
-    kept = " ‡" if row.get("frozen") else ""
-    return checkpoint, f"{row['data']} {row['split']}{kept}"
+    mark = " ‡" if row.get("frozen") else ""
+    return checkpoint, f"{row['data']} {row['split']}{mark}"

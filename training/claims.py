@@ -118,7 +118,7 @@ def finding(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> Finding |
     the other.
     """
     better, worse = runs.get(claim.better, {}), runs.get(claim.worse, {})
-    alone = [set(one) == {SOLVED} for one in (better, worse)]
+    alone = [set(results) == {SOLVED} for results in (better, worse)]
     if alone[0] and not alone[1]:
         better = dict.fromkeys(worse, better[SOLVED])
     if alone[1] and not alone[0]:
@@ -126,8 +126,12 @@ def finding(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> Finding |
     pairs = [(better[seed], worse[seed]) for seed in sorted(better.keys() & worse.keys())]
     if not pairs:
         return None
-    recalls = Difference.of([recall_sum(one) - recall_sum(other) for one, other in pairs])
-    ranks = Difference.of([mean_ranks(other) - mean_ranks(one) for one, other in pairs])
+    recalls = Difference.of(
+        [recall_sum(better_run) - recall_sum(worse_run) for better_run, worse_run in pairs]
+    )
+    ranks = Difference.of(
+        [mean_ranks(worse_run) - mean_ranks(better_run) for better_run, worse_run in pairs]
+    )
     seeds = 0 if all(alone) else len(pairs)
     return Finding(seeds, recalls, ranks, verdict(ranks if claim.by_rank else recalls, seeds))
 
@@ -144,9 +148,9 @@ def mean_ranks(result: Result) -> float:
 
 def verdict(difference: Difference, seeds: int) -> str:
     """Whether the interval lies above zero, below it, or holds it."""
-    found = "holds" if difference.mean > 0 else "does not hold"
+    outcome = "holds" if difference.mean > 0 else "does not hold"
     if not difference.mean:
         return "not clear"
     if difference.half is None:
-        return f"{found} (one seed)" if seeds else found
-    return found if abs(difference.mean) > difference.half else "not clear"
+        return f"{outcome} (one seed)" if seeds else outcome
+    return outcome if abs(difference.mean) > difference.half else "not clear"

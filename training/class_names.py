@@ -135,19 +135,19 @@ def letters(name: str) -> str:
 
 def levels(offset: int, nouns: Mapping[int, Synset]) -> list[list[str]]:
     """A synset's names, then broader terms by distance, each once."""
-    found = [list(nouns[offset].names)]
-    used = {name.lower() for name in found[0]}
-    level, passed = [offset], {offset}
+    by_distance = [list(nouns[offset].names)]
+    used = {name.lower() for name in by_distance[0]}
+    level, visited = [offset], {offset}
     while level:
-        above = dict.fromkeys(up for one in level for up in nouns[one].broader)
-        level = [one for one in above if one not in passed]
-        passed |= set(level)
-        terms = dict.fromkeys(name for one in level for name in nouns[one].names)
-        new = [name for name in terms if name.lower() not in used | TOO_BROAD]
-        used |= {name.lower() for name in new}
-        if new:
-            found.append(new)
-    return found
+        parents = dict.fromkeys(parent for synset in level for parent in nouns[synset].broader)
+        level = [synset for synset in parents if synset not in visited]
+        visited |= set(level)
+        terms = dict.fromkeys(name for synset in level for name in nouns[synset].names)
+        new_names = [name for name in terms if name.lower() not in used | TOO_BROAD]
+        used |= {name.lower() for name in new_names}
+        if new_names:
+            by_distance.append(new_names)
+    return by_distance
 
 
 def line(names: Sequence[Sequence[str]]) -> str:

@@ -36,7 +36,7 @@ def described(
     gives words boxes; ValueError for one that sees photos otherwise than the captioner.
     `calibrated` says which captions are guesses.
     """
-    asked = generation or Generation()
+    options = generation or Generation()
     if judge and judge.model.sight.key() != captioner.sight.key():
         raise ValueError(
             f"the matcher {judge.name} and the captioner see photos by other networks or boxes: "
@@ -45,15 +45,17 @@ def described(
     captions = []
     starts = range(0, len(examples), BATCH)
     for start in progress(starts, len(starts), "captions"):
-        some = slice(start, start + BATCH)
+        batch = slice(start, start + BATCH)
         if inputs is None:
-            features, boxes = captioner.sight([pixels(one.image) for one in examples[some]])
+            features, boxes = captioner.sight(
+                [pixels(example.image) for example in examples[batch]]
+            )
         else:
-            features, boxes = inputs[some], [None] * len(inputs[some])
-        found = captioner.describe(features, asked.candidates if judge else asked)
-        for candidates, own, places in zip(found, features, boxes, strict=True):
+            features, boxes = inputs[batch], [None] * len(inputs[batch])
+        beams = captioner.describe(features, options.candidates if judge else options)
+        for candidates, photo_features, places in zip(beams, features, boxes, strict=True):
             if judge:
-                captions.append(judged(judge, candidates, own, places, calibrated))
+                captions.append(judged(judge, candidates, photo_features, places, calibrated))
             else:
                 captions.append(
                     Described(candidates[0].text, dict(attended(candidates[0], places)))
@@ -76,12 +78,12 @@ def judged(
         (bag,) = judge.model.embed_inputs([inputs], [boxes])
     best = support(judge.model, judge.calibration, bag, candidates, boxes, calibrated)[0]
     linked = {word.span: word.box for word in best.words if word.box and boxes is not None}
-    looked = dict(attended(best.caption, boxes))
+    attended_boxes = dict(attended(best.caption, boxes))
     unsure = None
     if best.probability is not None and judge.calibration:
         least = calibrated.unsure_below if calibrated else judge.calibration.weak_below
         unsure = best.probability < least
-    return Described(best.text, looked, linked, best.probability, unsure, best.features)
+    return Described(best.text, attended_boxes, linked, best.probability, unsure, best.features)
 
 
 def attended(caption: Caption, boxes: Tensor | None) -> Iterator[tuple[Span, Box]]:

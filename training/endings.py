@@ -46,14 +46,14 @@ def unfinished(trees: Iterable[ParsedSentence], words: Sequence[str]) -> tuple[s
     >>> unfinished(trees, ("a", "dog", "in", "large"))
     ('a', 'in', 'large')
     """
-    found, waiting = Counter[str](), Counter[str]()
+    occurrences, waiting = Counter[str](), Counter[str]()
     for tree in trees:
         for at, word in enumerate(tree.words):
             name = word.text.lower()
-            found[name] += 1
+            occurrences[name] += 1
             waiting[name] += word.relation in RELATIONS and word.head > at
     return tuple(
         word
         for word in words
-        if found[word] >= LEAST_COUNT and waiting[word] >= WAITING * found[word]
+        if occurrences[word] >= LEAST_COUNT and waiting[word] >= WAITING * occurrences[word]
     )

@@ -34,7 +34,7 @@ class Frozen:
         sentences = [sentence for example in examples for sentence in example.sentences]
         texts = list(dict.fromkeys(sentences))
         images = self.photos(examples, split)
-        turned = self.photos(examples, split, mirrored=True) if mirrored else None
+        mirrored_images = self.photos(examples, split, mirrored=True) if mirrored else None
         inputs = cached(
             self.place.cache / "sentences",
             f"{self.precision} {self.matcher.sentence_key()}",
@@ -49,7 +49,7 @@ class Frozen:
         counts = tuple(len(example.sentences) for example in examples)
         kinds = tuple(example.kind for example in examples)
         truth = Truth(examples) if any(example.weights for example in examples) else None
-        return Pairs(images, repeated, counts, truth, kinds, mirrored=turned)
+        return Pairs(images, repeated, counts, truth, kinds, mirrored=mirrored_images)
 
     def photos(
         self, examples: Sequence[Example], split: str, *, mirrored: bool = False

@@ -67,22 +67,24 @@ class PhraseDataset:
 
     def batch(self, photos: Sequence[int]) -> PhraseBatch:
         """Regions of photos, and up to PHRASES phrases of each, drawn at random."""
-        drawn = [torch.randperm(len(self.truth[one]))[:PHRASES] for one in photos]
-        pairs = list(zip(photos, drawn, strict=True))
-        texts = [self.texts(one)[at] for one, own in pairs for at in own.tolist()]
+        chosen = [torch.randperm(len(self.truth[photo]))[:PHRASES] for photo in photos]
+        pairs = list(zip(photos, chosen, strict=True))
+        texts = [self.texts(photo)[at] for photo, indices in pairs for at in indices.tolist()]
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        counts = torch.tensor([len(own) for own in drawn])
+        counts = torch.tensor([len(indices) for indices in chosen])
         return PhraseBatch(
-            regions=torch.stack([self.regions[one] for one in photos]),
-            phrases=torch.cat([self.phrases[one][own] for one, own in pairs]),
+            regions=torch.stack([self.regions[photo] for photo in photos]),
+            phrases=torch.cat([self.phrases[photo][indices] for photo, indices in pairs]),
             owners=torch.arange(len(photos)).repeat_interleave(counts),
             words=torch.tensor([numbers[text] for text in texts]),
-            truth=torch.cat([self.truth[one][own] for one, own in pairs]),
+            truth=torch.cat([self.truth[photo][indices] for photo, indices in pairs]),
         )
 
     def texts(self, photo: int) -> list[str]:
         """A photo's phrases in lower case."""
-        return [one.text.lower() for sentence in self.sentences[photo] for one in sentence.phrases]
+        return [
+            phrase.text.lower() for sentence in self.sentences[photo] for phrase in sentence.phrases
+        ]
 
 
 def train(
@@ -130,8 +132,15 @@ def learned_from(
     progress: Progress,
 ) -> PhraseDataset:
     """The frozen inputs of photos that have phrases, from the cache or computed into it."""
-    chosen = [one for one in examples if any(s.phrases for s in truth.get(one.image.name, ()))]
-    sentences = [[s for s in truth[one.image.name] if s.phrases] for one in chosen]
+    chosen = [
+        example
+        for example in examples
+        if any(sentence.phrases for sentence in truth.get(example.image.name, ()))
+    ]
+    sentences = [
+        [sentence for sentence in truth[example.image.name] if sentence.phrases]
+        for example in chosen
+    ]
     device = str(next(model.parameters()).device)
 
     def image_inputs(paths: Sequence[Path]) -> list[Tensor]:
@@ -140,15 +149,21 @@ def learned_from(
 
     def phrase_inputs(photos: Sequence[Sequence[GroundedSentence]]) -> list[Tensor]:
         grounded = [sentence for photo in photos for sentence in photo]
-        spans = [[phrase.span for phrase in one.phrases] for one in grounded]
+        spans = [[phrase.span for phrase in sentence.phrases] for sentence in grounded]
         with half_precision(device, "bfloat16"):
-            inputs = iter(model.phrase_inputs([one.text for one in grounded], spans))
+            inputs = iter(model.phrase_inputs([sentence.text for sentence in grounded], spans))
         return [torch.cat(list(islice(inputs, len(photo)))) for photo in photos]
 
-    paths = [one.image for one in chosen]
+    paths = [example.image for example in chosen]
     digests = [file_digest(path) for path in paths]
     keys = [
-        digest(*(repr((s.text, [p.span for p in s.phrases])) for s in own)) for own in sentences
+        digest(
+            *(
+                repr((sentence.text, [phrase.span for phrase in sentence.phrases]))
+                for sentence in photo_sentences
+            )
+        )
+        for photo_sentences in sentences
     ]
     regions = cached(
         folder / "images",
@@ -168,7 +183,12 @@ def learned_from(
         progress,
         "phrases",
     )
-    return PhraseDataset(regions, phrases, [phrase_boxes(own) for own in sentences], sentences)
+    return PhraseDataset(
+        regions,
+        phrases,
+        [phrase_boxes(photo_sentences) for photo_sentences in sentences],
+        sentences,
+    )
 
 
 def objective(
@@ -207,9 +227,11 @@ def measured(model: two_branch.Model, dataset: PhraseDataset, device: str) -> Lo
         regions = model.embed_regions(inputs[None])[0]
         phrases = model.embed_phrases(dataset.phrases[photo].to(device))
         scores = model.similarities(regions, phrases).cpu()
-        named = [phrase for sentence in dataset.sentences[photo] for phrase in sentence.phrases]
+        photo_phrases = [
+            phrase for sentence in dataset.sentences[photo] for phrase in sentence.phrases
+        ]
         localised += [
-            Localised(phrase.text, phrase.boxes, inputs[:, -4:].cpu(), own)
-            for phrase, own in zip(named, scores, strict=True)
+            Localised(phrase.text, phrase.boxes, inputs[:, -4:].cpu(), phrase_scores)
+            for phrase, phrase_scores in zip(photo_phrases, scores, strict=True)
         ]
     return localisation(localised)

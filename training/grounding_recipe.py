@@ -73,7 +73,7 @@ def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:
     """The recipe of a preset's tables."""
     refuse_unknown(tables, {"model", "objective", "optimizer", "schedule"}, "the preset")
     options, objective = tables.get("model", {}), dict(tables.get("objective", {}))
-    refuse_unknown(options, {one.name for one in fields(Config)}, "[model]")
+    refuse_unknown(options, {field.name for field in fields(Config)}, "[model]")
     name = objective.pop("name", None)
     if name not in OBJECTIVES:
         raise ValueError(f"[objective] name is {name!r}; there are: {', '.join(OBJECTIVES)}")

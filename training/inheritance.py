@@ -49,8 +49,8 @@ def resolved(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
     return merged(resolved(parent, line), tables)
 
 
-def merged(inherited: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Own values over inherited ones, table by table.
+def merged(inherited: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Overriding values over inherited ones, table by table.
 
     Lists are replaced whole, and so is a table whose `name` differs: another tower's options are
     not this one's.
@@ -61,7 +61,7 @@ def merged(inherited: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, An
     {'text': {'name': 'pairs'}}
     """
     tables = dict(inherited)
-    for key, value in own.items():
+    for key, value in overrides.items():
         before = tables.get(key)
         if isinstance(before, dict) and isinstance(value, dict) and alike(before, value):
             tables[key] = merged(before, value)
@@ -70,6 +70,6 @@ def merged(inherited: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, An
     return tables
 
 
-def alike(inherited: Mapping[str, object], own: Mapping[str, object]) -> bool:
+def alike(inherited: Mapping[str, object], overrides: Mapping[str, object]) -> bool:
     """Whether two tables are options of the same thing."""
-    return "name" not in own or own["name"] == inherited.get("name")
+    return "name" not in overrides or overrides["name"] == inherited.get("name")

@@ -58,18 +58,20 @@ def with_kinds(
     """
     model = Model(replace(captioner.config, kinds=kinds)).eval()
     weights = captioner.state_dict().items()
-    model.load_state_dict({k: v for k, v in weights if ".kinds." not in k}, strict=False)
+    model.load_state_dict(
+        {name: weight for name, weight in weights if ".kinds." not in name}, strict=False
+    )
     language, words = model.language, captioner.config.words
     bags = (PaddedBags.of(inputs[at : at + PREPARED]) for at in range(0, len(inputs), PREPARED))
     logits, features = map(  # (N, 1000) and (N, V · C)
         torch.cat, zip(*((language.classes(bag), language.whole(bag)) for bag in bags), strict=True)
     )
     parsed = parse_trees([text for example in examples for text in example.sentences])
-    rest = iter(parsed)
-    trees = [[next(rest) for _ in example.sentences] for example in examples]
+    unread = iter(parsed)
+    trees = [[next(unread) for _ in example.sentences] for example in examples]
     singular = nouns([*parsed, *parse_trees([w for w in words if any(map(str.isalnum, w))])])
-    named = torch.tensor(
-        [[shares(own, kind, wordnet) for kind in kinds] for own in trees]
+    kind_shares = torch.tensor(
+        [[shares(photo_trees, kind, wordnet) for kind in kinds] for photo_trees in trees]
     )  # (N, G)
     members = torch.tensor(
         [
@@ -80,9 +82,9 @@ def with_kinds(
     language.kinds.fit(
         logits,
         features,
-        named,
+        kind_shares,
         classes_of(kinds).float(),
-        (members & usual(examples, words, named)).float(),
+        (members & usual(examples, words, kind_shares)).float(),
     )
     return model
 
@@ -94,8 +96,8 @@ def nouns(trees: Iterable[ParsedSentence]) -> Nouns:
         for word in tree.words:
             lemma = word.lemma.lower() if word.tag in ("NN", "NNS") else ""
             readings.setdefault(word.text.lower(), Counter())[lemma] += 1
-    most = {word: found.most_common(1)[0][0] for word, found in readings.items()}
-    return {word: lemma for word, lemma in most.items() if lemma}
+    main_lemmas = {word: lemmas.most_common(1)[0][0] for word, lemmas in readings.items()}
+    return {word: lemma for word, lemma in main_lemmas.items() if lemma}
 
 
 def shares(trees: Sequence[ParsedSentence], kind: Kind, wordnet: WordNet) -> float:
@@ -112,20 +114,22 @@ def shares(trees: Sequence[ParsedSentence], kind: Kind, wordnet: WordNet) -> flo
 def classes_of(kinds: Sequence[Kind]) -> Tensor:
     """Which of ImageNet's classes (G, 1000) are of each kind by their broader terms."""
     terms = [{name for level in levels for name in level} for levels in classes.names()]
-    return torch.tensor([[not own.isdisjoint(kind.terms) for own in terms] for kind in kinds])
+    return torch.tensor(
+        [[not class_terms.isdisjoint(kind.terms) for class_terms in terms] for kind in kinds]
+    )
 
 
-def usual(examples: Sequence[Example], words: Sequence[str], named: Tensor) -> Tensor:
+def usual(examples: Sequence[Example], words: Sequence[str], kind_shares: Tensor) -> Tensor:
     """Which words (G, W) stand with photos of a kind: not "branch", a group of persons in WordNet.
 
     A word that no photo's sentences have does.
     """
     places = {word: place for place, word in enumerate(words)}
-    photos, with_kind = torch.zeros(len(words)), torch.zeros(named.shape[1], len(words))
-    for example, own in zip(examples, named, strict=True):
-        found = [places[word] for word in written(example) if word in places]
-        photos[found] += 1
-        with_kind[:, found] += (own > 1 / 2).float()[:, None]
+    photos, with_kind = torch.zeros(len(words)), torch.zeros(kind_shares.shape[1], len(words))
+    for example, photo_kinds in zip(examples, kind_shares, strict=True):
+        columns = [places[word] for word in written(example) if word in places]
+        photos[columns] += 1
+        with_kind[:, columns] += (photo_kinds > 1 / 2).float()[:, None]
     return with_kind >= NAMED * photos
 
 

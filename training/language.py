@@ -25,15 +25,17 @@ def sentences(corpus: Corpus, options: TextOptions | None, file: Path | None) ->
 
     These are a file's lines that are no sentence of another split, and names of classes.
     """
-    own = [sentence for example in corpus.split("train") for sentence in example.sentences]
+    train_sentences = [
+        sentence for example in corpus.split("train") for sentence in example.sentences
+    ]
     if options is None:
-        return own
-    found = text.unseen([*own, *(text.lines(file) if file else ())], corpus)
-    found = list(dict.fromkeys(found))
+        return train_sentences
+    texts = text.unseen([*train_sentences, *(text.lines(file) if file else ())], corpus)
+    texts = list(dict.fromkeys(texts))
     if not options.names:
-        return found
-    words = {word for sentence in found for word in caption_words(sentence)}
-    return found + text.named(words)
+        return texts
+    words = {word for sentence in texts for word in caption_words(sentence)}
+    return texts + text.named(words)
 
 
 def vectors(
@@ -42,17 +44,17 @@ def vectors(
     """Vectors (N, D) of length one in a matcher's joint space, from the cache or into it."""
     joint = loaded.model.image.config.embedding
 
-    def joint_vectors(some: Sequence[str]) -> list[Tensor]:
+    def joint_vectors(batch: Sequence[str]) -> list[Tensor]:
         with half_precision("cpu", precision):
-            return list(text_vectors(loaded.model, some, joint)[:, None])
+            return list(text_vectors(loaded.model, batch, joint)[:, None])
 
-    found = cached(
+    rows = cached(
         folder / "texts",
         f"{precision} joint {loaded.fingerprint}",
         list(texts),
-        [digest(one) for one in texts],
+        [digest(sentence) for sentence in texts],
         joint_vectors,
         progress,
         "texts",
     )
-    return F.normalize(torch.cat(list(found)), dim=-1)
+    return F.normalize(torch.cat(list(rows)), dim=-1)

@@ -28,21 +28,21 @@ class Licence:
 
 def of(folder: Path, name: str) -> Licence:
     """The licence of a folder of weights that is known by a name, such as a hub's id."""
-    said = stated(folder)
+    licence = stated(folder)
     called = " ".join((name, folder.name, str(layout(folder).config().get("_name_or_path", ""))))
-    return Licence(said, warnings(said, called.lower()))
+    return Licence(licence, warnings(licence, called.lower()))
 
 
-def warnings(said: str, called: str) -> tuple[str, ...]:
+def warnings(licence: str, called: str) -> tuple[str, ...]:
     """What a person should know before using weights of a licence and of lower-case names."""
-    told = [text for name, text in RESTRICTED.items() if name in called]
-    if "-nc" in said.lower() and not told:
-        told.append(f"the licence {said} allows non-commercial use only")
-    if not said:
-        told.append("the folder does not say under which licence its weights are")
-    elif said.lower() in UNCLEAR:
-        told.append(f"the folder calls its licence {said!r}: read it before you rely on it")
-    return tuple(told)
+    messages = [text for name, text in RESTRICTED.items() if name in called]
+    if "-nc" in licence.lower() and not messages:
+        messages.append(f"the licence {licence} allows non-commercial use only")
+    if not licence:
+        messages.append("the folder does not say under which licence its weights are")
+    elif licence.lower() in UNCLEAR:
+        messages.append(f"the folder calls its licence {licence!r}: read it before you rely on it")
+    return tuple(messages)
 
 
 def stated(folder: Path) -> str:
@@ -50,8 +50,8 @@ def stated(folder: Path) -> str:
     readme = folder / "README.md"
     if not readme.is_file():
         return ""
-    _, mark, rest = readme.read_text(encoding="utf-8", errors="replace").partition("---\n")
-    front, end, _ = rest.partition("\n---")
+    _, mark, remainder = readme.read_text(encoding="utf-8", errors="replace").partition("---\n")
+    front, end, _ = remainder.partition("\n---")
     if not (mark and end):
         return ""
     try:

@@ -125,11 +125,11 @@ class Trainer(Generic[Batch]):
         if not self.schedule.epochs:
             return 0.0
         self.model.train()
-        done = len(self.history)
-        if self.reset and done and done % self.reset == 0:
+        finished = len(self.history)
+        if self.reset and finished and finished % self.reset == 0:
             forget(self.descent.optimizer)
-        dataset, what = self.part.dataset, f"epoch {done + 1}"
-        batches = progress(dataset.batches(done + 1), dataset.steps, what)
+        dataset, label = self.part.dataset, f"epoch {finished + 1}"
+        batches = progress(dataset.batches(finished + 1), dataset.steps, label)
         losses = [self.step(batch) for batch in batches]
         return sum(losses) / len(losses)
 

@@ -52,11 +52,11 @@ class Pairs:
         inputs = taken(self.images, images)
         if self.mirrored is None:
             return inputs
-        turned = torch.rand(len(images)) < 0.5
-        places = [place for place, mirrored in enumerate(turned.tolist()) if mirrored]
-        others = taken(self.mirrored, [images[place] for place in places])
-        for place, other in zip(places, others, strict=True):
-            inputs[place] = other
+        flipped = torch.rand(len(images)) < 0.5
+        places = [place for place, mirrored in enumerate(flipped.tolist()) if mirrored]
+        mirrored_inputs = taken(self.mirrored, [images[place] for place in places])
+        for place, mirrored_input in zip(places, mirrored_inputs, strict=True):
+            inputs[place] = mirrored_input
         return inputs
 
     @property
@@ -133,14 +133,14 @@ class MatchObjective:
 
 
 def validated(
-    model: Matcher, learned: Pairs, validation: Pairs, device: str, share: float
+    model: Matcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
 ) -> Measured:
     """Retrieval over val, the model's reference photos measured anew on what it learned from.
 
     A model that is drawn back by a share of its first weights keeps its general references.
     """
     if not share:
-        refer(model, learned.images, device)
+        refer(model, train_pairs.images, device)
     measured = validate(model, validation, device)
     return Measured(asdict(measured), measured.recall_sum)
 
@@ -164,13 +164,13 @@ def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     Where several images answer a sentence, sentences that come again are left out.
     """
     model.eval()
-    asked = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
+    positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
     images = encoded(model.encode_images, pairs.images, device)
     encode = partial(model.encode_sentences, fixed=pairs.fixed)
-    sentences = encoded(encode, taken(pairs.sentences, asked), device)
+    sentences = encoded(encode, taken(pairs.sentences, positions), device)
     scores = score_matrix(images, sentences, model.score, device)
     if pairs.truth:
-        return ranked(scores, pairs.truth.weights(range(len(images)), asked).numpy() > 0)
+        return ranked(scores, pairs.truth.weights(range(len(images)), positions).numpy() > 0)
     return retrieval(scores, pairs.owners)
 
 
@@ -201,4 +201,4 @@ def with_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
 
 def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:
     """Inputs as one batch on a device, indices left whole."""
-    return PaddedBags.of([one.to(device) for one in inputs])
+    return PaddedBags.of([tensor.to(device) for tensor in inputs])

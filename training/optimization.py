@@ -94,17 +94,22 @@ def optimizer_of(model: nn.Module, options: Optimizer) -> TorchOptimizer:
 
     ValueError for a prefix in options.rates that no trainable parameter has.
     """
-    trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    trained = {
+        name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad
+    }
     for prefix in options.rates:
         if not any(name.startswith(prefix) for name in trained):
             raise ValueError(f"no parameter starts with {prefix!r}; there are {sorted(trained)}")
     groups: dict[tuple[float, float], list[Tensor]] = {}
-    for name, one in trained.items():
-        decay = options.weight_decay if one.ndim > 1 else 0.0
+    for name, parameter in trained.items():
+        decay = options.weight_decay if parameter.ndim > 1 else 0.0
         rate = options.learning_rate * rate_of(name, options.rates)
-        groups.setdefault((rate, decay), []).append(one)
-    given = [{"params": ones, "lr": rate, "weight_decay": w} for (rate, w), ones in groups.items()]
-    return OPTIMIZERS[options.name](given)
+        groups.setdefault((rate, decay), []).append(parameter)
+    parameter_groups = [
+        {"params": parameters, "lr": rate, "weight_decay": w}
+        for (rate, w), parameters in groups.items()
+    ]
+    return OPTIMIZERS[options.name](parameter_groups)
 
 
 def forget(optimizer: TorchOptimizer) -> None:
@@ -152,27 +157,29 @@ class Average:
     def __init__(self, model: nn.Module, decay: float, start: float = 0.0) -> None:
         self.decay, self.start = decay, start
         self.steps = 0
-        self.parameters = dict(one for one in model.named_parameters() if one[1].requires_grad)
-        self.mean = {name: one.detach().clone() for name, one in self.parameters.items()}
-        self.first = {name: one.clone() for name, one in self.mean.items()} if start else {}
+        self.parameters = dict(item for item in model.named_parameters() if item[1].requires_grad)
+        self.mean = {
+            name: parameter.detach().clone() for name, parameter in self.parameters.items()
+        }
+        self.initial = {name: mean.clone() for name, mean in self.mean.items()} if start else {}
 
     @torch.no_grad()
     def update(self) -> None:
         """Take the parameters of a step in; early steps count more, so the start is forgotten."""
         self.steps += 1
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps)) if self.decay else 0.0
-        for name, one in self.parameters.items():
-            self.mean[name].lerp_(one, 1 - decay)
+        for name, parameter in self.parameters.items():
+            self.mean[name].lerp_(parameter, 1 - decay)
 
     @contextmanager
     def worn(self) -> Iterator[None]:
         """Within the context, the model uses the averaged weights."""
-        own = {name: one.detach().clone() for name, one in self.parameters.items()}
+        current = {name: parameter.detach().clone() for name, parameter in self.parameters.items()}
         self.settle()
         try:
             yield
         finally:
-            self.put(own)
+            self.put(current)
 
     def settle(self) -> None:
         """Give the model the averaged weights for good."""
@@ -182,13 +189,13 @@ class Average:
         """θ = (1 − α) mean + α θ_0, with α = `start`."""
         if not self.start:
             return self.mean
-        return {name: mean.lerp(self.first[name], self.start) for name, mean in self.mean.items()}
+        return {name: mean.lerp(self.initial[name], self.start) for name, mean in self.mean.items()}
 
     @torch.no_grad()
     def put(self, weights: Mapping[str, Tensor]) -> None:
         """Give the parameters other values."""
-        for name, one in self.parameters.items():
-            one.copy_(weights[name])
+        for name, parameter in self.parameters.items():
+            parameter.copy_(weights[name])
 
 
 class Descent:

@@ -48,8 +48,8 @@ class Tree:
 
 def read(path: Path) -> Iterator[Tree]:
     """The trees of a CoNLL-U file, gzipped or not; tags are its XPOS."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
         for block in file.read().strip().split("\n\n"):
             rows = [row.split("\t") for row in block.splitlines() if not row.startswith("#")]
             yield from_rows([row for row in rows if row[0].isdigit()])
@@ -57,14 +57,14 @@ def read(path: Path) -> Iterator[Tree]:
 
 def from_rows(rows: list[list[str]]) -> Tree:
     """The tree of a sentence's rows, one a word, in CoNLL-U's ten columns."""
-    _, words, lemmas, _, tags, _, heads, relations, _, extra = zip(*rows, strict=True)
+    _, words, lemmas, _, tags, _, heads, relations, _, misc = zip(*rows, strict=True)
     above = (int(head) - 1 for head in heads)
     return Tree(
         words,
-        tuple("SpaceAfter=No" not in more for more in extra),
+        tuple("SpaceAfter=No" not in note for note in misc),
         tags,
         lemmas,
-        tuple(own if head < 0 else head for own, head in enumerate(above)),
+        tuple(position if head < 0 else head for position, head in enumerate(above)),
         relations,
     )
 
@@ -114,21 +114,21 @@ def minilm_vectors(most: int, width: int) -> Callable[[Language], Language]:
 
     def give(nlp: Language) -> Language:
         indices = minilm_tokenizer().get_vocab()
-        whole = sorted(
+        whole_words = sorted(
             (index, word)
             for word, index in indices.items()
             if not word.startswith(("##", "[")) and word.isascii()
         )[:most]
         with safe_open(minilm_folder() / "model.safetensors", "numpy") as weights:
             table = weights.get_tensor("embeddings.word_embeddings.weight")
-        table = table[[index for index, _ in whole]].astype(np.float32)
+        table = table[[index for index, _ in whole_words]].astype(np.float32)
         table -= table.mean(0)
         principal = table @ np.linalg.svd(table, full_matrices=False)[2][:width].T
         principal /= principal.std()
         nlp.vocab.vectors = Vectors(
             strings=nlp.vocab.strings,
             data=principal,
-            keys=[nlp.vocab.strings.add(word) for _, word in whole],
+            keys=[nlp.vocab.strings.add(word) for _, word in whole_words],
             name="minilm",
             attr="LOWER",
         )
@@ -183,10 +183,10 @@ def spoken(nlp: Language) -> set[str]:
 
 def split_file(folder: Path, split: str) -> Path:
     """The CoNLL-U file of a split; LookupError if there is none."""
-    found = sorted(folder.glob(f"*-{split}.conllu*"))
-    if not found:
+    files = sorted(folder.glob(f"*-{split}.conllu*"))
+    if not files:
         raise LookupError(f"{folder} has no file *-{split}.conllu or *-{split}.conllu.gz")
-    return found[0]
+    return files[0]
 
 
 @dataclass(frozen=True, slots=True)

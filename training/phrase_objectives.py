@@ -49,14 +49,14 @@ def supervised(
     lie nearer to it than any right one by the margin are its hard negatives, and neighbours do
     not count, as published.
     """
-    own = match.regions[match.owners]  # (P, R, D)
+    photo_regions = match.regions[match.owners]  # (P, R, D)
     overlap = overlaps(match)  # (P, R)
     best, place = overlap.max(dim=1)
-    known = best >= RIGHT
-    phrases, regions = match.phrases[known], own[known, place[known]]
+    covered = best >= RIGHT
+    phrases, regions = match.phrases[covered], photo_regions[covered, place[covered]]
     distances = torch.cdist(phrases, regions)  # (N, N)
     pairs = distances.diagonal()
-    true = same(match, known)
+    true = same(match, covered)
     loss = distances.new_zeros(())
     for weight, d in ((lambda_1, distances), (1.0, distances.T)):
         hinges = (margin + pairs[:, None] - d).clamp_min(0).masked_fill(true, 0)
@@ -66,8 +66,8 @@ def supervised(
             within = violations(torch.cdist(vectors, vectors), true, margin, top)
             loss = loss + weight * within / max(1, len(vectors))
     if mining:
-        inside = torch.cdist(phrases[:, None], own[known])[:, 0]  # (N, R)
-        right = overlap[known] >= RIGHT
+        inside = torch.cdist(phrases[:, None], photo_regions[covered])[:, 0]  # (N, R)
+        right = overlap[covered] >= RIGHT
         nearest = inside.masked_fill(~right, float("inf")).amin(dim=1, keepdim=True)
         hard = (margin + nearest - inside).clamp_min(0).masked_fill(right, 0)
         loss = loss + mining * hard.sum(1).mean()
@@ -80,9 +80,9 @@ def overlaps(match: PhraseMatch) -> Tensor:
     return torch.stack([box_iou(true[None], boxes)[0] for true, boxes in pairs])
 
 
-def same(match: PhraseMatch, known: Tensor) -> Tensor:
+def same(match: PhraseMatch, covered: Tensor) -> Tensor:
     """Which phrases mean the same as which by their words, or by their boxes in a photo, (N, N)."""
-    owners, words, truth = match.owners[known], match.words[known], match.truth[known]
+    owners, words, truth = match.owners[covered], match.words[covered], match.truth[covered]
     boxes = (owners[:, None] == owners) & (box_iou(truth, truth) >= RIGHT)
     alike: Tensor = boxes | (words[:, None] == words)
     return alike

@@ -108,11 +108,11 @@ def parsed(
     name: str, tables: dict[str, Any], file: Path = Path(), start: Path | None = None
 ) -> Preset:
     """A preset's tables, each option known to the part it is for; `file` is where they stand."""
-    known = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
+    keys = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
     refuse_unknown(
-        tables, known | {"start", "catalogue", "terms", "hold_out", "mirrored"}, "the preset"
+        tables, keys | {"start", "catalogue", "terms", "hold_out", "mirrored"}, "the preset"
     )
-    begun = made(Start, tables["start"], "[start]") if "start" in tables else None
+    start_options = made(Start, tables["start"], "[start]") if "start" in tables else None
     if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
         raise ValueError("[terms] needs [start] and [catalogue]: give both")
     if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
@@ -123,20 +123,22 @@ def parsed(
         raise ValueError(f"mirrored is {tables['mirrored']!r}: give true or false")
     if "terms" in tables and "mirrored" in tables:
         raise ValueError("mirrored does not go with [terms]: leave it out")
-    aims = tables.get("objective", [])
-    terms = tuple(term(aim) for aim in ([aims] if isinstance(aims, dict) else aims))
+    losses = tables.get("objective", [])
+    terms = tuple(term(table) for table in ([losses] if isinstance(losses, dict) else losses))
     taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
-    if any(one.name == "distillation" for one in terms) != bool(taught):
+    if any(objective.name == "distillation" for objective in terms) != bool(taught):
         raise ValueError("distillation and [teachers] need each other: give both, or neither")
     return Preset(
         name=name,
-        model=model(tables.get("model", {})) if begun is None else begun_with(begun, start),
+        model=model(tables.get("model", {}))
+        if start_options is None
+        else begun_with(start_options, start),
         objectives=terms,
         optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
         splits=tuple(tables.get("splits", ("train",))),
         teachers=taught,
-        start=begun,
+        start=start_options,
         sampling=made(Sampling, tables["catalogue"], "[catalogue]")
         if "catalogue" in tables
         else None,
@@ -146,11 +148,13 @@ def parsed(
     )
 
 
-def begun_with(start: Start, other: Path | None = None) -> Config:
+def begun_with(start: Start, replacement: Path | None = None) -> Config:
     """The model of the checkpoint that a preset begins with, or of another that is given."""
-    described = checkpoint.read(other or started(start))[1]
+    described = checkpoint.read(replacement or started(start))[1]
     if described["kind"] != registry.MATCHERS:
-        raise ValueError(f"[start] needs a matcher, and {other} is one of the {described['kind']}")
+        raise ValueError(
+            f"[start] needs a matcher, and {replacement} is one of the {described['kind']}"
+        )
     return Config(**described["config"])
 
 
@@ -161,7 +165,7 @@ def started(start: Start) -> Path:
 
 def model(table: Mapping[str, Any]) -> Config:
     """The [model] table: both towers by name with their options, and the score."""
-    refuse_unknown(table, {one.name for one in fields(Config)}, "[model]")
+    refuse_unknown(table, {field.name for field in fields(Config)}, "[model]")
     parts: dict[str, Any] = {side: tower(side, table.get(side, {})) for side in ("image", "text")}
     if "correlation" in table:
         parts["correlation"] = made(Correlation, table["correlation"], "[model.correlation]")
@@ -175,8 +179,8 @@ def tower(side: str, table: Mapping[str, Any]) -> Part:
         raise ValueError(f"{where} needs a name, one of {', '.join(registry.names(kind))}")
     name = table["name"]
     options = {key: value for key, value in table.items() if key != "name"}
-    known = {one.name for one in fields(registry.find(kind, name).Config)}
-    refuse_unknown(options, known, where)
+    option_names = {field.name for field in fields(registry.find(kind, name).Config)}
+    refuse_unknown(options, option_names, where)
     return Part.of(kind, name, options)
 
 
@@ -194,20 +198,20 @@ def term(table: Mapping[str, Any]) -> Term:
     """One [objective] table: name, weight, first and last epoch, and the objective's options."""
     if "name" not in table:
         raise ValueError(f"[objective] needs a name, one of {', '.join(objectives.names())}")
-    own = {one.name for one in fields(Term)} - {"options"}
-    options = {key: value for key, value in table.items() if key not in own}
-    refuse_unknown(options, objectives.options(table["name"]) | own, "[objective]")
-    return Term(**{key: table[key] for key in own & table.keys()}, options=options)
+    term_fields = {field.name for field in fields(Term)} - {"options"}
+    options = {key: value for key, value in table.items() if key not in term_fields}
+    refuse_unknown(options, objectives.options(table["name"]) | term_fields, "[objective]")
+    return Term(**{key: table[key] for key in term_fields & table.keys()}, options=options)
 
 
 def made(kind: type[Options], options: Mapping[str, Any], where: str) -> Options:
     """An options dataclass of a preset's table."""
-    refuse_unknown(options, {one.name for one in fields(kind)}, where)  # type: ignore[arg-type]
+    refuse_unknown(options, {field.name for field in fields(kind)}, where)  # type: ignore[arg-type]
     return kind(**options)
 
 
-def refuse_unknown(options: Mapping[str, Any], known: set[str], where: str) -> None:
+def refuse_unknown(options: Mapping[str, Any], allowed: set[str], where: str) -> None:
     """ValueError that names the options there are, if one is not among them."""
-    unknown = sorted(options.keys() - known)
+    unknown = sorted(options.keys() - allowed)
     if unknown:
-        raise ValueError(f"{where} does not know {unknown}; it knows {sorted(known)}")
+        raise ValueError(f"{where} does not know {unknown}; it knows {sorted(allowed)}")

@@ -79,13 +79,15 @@ class BoxDataset:
         """Some photos, each as it is or mirrored."""
         mirror = torch.rand(len(positions)) < 0.5
         maps = [
-            torch.where(mirror.to(one.device)[:, None, None, None], one.flip(3), one)
-            for one in self.maps.unfolded([self.folded[one] for one in positions])
+            torch.where(
+                mirror.to(feature_map.device)[:, None, None, None], feature_map.flip(3), feature_map
+            )
+            for feature_map in self.maps.unfolded([self.folded[position] for position in positions])
         ]
-        own = [self.boxes[one] for one in positions]
-        turned = zip(own, mirror.tolist(), strict=True)
+        chosen = [self.boxes[position] for position in positions]
+        turned = zip(chosen, mirror.tolist(), strict=True)
         boxes = [mirrored(boxes) if mirror else boxes for boxes, mirror in turned]
-        return BoxBatch(maps, [one.to(self.maps.device) for one in boxes])
+        return BoxBatch(maps, [photo_boxes.to(self.maps.device) for photo_boxes in boxes])
 
 
 def train(
@@ -109,17 +111,17 @@ def train(
     device = place.device
     model = detector.Model(detector.Config(**recipe.config)).to(device)
     maps = Maps(model.config, backbones.load(BACKBONE).requires_grad_(False).to(device), device)
-    examples, validated = corpus.split("train"), corpus.split("val")
+    examples, val_examples = corpus.split("train"), corpus.split("val")
     dataset = BoxDataset(
         maps,
         maps.of(examples, place.cache, teller.progress),
-        [things(truth.get(one.image.name, ())) for one in examples],
+        [things(truth.get(example.image.name, ())) for example in examples],
         recipe.schedule.batch,
     )
 
     def validate() -> Measured:
         model.eval()
-        recalls = recalled(model, maps, validated, truth, place.cache, teller.progress)
+        recalls = recalled(model, maps, val_examples, truth, place.cache, teller.progress)
         return Measured({"recalls": recalls})
 
     objective = partial(detection, model, device, recipe.schedule.precision)
@@ -169,7 +171,7 @@ def recalled(
 ) -> dict[int, float]:
     """Percent of phrases whose box is among a photo's first N proposals, for each N."""
     folded = maps.of(examples, cache, progress)
-    boxes = [phrase_boxes(truth.get(one.image.name, ())) for one in examples]
+    boxes = [phrase_boxes(truth.get(example.image.name, ())) for example in examples]
     return recalls(proposed(model, maps, folded, progress), boxes)
 
 
@@ -180,8 +182,8 @@ def things(sentences: Iterable[GroundedSentence]) -> Tensor:
     """
     boxes = {
         box
-        for one in sentences
-        for phrase in one.phrases
+        for sentence in sentences
+        for phrase in sentence.phrases
         for box in (*phrase.boxes, around(phrase.boxes))
         if box.area < LARGEST
     }
@@ -190,7 +192,7 @@ def things(sentences: Iterable[GroundedSentence]) -> Tensor:
 
 def phrase_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
     """The box around what each phrase speaks of, (P, 4), a row a phrase."""
-    return corners([around(phrase.boxes) for one in sentences for phrase in one.phrases])
+    return corners([around(phrase.boxes) for sentence in sentences for phrase in sentence.phrases])
 
 
 def corners(boxes: Sequence[Box]) -> Tensor:
@@ -227,10 +229,10 @@ class Maps:
         folded = torch.cat([F.pixel_unshuffle(fine.float(), 2), coarse.float()], dim=1)
         return list(folded.flatten(2).transpose(1, 2))  # (h · w, C) each
 
-    def unfolded(self, kept: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    def unfolded(self, stored: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """Fine and coarse maps (K, C_fine, 2h, 2w), (K, C_coarse, h, w) of folded ones."""
         cells = self.config.size // detector.STRIDE
-        folded = torch.stack(list(kept)).to(self.device).transpose(1, 2)  # (K, C, h · w)
+        folded = torch.stack(list(stored)).to(self.device).transpose(1, 2)  # (K, C, h · w)
         folded = folded.reshape(*folded.shape[:2], cells, cells)
         cut = 4 * self.config.fine
         return F.pixel_shuffle(folded[:, :cut], 2), folded[:, cut:]
@@ -238,14 +240,14 @@ class Maps:
 
 @torch.inference_mode()
 def proposed(
-    proposer: Proposer, maps: Maps, kept: Sequence[Tensor], progress: Progress = silent
+    proposer: Proposer, maps: Maps, folded: Sequence[Tensor], progress: Progress = silent
 ) -> list[Tensor]:
-    """The boxes (R, 4) that a proposer sees in each of some photos' kept maps."""
-    starts = range(0, len(kept), BATCH)
+    """The boxes (R, 4) that a proposer sees in each of some photos' folded maps."""
+    starts = range(0, len(folded), BATCH)
     return [
         boxes
         for at in progress(starts, len(starts), "proposals")
-        for boxes in proposer.propose((), maps.unfolded(kept[at : at + BATCH])).cpu()
+        for boxes in proposer.propose((), maps.unfolded(folded[at : at + BATCH])).cpu()
     ]
 
 

@@ -37,8 +37,8 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
             systems[system(row)].append(row)
     ours = [ours_row(key, seeds) for key, seeds in sorted(systems.items())]
     theirs = [
-        line([f"published: {name}", learned, "COCO", "–", "–", "–", slashed(scores)])
-        for name, learned, scores in PUBLISHED
+        line([f"published: {name}", learned_from, "COCO", "–", "–", "–", slashed(scores)])
+        for name, learned_from, scores in PUBLISHED
     ]
     return section("Captions of regions", REGIONS_SAY, REGIONS_HEAD, ours + theirs if ours else [])
 
@@ -52,8 +52,11 @@ def system(row: Measurement) -> tuple[str, ...]:
 
 def ours_row(key: tuple[str, ...], seeds: Sequence[Measurement]) -> str:
     """A system, the mean over its seeds."""
-    name, learned, data = key
-    scores = (mean(values) for values in zip(*(one["region_bleu"] for one in seeds), strict=True))
-    words = mean(one["words"] for one in seeds)
-    return line([name, learned, data, len(seeds), f"{seeds[0]['regions']:,}", f"{words:.1f}",
+    name, learned_from, data = key
+    scores = (
+        mean(values)
+        for values in zip(*(measurement["region_bleu"] for measurement in seeds), strict=True)
+    )
+    words = mean(measurement["words"] for measurement in seeds)
+    return line([name, learned_from, data, len(seeds), f"{seeds[0]['regions']:,}", f"{words:.1f}",
                  slashed(scores)])  # fmt: skip

@@ -31,33 +31,35 @@ def ridge(x: Tensor, y: Tensor, penalty: float) -> tuple[Tensor, Tensor]:
 
 def held_out(x: Tensor, y: Tensor, folds: Tensor, penalty: float) -> Tensor:
     """What ridge says (N, V) of each fold (N,) that learned from the others."""
-    said = torch.zeros_like(y)
+    predicted = torch.zeros_like(y)
     for fold in set(folds.tolist()):
-        own = folds == fold
-        weight, bias = ridge(x[~own], y[~own], penalty)
-        said[own] = x[own] @ weight.T + bias
-    return said
+        in_fold = folds == fold
+        weight, bias = ridge(x[~in_fold], y[~in_fold], penalty)
+        predicted[in_fold] = x[in_fold] @ weight.T + bias
+    return predicted
 
 
-def logistic(x: Tensor, y: Tensor, given: Tensor | float = 0.0, penalty: float = PENALTY) -> Tensor:
-    """Coefficients w (F,) with the least mean cross-entropy of σ(x w + given) with y, plus a ridge.
+def logistic(
+    x: Tensor, y: Tensor, offset: Tensor | float = 0.0, penalty: float = PENALTY
+) -> Tensor:
+    """Coefficients w (F,) of the least mean cross-entropy of σ(x w + offset) with y, plus a ridge.
 
-    Shapes: x (N, F), y (N,) from 0 to 1, given (N,), all in double precision. The loss is convex;
+    Shapes: x (N, F), y (N,) from 0 to 1, offset (N,), all in double precision. The loss is convex;
     a step that would raise it is halved.
     """
 
     def loss(w: Tensor) -> float:
-        logits = x @ w + given
+        logits = x @ w + offset
         entropy = torch.nn.functional.softplus(logits) - y * logits
         return float(entropy.mean() + penalty * w.square().sum() / 2)
 
     w, unit = x.new_zeros(x.shape[1]), torch.eye(x.shape[1], dtype=x.dtype)
     for _ in range(STEPS):
-        p = torch.sigmoid(x @ w + given)
+        p = torch.sigmoid(x @ w + offset)
         gradient = x.T @ (p - y) / len(y) + penalty * w
         curvature = (x * (p * (1 - p))[:, None]).T @ x / len(y) + penalty * unit
         step = torch.linalg.solve(curvature, gradient)
         least = loss(w)
         halved = (w - step / 2**halvings for halvings in range(HALVINGS))
-        w = next((one for one in halved if loss(one) <= least), w)
+        w = next((candidate for candidate in halved if loss(candidate) <= least), w)
     return w

@@ -59,10 +59,14 @@ Runs = dict[str, dict[int, Result]]  # what runs came to on val, by preset and s
 
 def report(stored: Sequence[Measurement]) -> str:
     """The page of results, from what `tessera train` and `tessera evaluate --json` left behind."""
-    old = earlier(stored)
+    outdated = earlier(stored)
     lines = [
         INTRODUCTION,
-        *(one for data, runs in results(stored).items() for one in trainings(data, runs, old)),
+        *(
+            text
+            for data, runs in results(stored).items()
+            for text in trainings(data, runs, outdated)
+        ),
         *checkpoint_report.sections(stored),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -73,7 +77,7 @@ def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
 
     ValueError for two files of the same: their mean would pass for two seeds'.
     """
-    found: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
+    by_corpus: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for run in stored:
         if not run.get("epochs"):
             continue
@@ -82,28 +86,28 @@ def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
             seed = SOLVED
         if start := run.get("start"):
             preset = f"{preset} from {start}"  # it had more training than the preset says
-        if seed in found[data][preset]:
-            which = "" if seed == SOLVED else f" with seed {seed}"
-            raise ValueError(f"two files hold {preset} on {data}{which}: delete one")
-        found[data][preset][seed] = run.get(VAL) or run["epochs"][-1]["validation"]
-    return dict(sorted(found.items()))
+        if seed in by_corpus[data][preset]:
+            seed_note = "" if seed == SOLVED else f" with seed {seed}"
+            raise ValueError(f"two files hold {preset} on {data}{seed_note}: delete one")
+        by_corpus[data][preset][seed] = run.get(VAL) or run["epochs"][-1]["validation"]
+    return dict(sorted(by_corpus.items()))
 
 
 def earlier(stored: Iterable[Measurement]) -> set[str]:
     """The presets of which a run was trained by an earlier form than the one that ships."""
-    ships = set(inheritance.names())
+    shipped = set(inheritance.names())
     runs = [run["preset"] for run in stored if run.get("epochs")]
     return {
         run["name"]
         for run in runs
-        if run["name"] in ships and differ(run, preset.read(run["name"]).described())
+        if run["name"] in shipped and differ(run, preset.read(run["name"]).described())
     }
 
 
-def differ(run: Measurement, ships: Measurement) -> bool:
+def differ(run: Measurement, shipped: Measurement) -> bool:
     """Whether a run's preset trains otherwise than the one that ships, or another model."""
-    models = run.get("model"), json.loads(json.dumps(ships["model"]))  # as run files have it
-    return recipe(run) != recipe(ships) or not agree(*models)
+    models = run.get("model"), json.loads(json.dumps(shipped["model"]))  # as run files have it
+    return recipe(run) != recipe(shipped) or not agree(*models)
 
 
 def agree(ours: Any, theirs: Any) -> bool:
@@ -120,34 +124,34 @@ def agree(ours: Any, theirs: Any) -> bool:
 def recipe(described: Measurement) -> list[Any]:
     """How a preset trains, as run files and presets both tell it, the model apart."""
     return [
-        [[one["name"], one["weight"], one["first"], one["last"], one["options"]]
-         for one in described["objectives"]],
+        [[term["name"], term["weight"], term["first"], term["last"], term["options"]]
+         for term in described["objectives"]],
         asdict(Optimizer(**described["optimizer"])),
         asdict(Schedule(**described["schedule"])),
         described.get("hold_out"),
     ]  # fmt: skip
 
 
-def trainings(data: str, runs: Runs, old: Collection[str]) -> list[str]:
+def trainings(data: str, runs: Runs, outdated: Collection[str]) -> list[str]:
     """The sections on what was trained on one corpus: every system, and the papers' claims."""
     rows = [system for system in SYSTEMS if system.preset in runs]
-    others = sorted(runs.keys() - {system.preset for system in SYSTEMS})
-    rows += [System(preset, "–", "–", "–", "–") for preset in others]
-    systems = [system_row(system, runs[system.preset], old) for system in rows]
+    unlisted = sorted(runs.keys() - {system.preset for system in SYSTEMS})
+    rows += [System(preset, "–", "–", "–", "–") for preset in unlisted]
+    systems = [system_row(system, runs[system.preset], outdated) for system in rows]
     measured = any(finding(claim, runs) for claim in CLAIMS)
-    claims = [claim_row(claim, runs, old) for claim in CLAIMS if measured]
+    claims = [claim_row(claim, runs, outdated) for claim in CLAIMS if measured]
     return [
         *section(f"Every system, on {data} val", SYSTEMS_SAY, SYSTEMS_HEAD, systems),
         *section(f"Claims, on {data} val", CLAIMS_SAY, CLAIMS_HEAD, claims),
     ]
 
 
-def marked(name: str, old: Collection[str]) -> str:
+def marked(name: str, outdated: Collection[str]) -> str:
     """A preset's name, marked where its runs were of an earlier form."""
-    return f"{name} {EARLIER}" if name in old else name
+    return f"{name} {EARLIER}" if name in outdated else name
 
 
-def system_row(system: System, runs: Mapping[int, Result], old: Collection[str]) -> str:
+def system_row(system: System, runs: Mapping[int, Result], outdated: Collection[str]) -> str:
     """A system here, the mean over seeds, beside what its paper published."""
     seeds, solved = list(runs.values()), SOLVED in runs
     ours = [slashed(mean(seed[way][at] for seed in seeds) for at in RECALLS) for way in WAYS]
@@ -161,16 +165,16 @@ def system_row(system: System, runs: Mapping[int, Result], old: Collection[str])
     if published := system.published:
         theirs = [slashed(published.annotation), slashed(published.search)]
     kind = "–" if system.photo == "–" else f"{system.photo} · {system.sentence}"
-    name = marked(system.preset, old)
+    name = marked(system.preset, outdated)
     count = "–" if solved else len(seeds)
     return line([system.name, kind, name, count, *ours, total, *ranks, *theirs,
                  system.source])  # fmt: skip
 
 
-def claim_row(claim: Claim, runs: Runs, old: Collection[str]) -> str:
+def claim_row(claim: Claim, runs: Runs, outdated: Collection[str]) -> str:
     """What a paper claims, and what the runs say of it."""
     result = finding(claim, runs)
-    presets = " − ".join(marked(name, old) for name in (claim.better, claim.worse))
+    presets = " − ".join(marked(name, outdated) for name in (claim.better, claim.worse))
     if not result:
         return line([claim.says, claim.paper, presets, 0, "–", "–", "not measured"])
     seeds = result.seeds or "–"

@@ -56,13 +56,15 @@ def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) ->
     ValueError for a run of other data, a broken-off one of other options, or a teacher of such.
     """
     # All rows with one seed before any with two: broken off, the table is wide rather than deep.
-    wanted = [
+    runs = [
         (preset, replace(place, seed=seed))
         for seed in range(seeds)
         for preset in presets
         if seed == 0 or preset.schedule.epochs
     ]
-    rows = {one.name: one for one in (training(preset, corpus, own) for preset, own in wanted)}
+    rows = {
+        row.name: row for row in (training(preset, corpus, run_place) for preset, run_place in runs)
+    }
     planned: dict[str, Training] = {}
     for row in rows.values():
         for teacher in teachers(row, corpus):
@@ -74,26 +76,26 @@ def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) ->
 def teachers(row: Training, corpus: Corpus) -> list[Training]:
     """What has to be trained before a row that is not finished; ValueError as in plan."""
     needed = run.teachers(row.preset, row.place) if row.left else []
-    found = [replace(training(preset, corpus, place), row=False) for preset, place in needed]
-    for one in found:
-        if one.changed:
-            raise ValueError(run.not_the_same(RunFolder.of(one.preset, corpus, one.place)))
-    return found
+    trainings = [replace(training(preset, corpus, place), row=False) for preset, place in needed]
+    for teacher in trainings:
+        if teacher.changed:
+            raise ValueError(run.not_the_same(RunFolder.of(teacher.preset, corpus, teacher.place)))
+    return trainings
 
 
 def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
     """How far one training is; ValueError as in plan."""
     folder = RunFolder.of(preset, corpus, place)
     changed = folder.changed if folder.epochs or folder.resumable else []
-    most = max(1, preset.schedule.epochs)
-    done = folder.epochs if folder.measured else min(folder.epochs, most - 1)
-    found = Training(preset, place, done, folder.resumable, bool(changed))
-    if changed and (found.left or changed != ["preset"]):
+    epochs = max(1, preset.schedule.epochs)
+    finished = folder.epochs if folder.measured else min(folder.epochs, epochs - 1)
+    planned = Training(preset, place, finished, folder.resumable, bool(changed))
+    if changed and (planned.left or changed != ["preset"]):
         raise ValueError(
             f"{folder.path} was made with another {', '.join(changed)}: delete it, or choose "
             "another --out"
         )
-    return found
+    return planned
 
 
 def paces(files: Iterable[Path]) -> dict[str, float]:
@@ -103,15 +105,15 @@ def paces(files: Iterable[Path]) -> dict[str, float]:
         run_file = json.loads(file.read_text("utf-8"))
         for epoch in run_file.get("epochs", []):
             seconds[run_file["preset"]["name"]].append(epoch["seconds"])
-    return {preset: mean(known) for preset, known in seconds.items()}
+    return {preset: mean(durations) for preset, durations in seconds.items()}
 
 
 def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estimate:
     """How long the epochs that are left take."""
-    to_do = [one for one in trainings if one.left]
-    known = [one.left * paces[one.preset.name] for one in to_do if one.preset.name in paces]
-    unknown = {one.preset.name: None for one in to_do if one.preset.name not in paces}
-    return Estimate(sum(known), tuple(unknown))
+    to_do = [job for job in trainings if job.left]
+    seconds = [job.left * paces[job.preset.name] for job in to_do if job.preset.name in paces]
+    unknown = {job.preset.name: None for job in to_do if job.preset.name not in paces}
+    return Estimate(sum(seconds), tuple(unknown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +127,9 @@ class Publisher:
         """Copy the run files of finished trainings, and write the page anew."""
         self.results.mkdir(parents=True, exist_ok=True)
         self.page.parent.mkdir(parents=True, exist_ok=True)
-        for one in trainings:
+        for job in trainings:
             shutil.copyfile(
-                one.place.out / one.name / "run.json", self.results / f"{one.name}.json"
+                job.place.out / job.name / "run.json", self.results / f"{job.name}.json"
             )
         if any(self.results.glob("*.json")):
             self.page.write_text(report.report(report.read(self.results)), encoding="utf-8")
@@ -146,16 +148,16 @@ def reproduce(
 
     A loss that is no number any more ends its own training alone.
     """
-    publisher.publish(one for one in trainings if one.row and not one.left)
-    to_do = [one for one in trainings if one.left]
-    broken = {}
-    for one in progress(to_do, len(to_do), "trainings"):
-        starts(one)
+    publisher.publish(job for job in trainings if job.row and not job.left)
+    to_do = [job for job in trainings if job.left]
+    failures = {}
+    for job in progress(to_do, len(to_do), "trainings"):
+        starts(job)
         try:
             teller = Teller(progress, tells)
-            run.train(one.preset, corpus, one.place, resume=one.begun, teller=teller)
+            run.train(job.preset, corpus, job.place, resume=job.begun, teller=teller)
         except ArithmeticError as wrong:
-            broken[one.name] = str(wrong)
+            failures[job.name] = str(wrong)
         else:
-            publisher.publish([one] if one.row else [])
-    return broken
+            publisher.publish([job] if job.row else [])
+    return failures

@@ -59,8 +59,8 @@ def train(
     start = checkpoint.load(place.start) if place.start else None
     folder = RunFolder.of(preset, corpus, place)
     torch.manual_seed(place.seed)
-    learned, held = divided(len(examples), preset.hold_out or 0)
-    model = built(preset, [examples[k] for k in learned], start).to(place.device).eval()
+    trained_on, held_out = divided(len(examples), preset.hold_out or 0)
+    model = built(preset, [examples[k] for k in trained_on], start).to(place.device).eval()
     if preset.terms:
         assert start is not None
         if workers.count() > 1:
@@ -73,7 +73,10 @@ def train(
     taught = None
     if preset.teachers:
         optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
-        files = [trained(one, corpus, own, teller) for one, own in teachers(preset, place)]
+        files = [
+            trained(teacher, corpus, teacher_place, teller)
+            for teacher, teacher_place in teachers(preset, place)
+        ]
         folder.learns_from([header.fingerprint(file) for file in files])
         teller.begins(folder.path.name)
         precision, progress = preset.schedule.precision, teller.progress
@@ -81,17 +84,17 @@ def train(
             lambda: teacher_scores(files, examples, place, precision, progress)
         )
     frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
-    turned = bool(preset.mirrored)
-    pairs = workers.after_first(lambda: frozen.pairs(examples, "train", mirrored=turned))
+    mirrored = bool(preset.mirrored)
+    pairs = workers.after_first(lambda: frozen.pairs(examples, "train", mirrored=mirrored))
     val = workers.after_first(lambda: frozen.pairs(corpus.split("val"), "val"))
-    pairs, chosen_by = (pairs.at(learned), pairs.at(held)) if held else (pairs, val)
+    pairs, chosen_by = (pairs.at(trained_on), pairs.at(held_out)) if held_out else (pairs, val)
     if not (resume or place.start):
         model.prepare(pairs.images, pairs.sentences, pairs.owners)
     workers.alike(model)
     trainer = of_pairs(preset, model, pairs, chosen_by, place, taught)
     torch.manual_seed(place.seed + (workers.rank() << 32))  # dropout's
     fit(trainer, folder, teller, resume=resume)
-    if held and workers.first():
+    if held_out and workers.first():
         report_val(folder, trainer, pairs, val, place.device)
         teller.begins(f"val: {in_brief(folder.facts[VAL])}")
     workers.wait()  # for the first, which writes
@@ -99,11 +102,11 @@ def train(
 
 
 def report_val(
-    folder: RunFolder, trainer: Trainer[Batch], learned: Pairs, val: Pairs, device: str
+    folder: RunFolder, trainer: Trainer[Batch], pairs: Pairs, val: Pairs, device: str
 ) -> None:
     """Measure the best epoch's checkpoint on val, once, and write it to run.json."""
     best = checkpoint.load(folder.best, device).model
-    folder.facts[VAL] = validated(best, learned, val, device, share=0.0).values
+    folder.facts[VAL] = validated(best, pairs, val, device, share=0.0).values
     folder.write(trainer.history)
 
 
@@ -111,15 +114,15 @@ def in_brief(values: Mapping[str, Any]) -> str:
     """Both ways' recalls at 1, 5 and 10."""
     ways = {"annotation": "image → text", "search": "text → image"}
     recalls = {way: [values[way][f"recall_{k}"] for k in (1, 5, 10)] for way in ways}
-    return ", ".join(f"{ways[way]} {slashed(own)}" for way, own in recalls.items())
+    return ", ".join(f"{ways[way]} {slashed(way_recalls)}" for way, way_recalls in recalls.items())
 
 
 def divided(total: int, count: int) -> tuple[list[int], list[int]]:
     """Which photos of train are learned, and `count` that are held out, spread evenly."""
     if not 0 <= count < total - 1:
         raise ValueError(f"hold_out is {count}, and train has {total} photos: take fewer")
-    held = torch.linspace(0, total - 1, count).round().long().tolist()
-    return sorted(set(range(total)) - set(held)), held
+    held_out = torch.linspace(0, total - 1, count).round().long().tolist()
+    return sorted(set(range(total)) - set(held_out)), held_out
 
 
 def of_pairs(
@@ -132,7 +135,7 @@ def of_pairs(
 ) -> Trainer[Batch]:
     """The trainer of a prepared matcher on pairs; sentences pass its fixed part once."""
     schedule, device = preset.schedule, place.device
-    pairs, validation = (with_fixed(one, model, device) for one in (pairs, validation))
+    pairs, validation = (with_fixed(split, model, device) for split in (pairs, validation))
     objective = partial(total, preset.objectives)
     part = Part(
         model,
@@ -160,12 +163,14 @@ def learn_terms(
     began = time.perf_counter()
     frozen = Frozen(start.model, place, preset.schedule.precision, teller.progress)
     train, val = corpus.split("train"), corpus.split("val")
-    photos, held = (frozen.photos(own, name) for own, name in ((train, "train"), (val, "val")))
+    photos, val_photos = (
+        frozen.photos(examples, name) for examples, name in ((train, "train"), (val, "val"))
+    )
     matcher, calibration = terms.learned(start, photos, train, preset.terms, teller.progress)
-    bags = from_inputs(matcher, held, teller.progress)
+    bags = from_inputs(matcher, val_photos, teller.progress)
     measured = term_search(matcher, calibration, val, bags, teller.progress)
-    told = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
-    folder.facts |= told | {"search": asdict(measured) if measured else None}
+    summary = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
+    folder.facts |= summary | {"search": asdict(measured) if measured else None}
     checkpoint.save(folder.best, "matchers", preset.name, matcher, folder.facts)
     facts = {"start": calibration.facts, "terms": folder.facts["search"]}
     checkpoint.calibrate(folder.best, folder.best, replace(calibration, facts=facts))
@@ -194,9 +199,9 @@ def teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
     """
     if not preset.teachers:
         return []
-    one, seeds = preset.teachers.preset, range(place.seed, place.seed + preset.teachers.count)
-    start = place.start if one.model.towers == preset.model.towers else None
-    return [(one, replace(place, seed=seed, start=start)) for seed in seeds]
+    teacher, seeds = preset.teachers.preset, range(place.seed, place.seed + preset.teachers.count)
+    start = place.start if teacher.model.towers == preset.model.towers else None
+    return [(teacher, replace(place, seed=seed, start=start)) for seed in seeds]
 
 
 def trained(preset: Preset, corpus: Corpus, place: Place, teller: Teller) -> Path:

@@ -30,12 +30,12 @@ Item = TypeVar("Item")
 def weights_of(examples: Sequence[Example], texts: Sequence[str]) -> Tensor:
     """The weights (K, L) of texts for examples; 0 is not true."""
     numbers = {text: number for number, text in enumerate(texts)}
-    found = torch.zeros(len(examples), len(texts))
-    for row, example in zip(found, examples, strict=True):
+    weights = torch.zeros(len(examples), len(texts))
+    for row, example in zip(weights, examples, strict=True):
         for text, weight in example.weighted:
             if text in numbers:
                 row[numbers[text]] = weight
-    return found
+    return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Shown:
 
     examples: Sequence[Example]
     bags: Sequence[Tensor]
-    known: Tensor
+    evidence: Tensor
 
     def some(self, count: int) -> Shown:
         """At most so many, evenly spread."""
         places = spread(range(len(self.bags)), count)
         examples, bags = [self.examples[i] for i in places], [self.bags[i] for i in places]
-        return Shown(examples, bags, self.known[places])
+        return Shown(examples, bags, self.evidence[places])
 
 
 def asked_of(examples: Sequence[Example], terms: Terms, least: int) -> list[str]:
@@ -59,13 +59,13 @@ def asked_of(examples: Sequence[Example], terms: Terms, least: int) -> list[str]
     Of a title with further words nobody knows which other products it fits.
     """
     counts = Counter(text for example in examples for text in example.sentences)
-    alone, several = list[str](), list[str]()
+    single, several = list[str](), list[str]()
     for text in (text for text, count in counts.most_common() if count >= least):
         words = words_of(text)
-        named = terms.named(words)
-        if named and sum(end - start for start, end, _ in named) == len(words):
-            (several if len(named) > 1 else alone).append(text)
-    return alone + spread(several, TEXTS)
+        occurrences = terms.named(words)
+        if occurrences and sum(end - start for start, end, _ in occurrences) == len(words):
+            (several if len(occurrences) > 1 else single).append(text)
+    return single + spread(several, TEXTS)
 
 
 def learn_strengths(
@@ -81,16 +81,16 @@ def learn_strengths(
     texts = asked_of(shown.examples, terms, SEVERAL)
     scores = general(matcher, calibration, shown.bags, texts, progress)
     counts = counted(terms, texts)
-    sums = shown.known[:, :-1] @ counts.T  # (K, L)
-    ours, number = shown.known[:, -1:], counts.sum(1)
+    sums = shown.evidence[:, :-1] @ counts.T  # (K, L)
+    ours, number = shown.evidence[:, -1:], counts.sum(1)
     true = weights_of(shown.examples, texts) > 0
     row, column = first_and_random(sums)
     x = torch.stack([sums[row, column], ours[row, 0], (ours * number)[row, column]], 1)
-    found = logistic(
+    coefficients = logistic(
         x.double(), true[row, column].double(), scores[row, column].double(), penalty=1e-4
     )
     slope = calibration.coefficients[Kind.TEXT_IN_PHOTO.value, 0]
-    terms.strengths.copy_(found.float() / slope)
+    terms.strengths.copy_(coefficients.float() / slope)
 
 
 def counted(terms: Terms, texts: Sequence[str]) -> Tensor:
@@ -121,20 +121,20 @@ def general(
 ) -> Tensor:
     """The logits (K, L) of the calibration for photos and texts without what terms give."""
     D = matcher.general
-    asked = embedded(matcher.embed_sentences, list(texts), progress, "texts")
-    vectors = [bag.vectors[:, :D] for bag in asked]
+    text_bags = embedded(matcher.embed_sentences, list(texts), progress, "texts")
+    vectors = [bag.vectors[:, :D] for bag in text_bags]
     scores = torch.from_numpy(score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score))
-    sums = torch.stack([own.sum(0) for own in vectors])  # (L, D)
-    sizes = torch.tensor([len(own) for own in vectors])
-    plain = replace(calibration, photos=calibration.photos[:, :D])
+    sums = torch.stack([fragments.sum(0) for fragments in vectors])  # (L, D)
+    sizes = torch.tensor([len(fragments) for fragments in vectors])
+    general_calibration = replace(calibration, photos=calibration.photos[:, :D])
     logits = [
-        plain.features(Kind.TEXT_IN_PHOTO, column, total[None], size[None])
-        @ plain.coefficients[Kind.TEXT_IN_PHOTO.value]
+        general_calibration.features(Kind.TEXT_IN_PHOTO, column, total[None], size[None])
+        @ general_calibration.coefficients[Kind.TEXT_IN_PHOTO.value]
         for column, total, size in zip(scores.T, sums, sizes, strict=True)
     ]
     return torch.stack(logits, 1)
 
 
-def spread(things: Sequence[Item], count: int) -> list[Item]:
-    """At most `count` things, evenly spread over all."""
-    return list(things[:: max(1, -(-len(things) // count))])
+def spread(items: Sequence[Item], count: int) -> list[Item]:
+    """At most `count` items, evenly spread over all."""
+    return list(items[:: max(1, -(-len(items) // count))])

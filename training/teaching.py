@@ -48,33 +48,39 @@ def teacher_scores(
     progress: Progress = silent,
 ) -> Taught:
     """What checkpoints together make of batches of examples."""
-    seen = digest(*(text for e in examples for text in (file_digest(e.image), *e.sentences)))
+    inputs_digest = digest(
+        *(text for example in examples for text in (file_digest(example.image), *example.sentences))
+    )
 
     def read(file: Path) -> Teacher:
-        given = checkpoint.load(file, place.device)
-        frozen = Frozen(given.model, place, precision, progress)
-        return teacher(given, frozen, frozen.pairs(examples, "train"), seen)
+        loaded = checkpoint.load(file, place.device)
+        frozen = Frozen(loaded.model, place, precision, progress)
+        return teacher(loaded, frozen, frozen.pairs(examples, "train"), inputs_digest)
 
     return partial(mean_scores, [read(file) for file in files], device=place.device)
 
 
-def teacher(given: Checkpoint, frozen: Frozen, pairs: Pairs, seen: str) -> Teacher:
-    """A checkpoint as a teacher of inputs, whose digest is `seen`: its bags are kept on disk."""
+def teacher(loaded: Checkpoint, frozen: Frozen, pairs: Pairs, inputs_digest: str) -> Teacher:
+    """A checkpoint as a teacher of inputs that have `inputs_digest`; its bags are kept on disk."""
     matcher, place = frozen.matcher, frozen.place
     key = digest(
-        given.fingerprint, frozen.precision, matcher.image_key(), matcher.sentence_key(), seen
+        loaded.fingerprint,
+        frozen.precision,
+        matcher.image_key(),
+        matcher.sentence_key(),
+        inputs_digest,
     )
 
-    def bags(encode: Encode, inputs: Sequence[Tensor], what: str) -> Sequence[Tensor]:
+    def bags(encode: Encode, inputs: Sequence[Tensor], side: str) -> Sequence[Tensor]:
         positions = range(len(inputs))
         return cached(
             place.cache / "taught",
-            f"{key} {what}",
+            f"{key} {side}",
             positions,
             [str(position) for position in positions],
-            lambda some: encoded(encode, taken(inputs, some), place.device),
+            lambda batch: encoded(encode, taken(inputs, batch), place.device),
             frozen.progress,
-            f"{what} of a teacher",
+            f"{side} of a teacher",
         )
 
     return Teacher(
@@ -86,4 +92,4 @@ def teacher(given: Checkpoint, frozen: Frozen, pairs: Pairs, seen: str) -> Teach
 
 def mean_scores(teachers: Sequence[Teacher], batch: Batch, device: str) -> Tensor:
     """What teachers together make of a batch, (K, L)."""
-    return torch.stack([one.scores(batch, device) for one in teachers]).mean(0)
+    return torch.stack([member.scores(batch, device) for member in teachers]).mean(0)

@@ -62,8 +62,8 @@ def chosen(examples: Sequence[Example], options: Options) -> tuple[tuple[str, ..
     What nearly all products have tells none apart. LookupError if there is no term.
     """
     counts = Counter(term for example in examples for term in example.terms)
-    most = len(examples) - options.least
-    fitting = [term for term, count in counts.most_common() if options.least <= count <= most]
+    limit = len(examples) - options.least
+    fitting = [term for term, count in counts.most_common() if options.least <= count <= limit]
     if not fitting:
         raise LookupError(
             f"no value of a field or query is shared by {options.least} of the "
@@ -90,20 +90,22 @@ def learned(
     terms = chosen(examples, options)
     matcher = with_terms(start.model, terms)
     assert matcher.terms is not None
-    seen = encoded(matcher, inputs, progress)
-    wanted = weights_of(examples, [forms[0] for forms in terms])
-    there = learn_photos(matcher.terms, seen.features, wanted, folds_of(examples))
-    learn_gate(matcher.terms, seen.wholes, start.calibration.photos)
-    known = evidence(there, matcher.terms.ours(seen.wholes))
-    learn_strengths(matcher, start.calibration, Shown(examples, seen.bags, known), progress)
+    photos = encoded(matcher, inputs, progress)
+    weights = weights_of(examples, [forms[0] for forms in terms])
+    probabilities = learn_photos(matcher.terms, photos.features, weights, folds_of(examples))
+    learn_gate(matcher.terms, photos.wholes, start.calibration.photos)
+    term_evidence = evidence(probabilities, matcher.terms.ours(photos.wholes))
+    learn_strengths(
+        matcher, start.calibration, Shown(examples, photos.bags, term_evidence), progress
+    )
     return matcher, extended(start.calibration, matcher)
 
 
 def with_terms(start: Matcher, terms: tuple[tuple[str, ...], ...]) -> Matcher:
     """A matcher as another one, with terms that nothing is known of yet."""
     matcher = Matcher(replace(start.config, terms=terms))
-    own = {key: value for key, value in start.state_dict().items() if key[:6] != "terms."}
-    matcher.load_state_dict(matcher.state_dict() | own)
+    weights = {key: value for key, value in start.state_dict().items() if key[:6] != "terms."}
+    matcher.load_state_dict(matcher.state_dict() | weights)
     return matcher.eval()
 
 
@@ -116,7 +118,7 @@ def encoded(matcher: Matcher, inputs: Sequence[Tensor], progress: Progress = sil
         padded = PaddedBags.of(inputs[at : at + ENCODED]).to(matcher.device)
         features.append(matcher.image.whole(padded).cpu())
         batch = matcher.encode_images(padded)
-        bags += [own[real].cpu() for own, real in zip(batch.vectors, batch.mask, strict=True)]
+        bags += [bag[real].cpu() for bag, real in zip(batch.vectors, batch.mask, strict=True)]
     return Seen(torch.cat(features), bags)
 
 
@@ -133,16 +135,16 @@ def learn_photos(terms: Terms, features: Tensor, weights: Tensor, folds: Tensor)
     probabilities modest. The penalty is the one that foretells best what was held out.
     """
     true = (weights > 0).float()
-    wanted = weights / weights.amax(0)
-    said = {one: held_out(features, wanted, folds, one) for one in PENALTIES}
-    best = min(PENALTIES, key=lambda one: float((said[one] - wanted).square().mean()))
+    targets = weights / weights.amax(0)
+    predicted = {penalty: held_out(features, targets, folds, penalty) for penalty in PENALTIES}
+    best = min(PENALTIES, key=lambda penalty: float((predicted[penalty] - targets).square().mean()))
     slope, shift = torch.stack(
-        [platt(own, is_true) for own, is_true in zip(said[best].T, true.T, strict=True)]
+        [platt(logits, is_true) for logits, is_true in zip(predicted[best].T, true.T, strict=True)]
     ).T
-    weight, bias = ridge(features, wanted, best)
+    weight, bias = ridge(features, targets, best)
     terms.weight.copy_(slope[:, None] * weight)
     terms.bias.copy_(slope * bias + shift)
-    return torch.sigmoid(slope * said[best] + shift)
+    return torch.sigmoid(slope * predicted[best] + shift)
 
 
 def platt(scores: Tensor, true: Tensor) -> Tensor:
@@ -155,25 +157,25 @@ def platt(scores: Tensor, true: Tensor) -> Tensor:
     return torch.stack([slope.clamp_min(0) / scale, shift]).float()
 
 
-def learn_gate(terms: Terms, ours: Tensor, others: Tensor) -> None:
+def learn_gate(terms: Terms, ours: Tensor, references: Tensor) -> None:
     """Learn to tell photos of the catalogue from others, fragments (K, D) and (N, D).
 
     Linear discriminant analysis (Fisher 1936) with equal shares and a shrunken covariance.
     """
-    others = others[:, : ours.shape[1]]
-    covariance = (torch.cov(ours.T) + torch.cov(others.T)) / 2
+    references = references[:, : ours.shape[1]]
+    covariance = (torch.cov(ours.T) + torch.cov(references.T)) / 2
     spread = SHRINKAGE * covariance.diagonal().mean() * torch.eye(len(covariance))
-    gate = torch.linalg.solve(covariance + spread, ours.mean(0) - others.mean(0))
+    gate = torch.linalg.solve(covariance + spread, ours.mean(0) - references.mean(0))
     terms.gate.copy_(gate)
-    terms.gate_bias.copy_(-(ours.mean(0) + others.mean(0)) @ gate / 2)
+    terms.gate_bias.copy_(-(ours.mean(0) + references.mean(0)) @ gate / 2)
 
 
 def extended(calibration: Calibration, matcher: Matcher) -> Calibration:
     """A calibration for longer vectors, whose references show no terms; it knows terms' words."""
     assert matcher.terms is not None
     photos, sentences = (
-        torch.nn.functional.pad(own, (0, matcher.terms.numbers_added))
-        for own in (calibration.photos, calibration.sentences)
+        torch.nn.functional.pad(vectors, (0, matcher.terms.numbers_added))
+        for vectors in (calibration.photos, calibration.sentences)
     )
     words = {word for forms in matcher.config.terms for form in forms for word in words_of(form)}
     return replace(

@@ -71,9 +71,9 @@ def halves(size: Size, words: int) -> tuple[dict[str, Any], dict[str, Any]]:
     width = {"hidden_size": size.hidden, "num_attention_heads": size.heads}
     reading = size.reading or size.hidden
     reads = {"hidden_size": reading, "num_attention_heads": size.reading_heads or size.heads}
-    known = {"max_position_embeddings": size.tokens, "vocab_size": max(words, size.vocabulary)}
+    text_sizes = {"max_position_embeddings": size.tokens, "vocab_size": max(words, size.vocabulary)}
     seeing = layers | width | {"image_size": size.side, "patch_size": size.patch}
-    return seeing, layers | reads | known | {"intermediate_size": 4 * reading}
+    return seeing, layers | reads | text_sizes | {"intermediate_size": 4 * reading}
 
 
 def clip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
@@ -167,14 +167,14 @@ def trained(
     every true pair of a batch as a true one.
     """
     torch.manual_seed(seed)
-    made = [synthetic.scene(FIRST_SEED + number) for number in range(scenes)]
+    pictures = [synthetic.scene(FIRST_SEED + number) for number in range(scenes)]
     model, tokenizer, processor = MAKERS[name](
-        sorted({text for one in made for text in texts_of(one)}), size
+        sorted({text for scene in pictures for text in texts_of(scene)}), size
     )
     if name == "siglip":  # as it begins (Zhai et al. 2023, section 3.2): most pairs are false
         nn.init.constant_(model.logit_scale, math.log(10))
         nn.init.constant_(model.logit_bias, -10)
-    lesson = lesson_of(made, tokenizer, processor, name, size)
+    lesson = lesson_of(pictures, tokenizer, processor, name, size)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.05)
     rates = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps, pct_start=0.1)
     generator = torch.Generator().manual_seed(seed)
@@ -182,8 +182,8 @@ def trained(
     for _ in progress(range(steps), steps, name):
         photos = torch.randperm(scenes, generator=generator)[:BATCH]
         chosen = torch.multinomial(lesson.true[photos].float(), 1, generator=generator)[:, 0]
-        told = {key: ids[chosen] for key, ids in lesson.texts.items()}
-        output = model(pixel_values=lesson.pixels[photos], **told)
+        inputs = {key: ids[chosen] for key, ids in lesson.texts.items()}
+        output = model(pixel_values=lesson.pixels[photos], **inputs)
         loss = LOSSES.get(name, softmax_loss)(
             output.logits_per_image, lesson.true[photos][:, chosen]
         )
@@ -197,37 +197,40 @@ def trained(
 
 def texts_of(scene: synthetic.Scene) -> list[str]:
     """The sentences of a scene, and its shapes alone."""
-    told = [" ".join(one["tokens"]) for one in synthetic.sentences(scene)]
-    return [*told, *(f"a {one.colour} {one.kind}" for one in (scene.first, scene.second))]
+    sentences = [" ".join(sentence["tokens"]) for sentence in synthetic.sentences(scene)]
+    return [
+        *sentences,
+        *(f"a {shape.colour} {shape.kind}" for shape in (scene.first, scene.second)),
+    ]
 
 
 def lesson_of(
     scenes: Sequence[synthetic.Scene], tokenizer: Any, processor: Any, name: str, size: Size
 ) -> Lesson:
     """Scenes and all that can be said of them, prepared by the family's own processors."""
-    photos = [synthetic.draw(one) for one in scenes]
+    photos = [synthetic.draw(scene) for scene in scenes]
     pixels = torch.cat(
         [
             processor(photos[at : at + 500], return_tensors="pt")["pixel_values"]
             for at in range(0, len(photos), 500)
         ]
     )
-    named = {text: shapes_of(one, text) for one in scenes for text in texts_of(one)}
+    named = {text: shapes_of(scene, text) for scene in scenes for text in texts_of(scene)}
     padding = True if name == "clip" else "max_length"
-    read = tokenizer(
+    encoded = tokenizer(
         list(named), padding=padding, max_length=size.tokens, truncation=True, return_tensors="pt"
     )
     kinds = sorted({shape for shapes in named.values() for shape in shapes})
-    there = torch.tensor([[(kind in shapes_of(one, None)) for kind in kinds] for one in scenes])
-    asked = torch.tensor([[(kind in shapes) for kind in kinds] for shapes in named.values()])
-    true = (asked.float() @ (~there).float().T == 0).T  # (N, L): no shape of the text is absent
-    return Lesson(pixels, dict(read), true)
+    shown = torch.tensor([[(kind in shapes_of(scene, None)) for kind in kinds] for scene in scenes])
+    in_text = torch.tensor([[(kind in shapes) for kind in kinds] for shapes in named.values()])
+    true = (in_text.float() @ (~shown).float().T == 0).T  # (N, L): no shape of the text is absent
+    return Lesson(pixels, dict(encoded), true)
 
 
 def shapes_of(scene: synthetic.Scene, text: str | None) -> frozenset[str]:
     """The shapes of a scene that a text names, or all of them."""
-    both = {f"{one.colour} {one.kind}" for one in (scene.first, scene.second)}
-    return frozenset(one for one in both if text is None or one in text)
+    shapes = {f"{shape.colour} {shape.kind}" for shape in (scene.first, scene.second)}
+    return frozenset(shape for shape in shapes if text is None or shape in text)
 
 
 def softmax_loss(logits: Tensor, true: Tensor) -> Tensor:

@@ -106,27 +106,27 @@ def tune(
     ways: list[Way] = []
     sight: Any = matcher.image.sight
     for recipe in sight.vision.recipes:
-        other = with_options(matcher, {"recipe": recipe}).to(device)
-        boxes, places = boxes_of(other, examples, progress)
+        candidate = with_options(matcher, {"recipe": recipe}).to(device)
+        boxes, places = boxes_of(candidate, examples, progress)
         if not ways:
-            photos = torch.stack([own[0] for own in boxes])
+            photos = torch.stack([vectors[0] for vectors in boxes])
             masking = Masking(matcher, examples, photos, [words[at] for at in firsts], places)
         for against in AGAINST:
-            apart = [apart_of(own, against) for own in boxes]
+            apart = [apart_of(vectors, against) for vectors in boxes]
             terms[recipe, against] = terms_of(boxes, apart, words, device, progress)
             falls = masking.falls(progress(apart[: len(firsts)], len(firsts), f"grey, {recipe}"))
             ways.append(Way(recipe, against, *falls))
     tried = [
-        measured(how, regions, own.scores(regions), owners)
-        for how, own in terms.items()
+        measured(way, regions, way_terms.scores(regions), owners)
+        for way, way_terms in terms.items()
         for regions in WEIGHTS
     ]
     chosen = choose(ways, tried, cost)
-    own = terms[chosen.recipe, chosen.against]
-    scale = likeliest_scale(own.scores(chosen.regions), owners)
+    chosen_terms = terms[chosen.recipe, chosen.against]
+    scale = likeliest_scale(chosen_terms.scores(chosen.regions), owners)
     options = {name: getattr(chosen, name) for name in ("recipe", "against", "regions")}
-    made = with_options(matcher, options, scale)
-    return made, Tuned(tuple(ways), tuple(tried), chosen, scale, len(examples))
+    tuned = with_options(matcher, options, scale)
+    return tuned, Tuned(tuple(ways), tuple(tried), chosen, scale, len(examples))
 
 
 def refuse_others(loaded: Checkpoint) -> None:
@@ -150,13 +150,13 @@ def with_options(matcher: Matcher, image: dict[str, Any], scale: float | None = 
             for side, part in parts.items()
         },
     )
-    made = Matcher(config).eval()
+    model = Matcher(config).eval()
     state = checkpoint.trained_state(matcher)
     if scale is not None:
         for name in ("image.log_scale", "text.log_scale"):
             state[name] = torch.tensor(math.log(scale) / 2)
-    checkpoint.restore(made, state)
-    return made
+    checkpoint.restore(model, state)
+    return model
 
 
 def words_of(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[Tensor]:
@@ -165,9 +165,9 @@ def words_of(matcher: Matcher, examples: Sequence[Example], progress: Progress) 
     starts = range(0, len(texts), BATCH)
     with torch.inference_mode():
         return [
-            own.cpu()
+            parts.cpu()
             for at in progress(starts, len(starts), "sentences")
-            for own in matcher.sentence_inputs(texts[at : at + BATCH])
+            for parts in matcher.sentence_inputs(texts[at : at + BATCH])
         ]
 
 
@@ -181,9 +181,9 @@ def boxes_of(
     vectors, boxes = list[Tensor](), list[Tensor]()
     with torch.inference_mode():
         for at in progress(starts, len(starts), f"photos, {options.recipe}"):
-            found = matcher.image.sight([pixels(path) for path in paths[at : at + BATCH]])
-            vectors += [own.cpu() for own in found[0]]
-            boxes += [own.cpu() for own in found[1]]
+            outputs = matcher.image.sight([pixels(path) for path in paths[at : at + BATCH]])
+            vectors += [photo_vectors.cpu() for photo_vectors in outputs[0]]
+            boxes += [photo_boxes.cpu() for photo_boxes in outputs[1]]
     return vectors, boxes
 
 
@@ -201,17 +201,17 @@ def terms_of(
     progress: Progress,
 ) -> Terms:
     """The two terms of all scores."""
-    photos = torch.stack([own[0] for own in boxes])  # (K, D)
-    texts = torch.stack([own.sum(0) for own in words])  # (L, D)
+    photos = torch.stack([vectors[0] for vectors in boxes])  # (K, D)
+    texts = torch.stack([fragments.sum(0) for fragments in words])  # (L, D)
     added = score_matrix(apart, words, "sum_of_max", device, progress)
     return Terms((photos @ texts.T).numpy(), added)
 
 
-def measured(how: tuple[str, str], regions: float, scores: Floats, owners: Sequence[int]) -> Tried:
+def measured(way: tuple[str, str], regions: float, scores: Floats, owners: Sequence[int]) -> Tried:
     """The recalls of scores (K, L)."""
-    found = retrieval(scores, owners)
-    firsts = (found.annotation.recall_1, found.search.recall_1)
-    return Tried(*how, regions, *firsts, found.recall_sum)
+    recalls = retrieval(scores, owners)
+    firsts = (recalls.annotation.recall_1, recalls.search.recall_1)
+    return Tried(*way, regions, *firsts, recalls.recall_sum)
 
 
 def choose(ways: Sequence[Way], tried: Sequence[Tried], cost: float) -> Tried:
@@ -219,14 +219,18 @@ def choose(ways: Sequence[Way], tried: Sequence[Tried], cost: float) -> Tried:
 
     >>> ways = [Way("masked", "photo", 0.1, 0.0), Way("value", "boxes", 0.2, 0.0)]
     >>> sums = {0.0: 500, 0.1: 499, 0.2: 480}
-    >>> some = [Tried("value", "boxes", weight, 0, 0, own) for weight, own in sums.items()]
-    >>> choose(ways, some, 3.0).regions
+    >>> tried = [Tried("value", "boxes", weight, 0, 0, total) for weight, total in sums.items()]
+    >>> choose(ways, tried, 3.0).regions
     0.1
     """
     best = max(ways, key=lambda way: way.fall - way.elsewhere)
-    own = [one for one in tried if (one.recipe, one.against) == (best.recipe, best.against)]
-    enough = max(one.recall_sum for one in own) - cost
-    return max((one for one in own if one.recall_sum >= enough), key=lambda one: one.regions)
+    same_way = [
+        trial for trial in tried if (trial.recipe, trial.against) == (best.recipe, best.against)
+    ]
+    enough = max(trial.recall_sum for trial in same_way) - cost
+    return max(
+        (trial for trial in same_way if trial.recall_sum >= enough), key=lambda trial: trial.regions
+    )
 
 
 def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
@@ -251,9 +255,9 @@ def table(tuned: Tuned) -> Group:
     ways = Table("boxes", "against", "cosine lost with the box grey", "with another box grey")
     for way in tuned.ways:
         ways.add_row(way.recipe, way.against, f"{way.fall:.4f}", f"{way.elsewhere:.4f}")
-    shown = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
-    for one in tuned.tried:
-        cells = (f"{value:.1f}" for value in (one.annotation_1, one.search_1, one.recall_sum))
-        mark = f"chosen, scale {tuned.scale:.0f}" if one == tuned.chosen else ""
-        shown.add_row(one.recipe, one.against, f"{one.regions:.1f}", *cells, mark)
-    return Group(ways, shown)
+    trials = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
+    for trial in tuned.tried:
+        cells = (f"{value:.1f}" for value in (trial.annotation_1, trial.search_1, trial.recall_sum))
+        mark = f"chosen, scale {tuned.scale:.0f}" if trial == tuned.chosen else ""
+        trials.add_row(trial.recipe, trial.against, f"{trial.regions:.1f}", *cells, mark)
+    return Group(ways, trials)

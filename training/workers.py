@@ -79,14 +79,18 @@ def gathered(bags: PaddedBags, size: int) -> PaddedBags:
     missing = int(longest) - bags.mask.shape[1], max(parts) - len(bags.mask)
     vectors = F.pad(bags.vectors, (0, 0, 0, missing[0], 0, missing[1]))
     mask = F.pad(bags.mask, (0, missing[0], 0, missing[1])).to(torch.uint8)
-    everyone = [torch.empty_like(vectors) for _ in parts]
-    dist.all_gather(everyone, vectors.detach().contiguous())
-    everyone[rank()] = vectors
+    all_vectors = [torch.empty_like(vectors) for _ in parts]
+    dist.all_gather(all_vectors, vectors.detach().contiguous())
+    all_vectors[rank()] = vectors
     masks = [torch.empty_like(mask) for _ in parts]
     dist.all_gather(masks, mask)
     return PaddedBags(
-        torch.cat([one[:real] for one, real in zip(everyone, parts, strict=True)]),
-        torch.cat([one[:real] for one, real in zip(masks, parts, strict=True)]).bool(),
+        torch.cat(
+            [worker_vectors[:real] for worker_vectors, real in zip(all_vectors, parts, strict=True)]
+        ),
+        torch.cat(
+            [worker_mask[:real] for worker_mask, real in zip(masks, parts, strict=True)]
+        ).bool(),
     )
 
 
@@ -94,15 +98,17 @@ def add_gradients(model: nn.Module) -> None:
     """Give every worker the sum of all workers' gradients."""
     if count() == 1:
         return
-    trained = [one for one in model.parameters() if one.requires_grad]
-    for one in trained:
-        if one.grad is None:
-            one.grad = torch.zeros_like(one)
-    together = torch.cat([one.grad.flatten() for one in trained if one.grad is not None])
-    dist.all_reduce(together)
-    totals = torch.split(together, [one.numel() for one in trained])
-    for one, total in zip(trained, totals, strict=True):
-        one.grad = total.view_as(one)
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    for parameter in trained:
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    gradients = torch.cat(
+        [parameter.grad.flatten() for parameter in trained if parameter.grad is not None]
+    )
+    dist.all_reduce(gradients)
+    totals = torch.split(gradients, [parameter.numel() for parameter in trained])
+    for parameter, total in zip(trained, totals, strict=True):
+        parameter.grad = total.view_as(parameter)
 
 
 def alike(model: nn.Module) -> None:
@@ -134,15 +140,15 @@ def by_first(compute: Callable[[], Value]) -> Value:
         return compute()
     box: list[Any] = [_value_or_mistake(compute) if first() else None]
     dist.broadcast_object_list(box)
-    found: Value | Exception = box[0]
-    return _value(found)
+    result: Value | Exception = box[0]
+    return _value(result)
 
 
 def after_first(compute: Callable[[], Value]) -> Value:
     """What each worker computes once the first has done so, as from a cache of files."""
-    done: list[Value] = []
-    by_first(lambda: done.append(compute()))
-    return done[0] if done else compute()
+    results: list[Value] = []
+    by_first(lambda: results.append(compute()))
+    return results[0] if results else compute()
 
 
 def of_all(value: Tensor) -> list[Tensor]:
@@ -160,12 +166,12 @@ def wait() -> None:
         dist.barrier()
 
 
-def launch(workers: int, entry: Callable[..., Value], *given: Any) -> Value:
+def launch(workers: int, entry: Callable[..., Value], *arguments: Any) -> Value:
     """What a function gives in the first of so many new processes, which are workers.
 
-    It is called with whether they were started again, which happens when one is lost, and `given`,
-    and has to be importable. Its mistakes (ValueError, LookupError, ArithmeticError) are raised
-    here. ChildProcessError when workers are lost again and again.
+    It is called with whether they were started again, which happens when one is lost, and
+    `arguments`, and has to be importable. Its mistakes (ValueError, LookupError, ArithmeticError)
+    are raised here. ChildProcessError when workers are lost again and again.
     """
     config = LaunchConfig(
         min_nodes=1,
@@ -180,21 +186,21 @@ def launch(workers: int, entry: Callable[..., Value], *given: Any) -> Value:
     )
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
     try:
-        results = elastic_launch(config, _joined)(entry, given)
+        results = elastic_launch(config, _joined)(entry, arguments)
     except ChildFailedError as lost:
         raise ChildProcessError(f"workers were lost {RESTARTS + 1} times: {lost}") from lost
-    found: Value | Exception = results[0]
-    return _value(found)
+    result: Value | Exception = results[0]
+    return _value(result)
 
 
-def _joined(entry: Callable[..., Value], given: Sequence[Any]) -> Value | Exception:
+def _joined(entry: Callable[..., Value], arguments: Sequence[Any]) -> Value | Exception:
     """Join the group of workers, and do what they do; a mistake is a value, as it is no loss."""
     # What is on a GPU goes by NCCL, and the rest by gloo.
     backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backends, timeout=PATIENCE)
     again = int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0
     try:
-        return _value_or_mistake(lambda: entry(again, *given))
+        return _value_or_mistake(lambda: entry(again, *arguments))
     finally:
         dist.destroy_process_group()
 
@@ -206,7 +212,7 @@ def _value_or_mistake(compute: Callable[[], Value]) -> Value | Exception:
         return mistake
 
 
-def _value(found: Value | Exception) -> Value:
-    if isinstance(found, Exception):
-        raise found
-    return found
+def _value(result: Value | Exception) -> Value:
+    if isinstance(result, Exception):
+        raise result
+    return result

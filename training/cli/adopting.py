@@ -66,8 +66,8 @@ def adopt(
         name = Path(source).expanduser().resolve().name
         file = out or Path(f"{name}.safetensors")
         choice = adopting.Choice(regions, recipe, against, proposals, precision)
-        made = adopting.adopt(folder, file, choice, licence.name, name, commit)
-        for line in made.about:
+        adopted = adopting.adopt(folder, file, choice, licence.name, name, commit)
+        for line in adopted.about:
             console.print(line, markup=False, soft_wrap=True)
     typer.echo(file)
 

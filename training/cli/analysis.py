@@ -110,7 +110,7 @@ def evaluate(
         searches = bool(field or queries)
         corpus = (catalogue if searches or unwritten else folders).read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
-        truth = entities.read(found) if (found := true_boxes(data, boxes)) else {}
+        truth = entities.read(boxes_file) if (boxes_file := true_boxes(data, boxes)) else {}
         exam = analysis.Exam(
             examples, truth, cache, progress.on(console), device,
             fields=field or (), queries=natural.read(queries), occluded=occlude,
@@ -221,11 +221,14 @@ def show_compositions(file: File, json_file: Numbers = None) -> None:
         from training.evaluation.compositions import compositions
 
         loaded = analysis.matcher(file, "cpu")
-        found = compositions(loaded.model.text)
-        for one in found:
-            typer.echo(f"{one.norm:8.3f}  {one.kind}")
+        norms = compositions(loaded.model.text)
+        for composition in norms:
+            typer.echo(f"{composition.norm:8.3f}  {composition.kind}")
         numbers = {"checkpoint": loaded.fingerprint, "preset": loaded.name}
-        kinds = {"compositions": [asdict(one) for one in found], "seed": loaded.facts.get("seed")}
+        kinds = {
+            "compositions": [asdict(composition) for composition in norms],
+            "seed": loaded.facts.get("seed"),
+        }
         analysis.store(json_file, numbers | kinds)
 
 

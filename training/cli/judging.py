@@ -42,21 +42,29 @@ def judge(
         files = [run, other] if other else [run]
         runs = [judgements.by_query(judgements.read(file)) for file in files]
         compared = relevance(grades, runs, measure or MEASURES)
-        answered = sum(max(own.values()) > 0 for own in grades.values())
+        answered = sum(max(graded.values()) > 0 for graded in grades.values())
         Console().print(table(compared, files), f"{answered:,} queries with an answer", sep="\n")
         if json_file:
-            numbers = {"queries": answered, "measures": [asdict(one) for one in compared]}
+            numbers = {
+                "queries": answered,
+                "measures": [asdict(comparison) for comparison in compared],
+            }
             json_file.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
 
 
 def table(compared: list[Comparison], files: list[Path]) -> Table:
     """The measures as rows, a column for each run; two runs have their difference too."""
     columns = ["", *(file.stem for file in files)]
-    made = Table(*columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else []))
-    for one in compared:
-        row = [one.measure, *(f"{value:.3f}" for value in one.means)]
+    grid = Table(*columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else []))
+    for comparison in compared:
+        row = [comparison.measure, *(f"{value:.3f}" for value in comparison.means)]
         if len(files) > 1:
-            p = "–" if one.p is None else f"{one.p:.4f}"
-            row += [f"{one.means[1] - one.means[0]:+.3f}", str(one.better), str(one.worse), p]
-        made.add_row(*row)
-    return made
+            p = "–" if comparison.p is None else f"{comparison.p:.4f}"
+            row += [
+                f"{comparison.means[1] - comparison.means[0]:+.3f}",
+                str(comparison.better),
+                str(comparison.worse),
+                p,
+            ]
+        grid.add_row(*row)
+    return grid

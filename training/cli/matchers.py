@@ -77,8 +77,10 @@ def train(
         chosen = presets.read(preset, start=start).with_epochs(epochs)
         catalogue = Catalogue(tuple(field or ()), clicks)
         corpus = corpus_for(chosen, data, images, catalogue, console)
-        given = chosen, corpus, Place(out, cache, device, seed, start), resume, parser
-        typer.echo(launch(workers, train_in, *given) if workers > 1 else train_in(False, *given))
+        arguments = chosen, corpus, Place(out, cache, device, seed, start), resume, parser
+        typer.echo(
+            launch(workers, train_in, *arguments) if workers > 1 else train_in(False, *arguments)
+        )
 
 
 def train_in(
@@ -208,21 +210,23 @@ def reproduce_rows(
         from training.folder import Place
         from training.systems import SYSTEMS
 
-        rows = [presets.read(name) for name in only or (one.preset for one in SYSTEMS)]
+        rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)
         trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
         paces = reproduce.paces([*out.glob("*/run.json"), *results.glob("*.json")])
         console.print(planned(trainings, paces))
-        broken = reproduce.reproduce(
+        failures = reproduce.reproduce(
             trainings,
             corpus,
             reproduce.Publisher(results, page),
             progress=progress.on(console),
-            starts=lambda one: console.print(f"{one.name}, {one.left} epochs left"),
+            starts=lambda training: console.print(f"{training.name}, {training.left} epochs left"),
             tells=lambda record: console.print(line(record)),
         )
-        if broken:
-            raise ArithmeticError("; ".join(f"{name}: {why}" for name, why in broken.items()))
+        if failures:
+            raise ArithmeticError(
+                "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+            )
     typer.echo(page)
 
 
@@ -272,23 +276,27 @@ def planned(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
     """What reproduce is going to do, and for how long."""
     from training import reproduce
 
-    to_do = [one for one in trainings if one.left]
-    told = [f"{len(trainings) - len(to_do)} of {len(trainings)} trainings are finished."]
-    told += [
-        f"{one.name} was made by an earlier form of its preset: delete {one.place.out / one.name} "
-        "to train it anew."
-        for one in trainings
-        if one.changed
+    to_do = [training for training in trainings if training.left]
+    lines = [f"{len(trainings) - len(to_do)} of {len(trainings)} trainings are finished."]
+    lines += [
+        f"{training.name} was made by an earlier form of its preset: delete "
+        f"{training.place.out / training.name} to train it anew."
+        for training in trainings
+        if training.changed
     ]
     if to_do:
-        told.append("To do: " + ", ".join(f"{one.name} ({one.left} epochs)" for one in to_do) + ".")
+        lines.append(
+            "To do: "
+            + ", ".join(f"{training.name} ({training.left} epochs)" for training in to_do)
+            + "."
+        )
         expected = reproduce.estimate(trainings, paces)
         if expected.seconds:
-            told.append(f"About {duration(expected.seconds)} by the epochs of earlier runs.")
+            lines.append(f"About {duration(expected.seconds)} by the epochs of earlier runs.")
         if expected.unknown:
-            told.append(f"On top, with no earlier run to go by: {', '.join(expected.unknown)}.")
-        told.append("Frozen features that are not in the cache yet come on top too.")
-    return "\n".join(told)
+            lines.append(f"On top, with no earlier run to go by: {', '.join(expected.unknown)}.")
+        lines.append("Frozen features that are not in the cache yet come on top too.")
+    return "\n".join(lines)
 
 
 def duration(seconds: float) -> str:

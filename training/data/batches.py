@@ -63,7 +63,7 @@ def batches(
     starts = torch.tensor([0, *counts]).cumsum(0).tolist()
     turns = [torch.randperm(count, generator=generator).tolist() for count in counts]
     if sampling.rounds:  # a photo with fewer sentences brings them again
-        turns = [list(islice(cycle(own), sampling.rounds)) for own in turns]
+        turns = [list(islice(cycle(permutation), sampling.rounds)) for permutation in turns]
     for turn in range(0, max(map(len, turns)), sentences):
         order = torch.randperm(len(counts), generator=generator).tolist()
         images = [image for image in order if len(turns[image]) > turn]
@@ -72,12 +72,12 @@ def batches(
         for first in range(0, len(images), size):
             chosen = images[first : first + size]
             if len(chosen) > 1:
-                said = [
-                    (starts[image] + which, owner)
+                pairs = [
+                    (starts[image] + sentence, owner)
                     for owner, image in enumerate(chosen)
-                    for which in turns[image][turn : turn + sentences]
+                    for sentence in turns[image][turn : turn + sentences]
                 ]
-                positions, owners = zip(*said, strict=True)
+                positions, owners = zip(*pairs, strict=True)
                 yield Batch(tuple(chosen), positions, owners)
 
 
@@ -88,11 +88,13 @@ def together(
     of_kind: dict[str, list[int]] = {}
     for image in images:
         of_kind.setdefault(kinds[image], []).append(image)
-    runs = [own[at : at + run] for own in of_kind.values() for at in range(0, len(own), run)]
+    runs = [
+        members[at : at + run] for members in of_kind.values() for at in range(0, len(members), run)
+    ]
     return [
         image
-        for chosen in torch.randperm(len(runs), generator=generator).tolist()
-        for image in runs[chosen]
+        for index in torch.randperm(len(runs), generator=generator).tolist()
+        for image in runs[index]
     ]
 
 

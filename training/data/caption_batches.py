@@ -76,16 +76,18 @@ class CaptionDataset:
 
     def batches(self, epoch: int) -> Iterable[Batches]:  # noqa: ARG002 - the order is drawn
         """All sentences of every photo once, photos in a new order."""
-        return ((self.batch(one),) for one in shuffled(len(self.sentences), self.size))
+        return ((self.batch(positions),) for positions in shuffled(len(self.sentences), self.size))
 
     def batch(self, positions: Sequence[int]) -> CaptionBatch:
         """The sentences of some photos."""
-        counts = torch.tensor([len(self.sentences[one]) for one in positions])
-        given, targets = shifted([line for one in positions for line in self.sentences[one]])
+        counts = torch.tensor([len(self.sentences[position]) for position in positions])
+        inputs, targets = shifted(
+            [line for position in positions for line in self.sentences[position]]
+        )
         return CaptionBatch(
-            photos=torch.stack([self.photos[one] for one in positions]),
+            photos=torch.stack([self.photos[position] for position in positions]),
             owners=torch.arange(len(positions)).repeat_interleave(counts),
-            given=given,
+            given=inputs,
             targets=targets,
             positions=positions,
         )
@@ -118,9 +120,9 @@ class MixedDataset:
         elif not self.beside:
             yield from self.photos.batches(epoch)
         else:
-            drawn = self.drawn(self.beside)
+            text_batches = self.drawn(self.beside)
             for photos in self.photos.batches(epoch):
-                yield (*photos, next(drawn))
+                yield (*photos, next(text_batches))
 
     def drawn(self, size: int) -> Iterator[TextBatch]:
         """Batches of all texts in a new order, then in another one."""
@@ -129,8 +131,8 @@ class MixedDataset:
 
     def batch(self, positions: Sequence[int]) -> TextBatch:
         """Some of the texts."""
-        given, targets = shifted([self.texts[one] for one in positions])
-        return TextBatch(self.vectors[list(positions)], given, targets)
+        inputs, targets = shifted([self.texts[position] for position in positions])
+        return TextBatch(self.vectors[list(positions)], inputs, targets)
 
 
 def shifted(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -139,9 +141,9 @@ def shifted(sentences: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     The given ones start with END and the targets end with it, as in decoding.
     """
     end = torch.tensor([END])
-    given = pad_sequence([torch.cat([end, line]) for line in sentences], True, END)
+    inputs = pad_sequence([torch.cat([end, line]) for line in sentences], True, END)
     targets = pad_sequence([torch.cat([line, end]) for line in sentences], True, PADDING)
-    return given, targets
+    return inputs, targets
 
 
 def word_indices(texts: Sequence[str], words: Sequence[str], longest: int) -> list[Tensor]:

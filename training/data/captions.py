@@ -29,15 +29,15 @@ def vocabulary(sentences: Iterable[str], least_count: int) -> tuple[str, ...]:
     ValueError if no word is left.
     """
     counts = Counter(word for sentence in sentences for word in caption_words(sentence))
-    kept = sorted((-count, word) for word, count in counts.items() if count >= least_count)
-    if not kept:
+    frequent = sorted((-count, word) for word, count in counts.items() if count >= least_count)
+    if not frequent:
         raise ValueError(f"no word comes {least_count} times in train; lower the least count")
-    return tuple(word for _, word in kept)
+    return tuple(word for _, word in frequent)
 
 
 def counts(sentences: Sequence[Sequence[Tensor]], size: int) -> Tensor:
     """How often each of V words (V,) is a target, END among them."""
-    lines = [line for own in sentences for line in own]
-    found = torch.bincount(torch.cat(lines), minlength=size)
-    found[END] += len(lines)
-    return found
+    lines = [line for indices in sentences for line in indices]
+    frequencies = torch.bincount(torch.cat(lines), minlength=size)
+    frequencies[END] += len(lines)
+    return frequencies

@@ -102,9 +102,9 @@ def queries_of(clicks: Path, ids: set[str]) -> Clicks:
 
 def with_texts(example: Example, roles: Roles, clicks: Clicks) -> Example:
     """A photo with the texts of its fields, which count 1, and its queries, as they say."""
-    own = dict.fromkeys(templates.texts(example.metadata, roles), 1.0)
+    field_texts = dict.fromkeys(templates.texts(example.metadata, roles), 1.0)
     queries = dict(clicks.get(example.id, ()))
-    weights = own | queries
+    weights = field_texts | queries
     kind = templates.value(example.metadata, roles.kinds[0]) if roles.kinds else ""
     terms = dict.fromkeys([*templates.terms(example.metadata, roles), *queries])
     return replace(

@@ -48,10 +48,10 @@ def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
     for name, row in rows.items():
         try:
             boxes = {
-                key: tuple(fractions(box, row["w"], row["h"]) for box in found)
-                for key, found in row["boxes"].items()
+                key: tuple(fractions(box, row["w"], row["h"]) for box in pixel_boxes)
+                for key, pixel_boxes in row["boxes"].items()
             }
-            grounded[name] = tuple(sentence(one, boxes) for one in row["sentences"])
+            grounded[name] = tuple(sentence(annotation, boxes) for annotation in row["sentences"])
         except (KeyError, TypeError, ValueError, IndexError) as wrong:
             raise ValueError(f"{file}, photo {name}: {wrong!r}") from wrong
     return grounded

@@ -28,12 +28,12 @@ def corpus_file(folder: Path) -> Path:
     if not folder.is_dir():
         raise LookupError(f"there is no folder {folder}")
     for pattern in ("captions.json", "dataset_*.json", "*.jsonl"):
-        found = sorted(folder.glob(pattern))
-        if len(found) > 1:
-            names = ", ".join(file.name for file in found)
+        files = sorted(folder.glob(pattern))
+        if len(files) > 1:
+            names = ", ".join(file.name for file in files)
             raise LookupError(f"{folder} holds several corpora, {names}: name one of them")
-        if found:
-            return found[0]
+        if files:
+            return files[0]
     raise LookupError(
         f"{folder} holds no corpus: expected captions.json, dataset_*.json (Karpathy's format) "
         "or a .jsonl file of image, sentences, split"

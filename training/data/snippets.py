@@ -72,9 +72,9 @@ def regions(
     described: list[Example] = []
     bags = compared(loaded, examples, inputs, cache, progress)
     for example, features, sentences in zip(examples, inputs, bags, strict=True):
-        seen = sight.regions(features)  # (R, C)
+        vectors = sight.regions(features)  # (R, C)
         for region, texts in by_region(example, sentences, options).items():
-            rows.append(seen[region : region + 1].clone())  # without the photo's other rows
+            rows.append(vectors[region : region + 1].clone())  # without the photo's other rows
             described.append(replace(example, id=f"{example.id} {region}", sentences=texts))
     return rows, described
 
@@ -83,13 +83,13 @@ def by_region(
     example: Example, sentences: Sequence[FragmentBag], options: Options
 ) -> dict[int, tuple[str, ...]]:
     """The texts of a photo's snippets, by the regions that have some."""
-    found: dict[int, tuple[str, ...]] = {}
+    texts: dict[int, tuple[str, ...]] = {}
     for text, sentence in zip(example.sentences, sentences, strict=True):
-        for one in aligned(sentence, options.beta):
-            snippet = one.span.of(text)
-            if len(snippet.split()) <= options.most:
-                found[one.region] = (*found.get(one.region, ()), snippet)
-    return found
+        for snippet in aligned(sentence, options.beta):
+            phrase = snippet.span.of(text)
+            if len(phrase.split()) <= options.most:
+                texts[snippet.region] = (*texts.get(snippet.region, ()), phrase)
+    return texts
 
 
 def aligned(sentence: FragmentBag, beta: float) -> list[Snippet]:
@@ -101,10 +101,10 @@ def aligned(sentence: FragmentBag, beta: float) -> list[Snippet]:
     """
     groups = word_groups(sentence)
     heads = torch.stack([sentence.vectors[list(group.heads)].sum(0) for group in groups])  # (G, R)
-    segments, theirs = joined(sentence, groups, decode_chain(heads, beta))
+    segments, aligned_regions = joined(sentence, groups, decode_chain(heads, beta))
     return [
         Snippet(region, span)
-        for segment, region in zip(segments, theirs, strict=True)
+        for segment, region in zip(segments, aligned_regions, strict=True)
         if sentence.labels[segment.heads[0]] != WHOLE_SENTENCE
         and (span := trimmed(sentence, segment.fragments))
     ]
@@ -115,7 +115,7 @@ def trimmed(sentence: FragmentBag, fragments: Sequence[int]) -> Span | None:
 
     Determiners before its first content word stay: "in the grass" is "the grass".
     """
-    words = [plain(sentence.labels[one]) for one in fragments]
+    words = [plain(sentence.labels[fragment]) for fragment in fragments]
     content = [at for at, word in enumerate(words) if not is_function_word(word)]
     if not content:
         return None
@@ -142,35 +142,37 @@ def compared(
     matcher = loaded.model
 
     def similarities(positions: Sequence[int]) -> list[Tensor]:
-        photos = from_inputs(matcher, [inputs[one] for one in positions])
-        texts = {text for one in positions for text in examples[one].sentences}
+        photos = from_inputs(matcher, [inputs[position] for position in positions])
+        texts = {text for position in positions for text in examples[position].sentences}
         alike = sorted(texts, key=len)  # sentences of a length need no padding
         bags = dict(zip(alike, matcher.embed_sentences(alike), strict=True))
         return [
-            torch.cat([bags[text].vectors @ photo.T for text in examples[one].sentences])
-            for one, photo in zip(positions, photos, strict=True)
+            torch.cat([bags[text].vectors @ photo.T for text in examples[position].sentences])
+            for position, photo in zip(positions, photos, strict=True)
         ]
 
-    kept = cached(
+    alignments = cached(
         cache / "similarities",
         loaded.fingerprint,
         range(len(examples)),
-        [digest(file_digest(one.image), *one.sentences) for one in examples],
+        [digest(file_digest(example.image), *example.sentences) for example in examples],
         similarities,
         progress,
         "alignments",
     )
     reader = matcher.text.reader
     return [
-        placed([reader.places(one) for one in reader.parse(example.sentences)], rows)
-        for example, rows in zip(examples, kept, strict=True)
+        placed([reader.places(sentence) for sentence in reader.parse(example.sentences)], rows)
+        for example, rows in zip(examples, alignments, strict=True)
     ]
 
 
 def placed(places: Sequence[Sequence[tuple[str, Span]]], rows: Tensor) -> list[FragmentBag]:
     """Rows (ΣT, R) of a photo's sentences as a bag each, by the places of their fragments."""
-    parts = rows.split([len(own) for own in places])  # type: ignore[no-untyped-call]  # torch leaves it so
+    parts = rows.split([len(labelled) for labelled in places])  # type: ignore[no-untyped-call]  # torch leaves it so
     return [
-        FragmentBag(part, tuple(span for _, span in own), tuple(label for label, _ in own))
-        for part, own in zip(parts, places, strict=True)
+        FragmentBag(
+            part, tuple(span for _, span in labelled), tuple(label for label, _ in labelled)
+        )
+        for part, labelled in zip(parts, places, strict=True)
     ]

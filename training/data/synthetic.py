@@ -107,20 +107,22 @@ def relations(scene: Scene) -> tuple[str, str]:
 
 def sentences(scene: Scene) -> list[dict[str, Any]]:
     """Three sentences in the form of an Entities file: tokens, and phrases by shape."""
-    there, back = relations(scene)
+    relation, inverse = relations(scene)
     return [
-        sentence(scene.first, "1", there, scene.second, "2"),
-        sentence(scene.second, "2", back, scene.first, "1"),
+        sentence(scene.first, "1", relation, scene.second, "2"),
+        sentence(scene.second, "2", inverse, scene.first, "1"),
         sentence(scene.first, "1", "and", scene.second, "2"),
     ]
 
 
-def sentence(one: Shape, first: str, between: str, other: Shape, second: str) -> dict[str, Any]:
-    """One sentence of two phrases; first and second are the shapes' ids."""
-    tokens = ["a", one.colour, one.kind, *between.split(), "a", other.colour, other.kind]
+def sentence(
+    shape: Shape, shape_id: str, between: str, other: Shape, other_id: str
+) -> dict[str, Any]:
+    """One sentence of two phrases, with the ids of their shapes."""
+    tokens = ["a", shape.colour, shape.kind, *between.split(), "a", other.colour, other.kind]
     phrases = [
-        {"id": first, "start": 0, "end": 3},
-        {"id": second, "start": len(tokens) - 3, "end": len(tokens)},
+        {"id": shape_id, "start": 0, "end": 3},
+        {"id": other_id, "start": len(tokens) - 3, "end": len(tokens)},
     ]
     return {"tokens": tokens, "phrases": phrases}
 
@@ -131,12 +133,12 @@ def write(folder: Path, counts: Mapping[str, int], seed: int = 0) -> None:
     rows, truth = [], {}
     splits = [split for split, count in counts.items() for _ in range(count)]
     for number, split in enumerate(splits):
-        made, name = scene(seed * 1_000_003 + number), f"{number:05}.jpg"
-        (folder / "images" / name).write_bytes(display_copy(Photo(draw(made), ())).jpeg)
-        said = sentences(made)
-        boxes = {"1": [made.first.box], "2": [made.second.box]}
-        truth[name] = {"w": SIDE, "h": SIDE, "boxes": boxes, "sentences": said}
-        texts = [" ".join(one["tokens"]) for one in said]
+        picture, name = scene(seed * 1_000_003 + number), f"{number:05}.jpg"
+        (folder / "images" / name).write_bytes(display_copy(Photo(draw(picture), ())).jpeg)
+        grounded = sentences(picture)
+        boxes = {"1": [picture.first.box], "2": [picture.second.box]}
+        truth[name] = {"w": SIDE, "h": SIDE, "boxes": boxes, "sentences": grounded}
+        texts = [" ".join(annotation["tokens"]) for annotation in grounded]
         rows.append({"image": f"images/{name}", "sentences": texts, "split": split})
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "scenes.jsonl").write_text(lines, encoding="utf-8")

@@ -51,13 +51,13 @@ def roles(examples: Sequence[Example], fields: Sequence[str] = ()) -> Roles:
     A field whose values are short texts that repeat is an attribute, or a kind if its name says
     so. The kind with most values is the finest. ValueError where no field can become a text.
     """
-    there = named(examples)
-    if unknown := [field for field in fields if field not in there]:
-        raise LookupError(f"no product has {', '.join(unknown)}; there are: {', '.join(there)}")
-    values = {field: counted(examples, field) for field in fields or there}
-    repeated = {field: len(own) for field, own in values.items() if repeats(own)}
+    available = named(examples)
+    if unknown := [field for field in fields if field not in available]:
+        raise LookupError(f"no product has {', '.join(unknown)}; there are: {', '.join(available)}")
+    values = {field: counted(examples, field) for field in fields or available}
+    repeated = {field: len(counter) for field, counter in values.items() if repeats(counter)}
     kinds = sorted(filter(KIND.search, repeated), key=lambda field: -repeated[field])
-    titles = [field for field, own in values.items() if TITLE.search(field) and own]
+    titles = [field for field, counter in values.items() if TITLE.search(field) and counter]
     guessed = Roles(
         title=titles[0] if titles else None,
         kinds=tuple(kinds),
@@ -122,8 +122,8 @@ def generated(metadata: Mapping[str, Any], roles: Roles) -> Iterator[str]:
     finest = forms(value(metadata, roles.kinds[0])) if roles.kinds else ()
     for kind in finest or ("",):
         for count in (1, 2):
-            for chosen in combinations(likes, count):
-                yield " ".join([*chosen, kind]).strip()
+            for attributes in combinations(likes, count):
+                yield " ".join([*attributes, kind]).strip()
 
 
 @cache
@@ -137,8 +137,8 @@ def forms(kind: str) -> tuple[str, ...]:
 
 def forms_of_term(term: str) -> tuple[str, ...]:
     """All forms by which a text names a term: "apple" and "apples", "shirts" and "shirt"."""
-    plain = forms(term)
-    return plain if len(plain) > 1 else (*plain, str(_english().plural_noun(term)))
+    kind_forms = forms(term)
+    return kind_forms if len(kind_forms) > 1 else (*kind_forms, str(_english().plural_noun(term)))
 
 
 @cache

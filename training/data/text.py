@@ -36,17 +36,17 @@ def lines(file: Path) -> list[str]:
 
 def unseen(texts: Iterable[str], corpus: Corpus) -> list[str]:
     """The texts that are no sentence of a split but train, whatever their case and punctuation."""
-    others = {
+    held_out = {
         tuple(caption_words(sentence))
         for split, examples in corpus.splits.items()
         if split != "train"
         for example in examples
         for sentence in example.sentences
     }
-    return [text for text in texts if tuple(caption_words(text)) not in others]
+    return [text for text in texts if tuple(caption_words(text)) not in held_out]
 
 
-def named(known: Set[str]) -> list[str]:
+def named(vocabulary: Set[str]) -> list[str]:
     """What the classes of ImageNet and their broader terms are called, each in plain sentences.
 
     So a captioner has seen the names that a matcher may find, as far as their words are known.
@@ -55,7 +55,7 @@ def named(known: Set[str]) -> list[str]:
     for levels in classes.names():
         alive = any(term == ANIMAL for level in levels for term in level)
         for level in levels:
-            if not set(caption_words(level[0])) <= known:
+            if not set(caption_words(level[0])) <= vocabulary:
                 continue
             a = f"{'an' if level[0][0].lower() in 'aeiou' else 'a'} {level[0].lower()}"
             for template in (*ANY, *(ALIVE if alive else LIFELESS)):

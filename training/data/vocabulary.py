@@ -20,8 +20,8 @@ def vocabulary(examples: Iterable[Example], least_count: int = LEAST_COUNT) -> t
     the paper deletes all characters but letters and digits, words here are split as a query's
     are ("man's" is "man" and "'s"), so that a query finds the words that were trained.
     """
-    kept = [(-n, word) for word, n in counts(examples).items() if n >= least_count]
-    return tuple(word for _, word in sorted(kept))
+    frequent = [(-n, word) for word, n in counts(examples).items() if n >= least_count]
+    return tuple(word for _, word in sorted(frequent))
 
 
 def frequencies(
@@ -41,8 +41,10 @@ def relations(examples: Iterable[Example], least_share: float = LEAST_RELATION) 
     """
     trees = parse_trees([example.sentences[0] for example in examples if example.sentences])
     counted = Counter(word.relation for tree in trees for word in tree.words if word.head >= 0)
-    kept = [(-n, one) for one, n in counted.items() if n >= least_share * counted.total()]
-    return tuple(one for _, one in sorted(kept))
+    frequent = [
+        (-n, relation) for relation, n in counted.items() if n >= least_share * counted.total()
+    ]
+    return tuple(relation for _, relation in sorted(frequent))
 
 
 def counts(examples: Iterable[Example]) -> Counter[str]:

@@ -41,9 +41,9 @@ class Described:
     @classmethod
     def of(cls, examples: Sequence[Example]) -> Described:
         """Parse the sentences of some photos."""
-        trees = iter(parse_trees([text for one in examples for text in one.sentences]))
-        own = tuple(tuple(next(trees) for _ in one.sentences) for one in examples)
-        return cls(tuple(examples), own)
+        trees = iter(parse_trees([text for example in examples for text in example.sentences]))
+        grouped = tuple(tuple(next(trees) for _ in example.sentences) for example in examples)
+        return cls(tuple(examples), grouped)
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -56,7 +56,7 @@ class Described:
 
     def named(self) -> list[frozenset[str]]:
         """The nouns that each photo's sentences name together."""
-        return [frozenset().union(*map(nouns, own)) for own in self.trees]
+        return [frozenset().union(*map(nouns, trees)) for trees in self.trees]
 
 
 def nouns(tree: ParsedSentence) -> frozenset[str]:
@@ -69,14 +69,14 @@ def texts(photos: Described, random: Random) -> list[Text]:
 
     A text that several photos lend comes once: else a few frequent nouns would be most of all.
     """
-    found: list[Text] = []
-    for photo, own in enumerate(photos.trees):
-        sentences = random.sample(own, min(SENTENCES, len(own)))
-        found += [Text(tree.text, nouns(tree), False, photo) for tree in sentences]
-        places = [(tree, i) for tree in own for i in heads(tree)]
+    sampled: list[Text] = []
+    for photo, trees in enumerate(photos.trees):
+        sentences = random.sample(trees, min(SENTENCES, len(trees)))
+        sampled += [Text(tree.text, nouns(tree), False, photo) for tree in sentences]
+        places = [(tree, i) for tree in trees for i in heads(tree)]
         for tree, head in random.sample(places, min(SHORT, len(places))):
-            found.append(short(tree, head, random.randint(0, MOST_MODIFIERS), photo))
-    return list({text.text: text for text in reversed(found) if text.nouns}.values())
+            sampled.append(short(tree, head, random.randint(0, MOST_MODIFIERS), photo))
+    return list({text.text: text for text in reversed(sampled) if text.nouns}.values())
 
 
 def heads(tree: ParsedSentence) -> list[int]:
@@ -96,18 +96,18 @@ def short(tree: ParsedSentence, head: int, modifiers: int, photo: int) -> Text:
         if word.head == head and word.relation in MODIFIERS
     ]
     words = [tree.words[i] for i in [*before[len(before) - min(modifiers, len(before)) :], head]]
-    named = [word.lemma.lower() for word in words if word.tag.startswith("NN")]
-    return Text(" ".join(word.text.lower() for word in words), frozenset(named), True, photo)
+    noun_lemmas = [word.lemma.lower() for word in words if word.tag.startswith("NN")]
+    return Text(" ".join(word.text.lower() for word in words), frozenset(noun_lemmas), True, photo)
 
 
-def answers(named: Sequence[frozenset[str]], asked: Sequence[Text]) -> NDArray[np.bool_]:
+def answers(named: Sequence[frozenset[str]], queries: Sequence[Text]) -> NDArray[np.bool_]:
     """Whether each photo answers each text, (K, L); its own texts it always does."""
     columns = {
-        noun: np.array([noun in own for own in named])
-        for noun in frozenset().union(*(text.nouns for text in asked))
+        noun: np.array([noun in photo_nouns for photo_nouns in named])
+        for noun in frozenset().union(*(text.nouns for text in queries))
     }
-    truth = np.ones((len(named), len(asked)), np.bool_)
-    for position, text in enumerate(asked):
+    truth = np.ones((len(named), len(queries)), np.bool_)
+    for position, text in enumerate(queries):
         for noun in text.nouns:
             truth[:, position] &= columns[noun]
         if text.photo is not None:
@@ -119,7 +119,7 @@ def alike(photos: Described) -> NDArray[np.bool_]:
     """Whether each photo is like each other, (K, K): it answers a sentence of the other's."""
     named = photos.named()
     truth = np.zeros((len(photos), len(photos)), np.bool_)
-    for position, own in enumerate(photos.trees):
-        asked = [Text(tree.text, nouns(tree), False, position) for tree in own]
-        truth[:, position] = answers(named, asked).any(axis=1)
+    for position, trees in enumerate(photos.trees):
+        sentences = [Text(tree.text, nouns(tree), False, position) for tree in trees]
+        truth[:, position] = answers(named, sentences).any(axis=1)
     return truth

@@ -32,27 +32,33 @@ def bleu(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Bleu:
             f"every caption needs a reference: got {len(captions)} captions "
             f"and references for {sum(map(bool, references))}"
         )
-    said = [treebank_words(caption) for caption in captions]
-    meant = [[treebank_words(sentence) for sentence in sentences] for sentences in references]
-    said_length = sum(map(len, said))
-    meant_length = sum(
+    candidates = [treebank_words(caption) for caption in captions]
+    reference_words = [
+        [treebank_words(sentence) for sentence in sentences] for sentences in references
+    ]
+    candidate_length = sum(map(len, candidates))
+    reference_length = sum(
         min((abs(len(sentence) - len(caption)), len(sentence)) for sentence in sentences)[1]
-        for caption, sentences in zip(said, meant, strict=True)
+        for caption, sentences in zip(candidates, reference_words, strict=True)
     )
-    brevity = min(1.0, math.exp(1 - meant_length / said_length)) if said_length else 0.0
-    precisions = [clipped_precision(said, meant, order) for order in range(1, ORDERS + 1)]
+    brevity = (
+        min(1.0, math.exp(1 - reference_length / candidate_length)) if candidate_length else 0.0
+    )
+    precisions = [
+        clipped_precision(candidates, reference_words, order) for order in range(1, ORDERS + 1)
+    ]
     return Bleu(
         tuple(100 * brevity * geometric_mean(precisions[:n]) for n in range(1, ORDERS + 1)),
-        said_length / meant_length,
+        candidate_length / reference_length,
     )
 
 
 def clipped_precision(
-    said: Sequence[list[str]], meant: Sequence[Sequence[list[str]]], order: int
+    candidates: Sequence[list[str]], references: Sequence[Sequence[list[str]]], order: int
 ) -> float:
     """Share of the n-grams said that a reference has too, at least as often."""
     matched = total = 0
-    for caption, sentences in zip(said, meant, strict=True):
+    for caption, sentences in zip(candidates, references, strict=True):
         counts, allowed = ngrams(caption, order), Counter[tuple[str, ...]]()
         for sentence in sentences:
             allowed |= ngrams(sentence, order)

@@ -83,8 +83,8 @@ def members_of(examples: Sequence[Example], field: str) -> Mapping[str, list[int
         if len(texts) == len(values) and all(texts):
             members[" ".join(texts)].append(position)
     if not members:
-        there = sorted({name for example in examples for name in example.metadata})
-        raise LookupError(f"no photo has a field {field!r}; there are: {', '.join(there)}")
+        available = sorted({name for example in examples for name in example.metadata})
+        raise LookupError(f"no photo has a field {field!r}; there are: {', '.join(available)}")
     return dict(sorted(members.items()))
 
 

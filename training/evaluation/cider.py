@@ -99,11 +99,11 @@ class Cider:
                 products[sentence][len(ngram) - 1] += clipped * weight
         norms = self.norms(counts)
         total = 0.0
-        for product, lengths, others in zip(
+        for product, lengths, reference_norms in zip(
             products, references.lengths, references.norms, strict=True
         ):
             penalty = math.exp(-((len(candidate) - lengths) ** 2) / (2 * SIGMA**2))
-            total += penalty * sum(map(cosine, product, norms, others))
+            total += penalty * sum(map(cosine, product, norms, reference_norms))
         return FACTOR * total / (ORDERS * len(products))
 
 
@@ -121,6 +121,6 @@ def ngrams(text: Text) -> Counter[Ngram]:
     )
 
 
-def cosine(product: float, norm: float, other: float) -> float:
+def cosine(product: float, norm: float, reference_norm: float) -> float:
     """A product over both norms; 0 where a norm is 0."""
-    return product / (norm * other) if product else 0.0
+    return product / (norm * reference_norm) if product else 0.0

@@ -35,5 +35,5 @@ def compositions(tower: nn.Module) -> list[Composition]:
         numbers = range(1, config.reach + 1)
         kinds = [OTHERS, *(f"left {n}" for n in numbers), *(f"right {n}" for n in numbers)]
     norms = tower.compose.compose.flatten(1).norm(dim=1).tolist()
-    found = [Composition(kind, norm) for kind, norm in zip(kinds, norms, strict=True)]
-    return sorted(found, key=lambda one: (-one.norm, one.kind))
+    matrices = [Composition(kind, norm) for kind, norm in zip(kinds, norms, strict=True)]
+    return sorted(matrices, key=lambda composition: (-composition.norm, composition.kind))

@@ -67,19 +67,23 @@ def descriptions(
     """Measure one caption of each example by its sentences; `truth` has boxes by file name."""
     texts = [caption.text for caption in captions]
     words = [treebank_words(text) for text in texts]
-    meant = [[treebank_words(text) for text in example.sentences] for example in examples]
+    references = [[treebank_words(text) for text in example.sentences] for example in examples]
     scored = bleu(texts, [example.sentences for example in examples])
-    known = {tuple(treebank_words(text)) for example in train for text in example.sentences}
+    train_captions = {
+        tuple(treebank_words(text)) for example in train for text in example.sentences
+    }
     wordnet = installed(WordNet)
     return Descriptions(
         bleu=scored.scores,
         length_ratio=scored.length_ratio,
-        meteor=meteor(words, meant) if installed(package) else None,
-        rouge=rouge(words, meant),
-        cider=cider(words, meant),
+        meteor=meteor(words, references) if installed(package) else None,
+        rouge=rouge(words, references),
+        cider=cider(words, references),
         length=mean(map(len, words)),
         vocabulary=len({word for caption in words for word in caption}),
-        copied=100 * mean(tuple(caption) in known for caption in words) if known else None,
+        copied=100 * mean(tuple(caption) in train_captions for caption in words)
+        if train_captions
+        else None,
         hallucination=(
             hallucination(shown(captions, examples, truth or {}), wordnet) if wordnet else None
         ),

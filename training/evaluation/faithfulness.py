@@ -55,9 +55,9 @@ def faithfulness(
     models.scoring lacks.
     """
     masked_pairs = [
-        masked(image, sentence, given, score)
+        masked(image, sentence, sentence_links, score)
         for image, sentence in pairs
-        if len(image) > 1 and (given := links(image, sentence, score))
+        if len(image) > 1 and (sentence_links := links(image, sentence, score))
     ]
     if not masked_pairs:
         return None
@@ -67,18 +67,20 @@ def faithfulness(
     return Faithfulness(linked, lost, 100 * lost / linked, gap, len(masked_pairs))
 
 
-def masked(image: FragmentBag, sentence: FragmentBag, given: Sequence[Link], score: str) -> Masked:
+def masked(
+    image: FragmentBag, sentence: FragmentBag, sentence_links: Sequence[Link], score: str
+) -> Masked:
     """Take the region with the largest sum of links out of a pair."""
     shares: dict[int, float] = defaultdict(float)
-    for link in given:
+    for link in sentence_links:
         shares[link.region] += link.similarity
     region = max(shares, key=lambda region: shares[region])
-    others = torch.cat([image.vectors[:region], image.vectors[region + 1 :]])  # (R - 1, D)
+    remaining = torch.cat([image.vectors[:region], image.vectors[region + 1 :]])  # (R - 1, D)
     return Masked(
         before=exact(image.vectors, sentence.vectors, score),
-        after=exact(others, sentence.vectors, score),
+        after=exact(remaining, sentence.vectors, score),
         linked=shares[region],
-        predicted=SCORES[score].without(others, sentence.vectors, given, region),
+        predicted=SCORES[score].without(remaining, sentence.vectors, sentence_links, region),
     )
 
 

@@ -76,21 +76,26 @@ def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
     if not shown:
         raise ValueError("no captions to measure")
     things, photos, wrong = compared(shown, wordnet)
-    faithful = [not one for one in wrong]
-    sure = [not one.unsure for one in shown if one.unsure is not None]
-    both = [one and other for one, other in zip(sure, faithful, strict=bool(sure))]
+    faithful = [not wrong_nouns for wrong_nouns in wrong]
+    sure = [not example.unsure for example in shown if example.unsure is not None]
+    sure_right = [
+        is_sure and is_right for is_sure, is_right in zip(sure, faithful, strict=bool(sure))
+    ]
     persons = [
-        not photo.has_person and any(wordnet.is_person(noun.name) for noun in found)
-        for found, photo in zip(things, photos, strict=True)
+        not photo.has_person and any(wordnet.is_person(noun.name) for noun in caption_nouns)
+        for caption_nouns, photo in zip(things, photos, strict=True)
     ]
     attended, linked = (
         [
             right
-            for found, photo, own in zip(things, photos, boxes, strict=True)
-            for noun in found
-            if (right := photo.grounds(noun, own)) is not None
+            for caption_nouns, photo, noun_boxes in zip(things, photos, boxes, strict=True)
+            for noun in caption_nouns
+            if (right := photo.grounds(noun, noun_boxes)) is not None
         ]
-        for boxes in ([one.attended for one in shown], [one.linked for one in shown])
+        for boxes in (
+            [example.attended for example in shown],
+            [example.linked for example in shown],
+        )
     )
     count = sum(map(len, things))
     return Hallucination(
@@ -103,8 +108,8 @@ def hallucination(shown: Sequence[Shown], wordnet: WordNet) -> Hallucination:
         with_link=len(linked),
         linked=share(sum(linked), len(linked)),
         sure=share(sum(sure), len(sure)),
-        sure_right=share(sum(both), sum(sure)),
-        right_sure=share(sum(both), sum(faithful)) if sure else None,
+        sure_right=share(sum(sure_right), sum(sure)),
+        right_sure=share(sum(sure_right), sum(faithful)) if sure else None,
     )
 
 
@@ -114,12 +119,12 @@ def compared(
     """The nouns of things of each caption, its photo, and those nouns that no sentence names."""
     things = [
         [noun for noun in nouns(tree, wordnet) if wordnet.is_thing(noun.name)]
-        for tree in parse_trees([one.caption for one in shown])
+        for tree in parse_trees([example.caption for example in shown])
     ]
-    photos = [Photo(one, wordnet) for one in shown]
+    photos = [Photo(example, wordnet) for example in shown]
     wrong = [
-        [noun for noun in found if not photo.shows(noun.name)]
-        for found, photo in zip(things, photos, strict=True)
+        [noun for noun in caption_nouns if not photo.shows(noun.name)]
+        for caption_nouns, photo in zip(things, photos, strict=True)
     ]
     return things, photos, wrong
 
@@ -132,7 +137,7 @@ class Photo:
         self.trees = {
             tree.text: tree
             for tree in parse_trees(
-                [*shown.sentences, *shown.names, *(one.text for one in shown.grounded)]
+                [*shown.sentences, *shown.names, *(sentence.text for sentence in shown.grounded)]
             )
         }
         self.names = {name for tree in self.trees.values() for name in named(tree, wordnet)}
@@ -159,16 +164,16 @@ class Photo:
         if box is None or not true:
             return None
         overlaps = box_iou(
-            torch.tensor([astuple(box)]), torch.tensor([astuple(one) for one in true])
+            torch.tensor([astuple(box)]), torch.tensor([astuple(true_box) for true_box in true])
         )
         return bool((overlaps >= IOU).any())
 
     def true_boxes(self, noun: str) -> Iterator[Box]:
         """The boxes of the phrases whose last noun is this one, a synonym or a narrower one."""
         for sentence in self.shown.grounded:
-            found = nouns(self.trees[sentence.text], self.wordnet)
+            sentence_nouns = nouns(self.trees[sentence.text], self.wordnet)
             for phrase in sentence.phrases:
-                heads = [one for one in found if within(one.span, phrase.span)]
+                heads = [head for head in sentence_nouns if within(head.span, phrase.span)]
                 if heads and self.means(heads[-1].name, noun):
                     yield from (*phrase.boxes, around(phrase.boxes))
 

@@ -60,19 +60,19 @@ def localisation(located_phrases: Iterable[Localised]) -> Localisation:
     phrases = list(located_phrases)
     if not phrases:
         raise ValueError("no phrase with a box to be found; are the boxes of these photos?")
-    if any(one.scores.isnan().any() for one in phrases):
+    if any(phrase.scores.isnan().any() for phrase in phrases):
         raise ValueError("a score is not a number")
-    right = [hits(one) for one in phrases]
+    right = [hits(phrase) for phrase in phrases]
     ranked = [
-        hit[one.scores.argsort(descending=True, stable=True)]
-        for one, hit in zip(phrases, right, strict=True)
+        hit[phrase.scores.argsort(descending=True, stable=True)]
+        for phrase, hit in zip(phrases, right, strict=True)
     ]
     recall = {count: percent([bool(hit[:count].any()) for hit in ranked]) for count in (1, 5, 10)}
     return Localisation(
         recall_1=recall[1],
         recall_5=recall[5],
         recall_10=recall[10],
-        pointed=percent([points(one) for one in phrases]),
+        pointed=percent([points(phrase) for phrase in phrases]),
         bound=percent([bool(hit.any()) for hit in ranked]),
         mean_precision=mean_precision(phrases, right),
         phrases=len(phrases),
@@ -84,25 +84,25 @@ def percent(outcomes: Sequence[bool]) -> float:
     return 100 * sum(outcomes) / len(outcomes)
 
 
-def hits(one: Localised) -> Tensor:
+def hits(phrase: Localised) -> Tensor:
     """Which boxes are right, (R,)."""
-    union = around(one.true)
-    true = one.boxes.new_tensor([[union.left, union.top, union.right, union.bottom]])
-    right: Tensor = box_iou(true, one.boxes)[0] >= IOU
+    union = around(phrase.true)
+    true = phrase.boxes.new_tensor([[union.left, union.top, union.right, union.bottom]])
+    right: Tensor = box_iou(true, phrase.boxes)[0] >= IOU
     return right
 
 
-def points(one: Localised) -> bool:
+def points(phrase: Localised) -> bool:
     """Whether the best box's centre lies in one of the true boxes."""
-    best = Box(*one.boxes[one.scores.argmax()].tolist())
-    return any(holds_centre(box, best) for box in one.true)
+    best = Box(*phrase.boxes[phrase.scores.argmax()].tolist())
+    return any(holds_centre(box, best) for box in phrase.true)
 
 
 def mean_precision(phrases: Sequence[Localised], right: Sequence[Tensor]) -> float:
     """Percent: the mean of `average_precision` over unique phrases, in lower case."""
     groups: dict[str, list[int]] = defaultdict(list)
-    for at, one in enumerate(phrases):
-        groups[one.text.lower()].append(at)
+    for at, phrase in enumerate(phrases):
+        groups[phrase.text.lower()].append(at)
     precisions = [
         average_precision(
             torch.cat([phrases[at].scores for at in group]),
@@ -116,7 +116,7 @@ def mean_precision(phrases: Sequence[Localised], right: Sequence[Tensor]) -> flo
 
 def first_of_each(scores: Tensor, right: Tensor) -> Tensor:
     """The best right box alone, (R,): as in detection, a thing is found once."""
-    found = torch.zeros_like(right)
+    best = torch.zeros_like(right)
     if right.any():
-        found[scores.masked_fill(~right, float("-inf")).argmax()] = True
-    return found
+        best[scores.masked_fill(~right, float("-inf")).argmax()] = True
+    return best

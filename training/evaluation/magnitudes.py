@@ -30,13 +30,13 @@ def magnitudes(sentences: Iterable[FragmentBag], least_count: int) -> list[Magni
         for label, length in zip(bag.labels, bag.vectors.norm(dim=1).tolist(), strict=True):
             if label != WHOLE_SENTENCE:
                 lengths[label.lower()].append(length)
-    kept = [
-        Magnitude(word, sum(own) / len(own), len(own))
-        for word, own in lengths.items()
-        if len(own) >= least_count
+    frequent = [
+        Magnitude(word, sum(norms) / len(norms), len(norms))
+        for word, norms in lengths.items()
+        if len(norms) >= least_count
     ]
-    if not kept:
+    if not frequent:
         raise ValueError(
             f"no word has {least_count} fragments of its own; take a matcher of bags and more text"
         )
-    return sorted(kept, key=lambda one: (-one.mean, one.word))
+    return sorted(frequent, key=lambda magnitude: (-magnitude.mean, magnitude.word))

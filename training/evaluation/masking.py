@@ -32,31 +32,33 @@ class Masking:
     photos: Tensor
     sentences: Sequence[Tensor]
     boxes: Sequence[Tensor]
-    known: dict[tuple[int, Box], float] = field(default_factory=dict)
+    cached: dict[tuple[int, Box], float] = field(default_factory=dict)
 
     def falls(self, apart: Iterable[Tensor]) -> tuple[float, float]:
         """Mean falls with the best box grey, and with a box as large in the farthest corner.
 
         `apart` (K, R, D) is what sets boxes apart. The best box adds most to all words together.
         """
-        chosen = [self.best(k, own) for k, own in enumerate(apart)]
-        there = [self.fall(k, box) for k, box in enumerate(chosen)]
+        chosen = [self.best(k, vectors) for k, vectors in enumerate(apart)]
+        at_best = [self.fall(k, box) for k, box in enumerate(chosen)]
         elsewhere = [self.fall(k, far_corner(box)) for k, box in enumerate(chosen)]
-        return mean(there), mean(elsewhere)
+        return mean(at_best), mean(elsewhere)
 
     def best(self, k: int, apart: Tensor) -> Box:
         """The box of photo k that adds most to the words that link to it."""
-        given, linked = (self.sentences[k] @ apart.T).max(dim=1)  # (T,)
-        added = torch.zeros(len(apart)).index_add(0, linked, given)
+        similarities, linked = (self.sentences[k] @ apart.T).max(dim=1)  # (T,)
+        added = torch.zeros(len(apart)).index_add(0, linked, similarities)
         added[0] = -1  # the photo is no box
         return Box(*self.boxes[k][int(added.argmax())].tolist())
 
     @torch.inference_mode()
     def fall(self, k: int, box: Box) -> float:
         """How far the cosine of photo k and its sentence falls with a box grey."""
-        if (k, box) not in self.known:
+        if (k, box) not in self.cached:
             photo = grey(pixels(self.examples[k].image), box)
             vector = F.normalize(self.matcher.image_inputs([photo])[0][0].cpu(), dim=-1)
-            before, after = (self.sentences[k].sum(0) @ one for one in (self.photos[k], vector))
-            self.known[k, box] = float(before - after)
-        return self.known[k, box]
+            before, after = (
+                self.sentences[k].sum(0) @ embedding for embedding in (self.photos[k], vector)
+            )
+            self.cached[k, box] = float(before - after)
+        return self.cached[k, box]

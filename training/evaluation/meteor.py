@@ -39,13 +39,18 @@ def meteor(
     LookupError if the extra `captions` is not installed, whose data are read.
     """
     words = [normalised(caption) for caption in captions]
-    meant = [[normalised(sentence) for sentence in sentences] for sentences in references]
-    known = {word for sentences in (words, *meant) for sentence in sentences for word in sentence}
-    aligner = Aligner(meteor_data.read(package(), known))
+    reference_words = [[normalised(sentence) for sentence in sentences] for sentences in references]
+    vocabulary = {
+        word
+        for sentences in (words, *reference_words)
+        for sentence in sentences
+        for word in sentence
+    }
+    aligner = Aligner(meteor_data.read(package(), vocabulary))
     total = sum(
         (
             max((counted(aligner, caption, sentence) for sentence in sentences), key=score)
-            for caption, sentences in zip(words, meant, strict=True)
+            for caption, sentences in zip(words, reference_words, strict=True)
         ),
         start=np.zeros((2, 11)),
     )

@@ -82,30 +82,32 @@ class Aligner:
 
     def align(self, caption: Sequence[str], reference: Sequence[str]) -> tuple[list[Match], int]:
         """The matches of the best alignment that a beam of 40 finds, and how many chunks it has."""
-        found = list(self.matches(caption, reference))
-        by_start = [[match for match in found if match.start == at] for at in range(len(reference))]
-        path = resolve(by_start, definite(by_start, found))
+        all_matches = list(self.matches(caption, reference))
+        by_start = [
+            [match for match in all_matches if match.start == at] for at in range(len(reference))
+        ]
+        path = resolve(by_start, definite(by_start, all_matches))
         return list(path.matches.values()), path.chunks
 
     def matches(self, caption: Sequence[str], reference: Sequence[str]) -> Iterator[Match]:
         """All matches of all kinds; between equal texts only those of equal words."""
-        yield from singles(EXACT, caption, reference, lambda one, other: one == other)
+        yield from singles(EXACT, caption, reference, lambda word, other: word == other)
         if caption == reference:
             return
         yield from singles(STEM, caption, reference, self.same_stem)
         yield from singles(SYNONYM, caption, reference, self.same_meaning)
-        for start, phrase, first, other in self.replaced(reference, caption):
-            yield Match(PARAPHRASE, start, len(phrase), first, len(other))
-        for first, phrase, start, other in self.replaced(caption, reference):
-            yield Match(PARAPHRASE, start, len(other), first, len(phrase))
+        for start, phrase, first, replacement in self.replaced(reference, caption):
+            yield Match(PARAPHRASE, start, len(phrase), first, len(replacement))
+        for first, phrase, start, replacement in self.replaced(caption, reference):
+            yield Match(PARAPHRASE, start, len(replacement), first, len(phrase))
 
-    def same_stem(self, one: str, other: str) -> bool:
+    def same_stem(self, word: str, other: str) -> bool:
         """Whether two different words have one stem."""
-        return one != other and bool(self.stem(one) == self.stem(other))
+        return word != other and bool(self.stem(word) == self.stem(other))
 
-    def same_meaning(self, one: str, other: str) -> bool:
+    def same_meaning(self, word: str, other: str) -> bool:
         """Whether two different words share a synset."""
-        return one != other and not self.meanings(one).isdisjoint(self.meanings(other))
+        return word != other and not self.meanings(word).isdisjoint(self.meanings(other))
 
     def replaced(
         self, text: Sequence[str], other: Sequence[str]
@@ -130,21 +132,21 @@ def singles(
     kind: int,
     caption: Sequence[str],
     reference: Sequence[str],
-    same: Callable[[str, str], bool],
+    is_match: Callable[[str, str], bool],
 ) -> Iterator[Match]:
     """Matches of single words."""
     for start, word in enumerate(reference):
-        for first, other in enumerate(caption):
-            if same(other, word):
+        for first, caption_word in enumerate(caption):
+            if is_match(caption_word, word):
                 yield Match(kind, start, 1, first, 1)
 
 
-def definite(by_start: Sequence[Sequence[Match]], found: Sequence[Match]) -> Path:
+def definite(by_start: Sequence[Sequence[Match]], all_matches: Sequence[Match]) -> Path:
     """The path on which nothing is searched yet, with the matches that no other one overlaps."""
     path = Path({}, 0, 0)
     for at, matches in enumerate(by_start):
         if len(matches) == 1 and not any(
-            overlaps(matches[0], other) for other in found if other is not matches[0]
+            overlaps(matches[0], other) for other in all_matches if other is not matches[0]
         ):
             path.matches[at] = matches[0]
             path.caption |= matches[0].caption
@@ -152,9 +154,9 @@ def definite(by_start: Sequence[Sequence[Match]], found: Sequence[Match]) -> Pat
     return path
 
 
-def overlaps(one: Match, other: Match) -> bool:
+def overlaps(match: Match, other: Match) -> bool:
     """Whether two matches share a word."""
-    return bool(one.caption & other.caption or one.reference & other.reference)
+    return bool(match.caption & other.caption or match.reference & other.reference)
 
 
 def resolve(by_start: Sequence[Sequence[Match]], start: Path) -> Path:
@@ -180,15 +182,15 @@ def advanced(path: Path, at: int, matches: Sequence[Match]) -> Iterator[Path]:
     for match in matches:
         if path.caption & match.caption or path.reference & match.reference:
             continue
-        new = replace(
+        extended = replace(
             path,
             matches=path.matches | {at: match},
             caption=path.caption | match.caption,
             reference=path.reference | match.reference,
         )
-        new.follow(match)
+        extended.follow(match)
         # As in METEOR, whose alternatives to a match carry its distance.
         path.distance += abs(match.start - match.first)
-        yield new
+        yield extended
     path.skip()
     yield path

@@ -46,7 +46,9 @@ class Data:
         if word.endswith("ss") or len(word) <= 2:
             return word
         forms = (
-            word.removesuffix(ending) + new for ending, new in DETACHMENTS if word.endswith(ending)
+            word.removesuffix(ending) + replacement
+            for ending, replacement in DETACHMENTS
+            if word.endswith(ending)
         )
         return next((form for form in forms if form in self.synsets), word)
 
@@ -89,10 +91,10 @@ def paraphrases(file: Path, words: frozenset[str]) -> dict[Phrase, set[Phrase]]:
 
     The file has three lines for each pair: a probability and two phrases.
     """
-    found = defaultdict[Phrase, set[Phrase]](set)
+    replacements = defaultdict[Phrase, set[Phrase]](set)
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for _ in lines:
-            phrase, other = next(lines).split(), next(lines)
-            if words.issuperset(phrase) and words.issuperset(other.split()):
-                found[tuple(phrase)].add(tuple(other.split()))
-    return dict(found)
+            phrase, paraphrase = next(lines).split(), next(lines)
+            if words.issuperset(phrase) and words.issuperset(paraphrase.split()):
+                replacements[tuple(phrase)].add(tuple(paraphrase.split()))
+    return dict(replacements)

@@ -36,19 +36,23 @@ def naming(captions: Sequence[Described], ids: Sequence[str], wordnet: WordNet) 
         raise ValueError("no captions to measure")
     names = [
         [noun.name for noun in nouns(tree, wordnet)]
-        for tree in parse_trees([one.text for one in captions])
+        for tree in parse_trees([caption.text for caption in captions])
     ]
     persons, animals = (
-        [any(wordnet.is_a(name, terms) for name in own) for own in names]
+        [any(wordnet.is_a(name, terms) for name in caption_names) for caption_names in names]
         for terms in (PERSONS, ("animal",))
     )
-    sure = [not one.unsure for one in captions if one.unsure is not None]
-    sure_persons = [one and other for one, other in zip(sure, persons, strict=bool(sure))]
+    sure = [not caption.unsure for caption in captions if caption.unsure is not None]
+    sure_persons = [
+        is_sure and has_person for is_sure, has_person in zip(sure, persons, strict=bool(sure))
+    ]
     return Naming(
         persons=share(sum(persons), len(captions)) or 0.0,
         animals=share(sum(animals), len(captions)) or 0.0,
         sure=share(sum(sure), len(sure)),
         sure_persons=share(sum(sure_persons), len(sure)),
-        captions=dict(zip(ids, (one.text for one in captions), strict=True)),
-        guesses=tuple(photo for photo, one in zip(ids, captions, strict=True) if one.unsure),
+        captions=dict(zip(ids, (caption.text for caption in captions), strict=True)),
+        guesses=tuple(
+            photo for photo, caption in zip(ids, captions, strict=True) if caption.unsure
+        ),
     )

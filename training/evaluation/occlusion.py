@@ -78,18 +78,20 @@ def occlusion(
     if matcher.score != "sum_of_max":
         return None
     random = Random(seed)  # noqa: S311 - a sample, not a secret
-    known = [(pair, regions) for pair in pairs if (regions := claims(pair.image, pair.sentence))]
-    sample = random.sample(known, min(count, len(known)))
+    candidates = [
+        (pair, regions) for pair in pairs if (regions := claims(pair.image, pair.sentence))
+    ]
+    sample = random.sample(candidates, min(count, len(candidates)))
     if not sample:
         return None
-    tried = [(pair, random.choice(regions)) for pair, regions in sample]
-    added = [claim.added for _, claim in tried]
-    removed = [claim.removed for _, claim in tried]
-    greyed = falls(matcher, tried, lambda claim: claim.box, progress)
-    elsewhere = falls(matcher, tried, lambda claim: far_corner(claim.box), progress)
+    claimed = [(pair, random.choice(regions)) for pair, regions in sample]
+    added = [claim.added for _, claim in claimed]
+    removed = [claim.removed for _, claim in claimed]
+    greyed = falls(matcher, claimed, lambda claim: claim.box, progress)
+    elsewhere = falls(matcher, claimed, lambda claim: far_corner(claim.box), progress)
     return Occlusion(
-        regions=len(tried),
-        linked=statistics.mean(claim.linked for _, claim in tried),
+        regions=len(claimed),
+        linked=statistics.mean(claim.linked for _, claim in claimed),
         added=statistics.mean(added),
         removed=statistics.mean(removed),
         removed_correlation=correlation(added, removed),
@@ -116,24 +118,24 @@ def claim_of(
     image: FragmentBag, similarity: Tensor, words: Tensor, region: int, frame: int
 ) -> Claim:
     """The claim of one region to its words (W,); similarity is (T, R)."""
-    own = similarity[words]  # (W, R)
-    given = own[:, region].sum()
-    others = own.clone()
-    others[:, region] = float("-inf")
+    word_similarity = similarity[words]  # (W, R)
+    linked = word_similarity[:, region].sum()
+    remaining = word_similarity.clone()
+    remaining[:, region] = float("-inf")
     box = image.places[region]
     assert isinstance(box, Box)
     return Claim(
         box=box,
         words=tuple(words.tolist()),
-        linked=float(given),
-        added=float(given - own[:, frame].sum()),
-        removed=float(given - others.amax(dim=1).sum()),
+        linked=float(linked),
+        added=float(linked - word_similarity[:, frame].sum()),
+        removed=float(linked - remaining.amax(dim=1).sum()),
     )
 
 
 def falls(
     matcher: Matcher,
-    tried: Sequence[tuple[Pair, Claim]],
+    claimed: Sequence[tuple[Pair, Claim]],
     box_of: Callable[[Claim], Box],
     progress: Progress,
 ) -> list[float]:
@@ -142,13 +144,13 @@ def falls(
         lambda part: matcher.embed_images(
             [grey(pixels(pair.photo), box_of(claim)) for pair, claim in part]
         ),
-        tried,
+        claimed,
         progress,
         "greyed photos",
     )
     return [
         claim.linked - best(bag, pair.sentence.vectors[list(claim.words)])
-        for bag, (pair, claim) in zip(bags, tried, strict=True)
+        for bag, (pair, claim) in zip(bags, claimed, strict=True)
     ]
 
 

@@ -42,8 +42,10 @@ def open_world(
     """
     values = {field: members_of(examples, field) for field in fields}
     common = {field: frequent(members) for field, members in values.items()}
-    seen = vectors() if vectors else [bag.vectors for bag in photos(matcher, examples, progress)]
-    scored = partial(scores, matcher, seen, progress, device)
+    photo_vectors = (
+        vectors() if vectors else [bag.vectors for bag in photos(matcher, examples, progress)]
+    )
+    scored = partial(scores, matcher, photo_vectors, progress, device)
     return OpenWorld(
         categories=tuple(
             category_search(

@@ -20,11 +20,11 @@ def average_precision(scores: Tensor, relevant: Tensor, positives: int | None = 
     0.5
     """
     ranked = ranking(scores, relevant).double()
-    wanted = float(ranked.sum()) if positives is None else positives
-    if not wanted:
+    positive_count = float(ranked.sum()) if positives is None else positives
+    if not positive_count:
         raise ValueError("no answer is relevant, so precision has no average")
     precision = ranked.cumsum(0) / torch.arange(1, len(ranked) + 1)
-    return float((precision * ranked).sum() / wanted)
+    return float((precision * ranked).sum() / positive_count)
 
 
 def precision_at(k: int, scores: Tensor, relevant: Tensor) -> float:

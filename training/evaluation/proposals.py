@@ -23,7 +23,7 @@ def recalls(
     Shapes: proposed (R, 4) and truth (P, 4) a photo, a row for each phrase; overlap is an
     intersection over union of at least `least`. ValueError if there is no true box.
     """
-    firsts = [first_hit(*both, least) for both in zip(proposed, truth, strict=True)]
+    firsts = [first_hit(*pair, least) for pair in zip(proposed, truth, strict=True)]
     ranks = torch.cat(firsts) if firsts else torch.empty(0)
     if not len(ranks):
         raise ValueError("no phrase with a box to be found; are the boxes of these photos?")

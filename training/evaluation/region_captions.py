@@ -56,19 +56,19 @@ class Regions:
 
     def scored(self, texts: Sequence[str]) -> Bleu:
         """BLEU of a text for each box against the phrases that name it."""
-        return bleu(texts, [one.phrases for one in self.true])
+        return bleu(texts, [region.phrases for region in self.true])
 
 
 def true_regions(examples: Sequence[Example], truth: Boxes) -> list[TrueRegion]:
     """Every true box of photos once; LookupError if there is none."""
-    found = [
+    regions = [
         TrueRegion(number, box, phrases)
         for number, example in enumerate(examples)
         for box, phrases in named(truth.get(example.image.name, ())).items()
     ]
-    if not found:
+    if not regions:
         raise LookupError("no photo has a true box: are the boxes of these photos?")
-    return found
+    return regions
 
 
 def named(sentences: Sequence[GroundedSentence]) -> dict[Box, tuple[str, ...]]:
@@ -102,21 +102,23 @@ def seen(
         )
     true = true_regions(examples, truth)
     boxes: list[list[Box]] = [[] for _ in examples]
-    for one in true:
-        boxes[one.photo].append(one.box)
+    for region in true:
+        boxes[region.photo].append(region.box)
 
     def inside(photos: Sequence[int]) -> list[Tensor]:
-        given = [torch.tensor([astuple(box) for box in boxes[one]]).view(-1, 4) for one in photos]
+        photo_boxes = [
+            torch.tensor([astuple(box) for box in boxes[photo]]).view(-1, 4) for photo in photos
+        ]
         with half_precision(place.device, precision):
-            return sight.inside([pixels(examples[one].image) for one in photos], given)
+            return sight.inside([pixels(examples[photo].image) for photo in photos], photo_boxes)
 
     rows = cached(
         place.cache / "boxes",
         f"{precision} {sight.names[-1]}",
         range(len(examples)),
         [
-            digest(file_digest(example.image), repr(own))
-            for example, own in zip(examples, boxes, strict=True)
+            digest(file_digest(example.image), repr(photo_boxes))
+            for example, photo_boxes in zip(examples, boxes, strict=True)
         ],
         inside,
         progress,
@@ -151,14 +153,17 @@ def retrieved(matcher: Matcher, regions: Regions, sums: Tensor, texts: Sequence[
     views = len(matcher.image.sight.views)
     best: list[str] = []
     for at in range(0, len(regions.rows), DESCRIBED):
-        some = zip(regions.true[at : at + DESCRIBED], regions.rows[at:], strict=False)
+        batch = zip(regions.true[at : at + DESCRIBED], regions.rows[at:], strict=False)
         bags = matcher.image_bags(
             PaddedBags.of(
-                [torch.cat([regions.inputs[one.photo][:views], row[None]]) for one, row in some]
+                [
+                    torch.cat([regions.inputs[region.photo][:views], row[None]])
+                    for region, row in batch
+                ]
             )
         )
-        found = (bags.vectors[:, 1].float().cpu() @ sums.T).argmax(1)
-        best += [texts[one] for one in found.tolist()]
+        nearest = (bags.vectors[:, 1].float().cpu() @ sums.T).argmax(1)
+        best += [texts[index] for index in nearest.tolist()]
     return best
 
 
@@ -172,16 +177,16 @@ def candidates(
     """The sums (S, D) of the fragments of all snippets of train, and the snippets."""
     bags = snippets.compared(loaded, examples, inputs, cache, progress)
     options = snippets.Options()
-    found = {
+    unique = {
         text.lower()
-        for example, own in zip(examples, bags, strict=True)
-        for texts in snippets.by_region(example, own, options).values()
+        for example, sentence_bags in zip(examples, bags, strict=True)
+        for texts in snippets.by_region(example, sentence_bags, options).values()
         for text in texts
     }
-    texts = sorted(found, key=lambda text: (len(text), text))  # texts of a length need no padding
+    texts = sorted(unique, key=lambda text: (len(text), text))  # texts of a length need no padding
 
-    def embedded(some: Sequence[str]) -> list[Tensor]:
-        return [bag.vectors.sum(0)[None] for bag in loaded.model.embed_sentences(some)]
+    def embedded(batch: Sequence[str]) -> list[Tensor]:
+        return [bag.vectors.sum(0)[None] for bag in loaded.model.embed_sentences(batch)]
 
     sums = cached(
         cache / "snippets",
@@ -212,15 +217,15 @@ def measured(
     if loaded.kind == "captioners":
         regions = seen(loaded.model, corpus.split(split), truth, place, precision, progress)
         texts = described(loaded.model, regions, progress, beam)
-        learned = loaded.facts.get("recipe", {}).get("snippets")
-        source = "regions" if learned else "whole photos"
+        snippet_options = loaded.facts.get("recipe", {}).get("snippets")
+        source = "regions" if snippet_options else "whole photos"
     elif loaded.kind == "matchers":
         tower = loaded.model.image
         regions = seen(tower, corpus.split(split), truth, place, precision, progress)
         train = corpus.split("train")
         inputs = captioning.frozen_inputs(tower, train, place, precision, progress)
-        sums, found = candidates(loaded, train, inputs, place.cache, progress)
-        texts = retrieved(loaded.model, regions, sums, found)
+        sums, snippet_texts = candidates(loaded, train, inputs, place.cache, progress)
+        texts = retrieved(loaded.model, regions, sums, snippet_texts)
         source = "nearest"
     else:
         raise ValueError(

@@ -29,8 +29,8 @@ def answering(
     A region's value is the matcher's score of a photo that has this region alone: with sum_of_max
     Σ_t v_iᵀ s_t.
     """
-    alone = [vector[None] for bag in images for vector in bag.vectors]  # (1, D) each
-    values = torch.from_numpy(score_matrix(alone, [snippet.vectors], score)[:, 0])  # (N,)
+    single_regions = [vector[None] for bag in images for vector in bag.vectors]  # (1, D) each
+    values = torch.from_numpy(score_matrix(single_regions, [snippet.vectors], score)[:, 0])  # (N,)
     return best(images, torch.split(values, [len(bag) for bag in images]), count)
 
 
@@ -44,11 +44,11 @@ def best(images: Sequence[FragmentBag], values: Sequence[Tensor], count: int) ->
 
     One a photo, as boxes overlap; the whole frame only where a photo has nothing else.
     """
-    found = []
-    for photo, (bag, own) in enumerate(zip(images, values, strict=True)):
+    regions = []
+    for photo, (bag, photo_values) in enumerate(zip(images, values, strict=True)):
         parts = [at for at, place in enumerate(bag.places) if place != WHOLE_FRAME] or [0]
-        region = parts[int(own[parts].argmax())]
+        region = parts[int(photo_values[parts].argmax())]
         place = bag.places[region]
         assert isinstance(place, Box)
-        found.append(Region(photo, place, float(own[region])))
-    return sorted(found, key=lambda one: -one.value)[:count]
+        regions.append(Region(photo, place, float(photo_values[region])))
+    return sorted(regions, key=lambda best_region: -best_region.value)[:count]

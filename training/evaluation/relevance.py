@@ -41,16 +41,19 @@ def relevance(
 
     >>> judged = {"shirt": {"a": 1, "b": 0}, "shoes": {"c": 1}}
     >>> runs = {"shirt": {"a": 1.0, "b": 2.0}}, {"shirt": {"a": 2.0}, "shoes": {"c": 1.0}}
-    >>> [one] = relevance(judged, runs, ["RR"])
-    >>> one.means, one.better, one.worse
+    >>> [comparison] = relevance(judged, runs, ["RR"])
+    >>> comparison.means, comparison.better, comparison.worse
     ((0.25, 1.0), 2, 0)
     """
-    answered = {query: own for query, own in judgements.items() if max(own.values()) > 0}
+    answered = {query: grades for query, grades in judgements.items() if max(grades.values()) > 0}
     if not answered:
         raise ValueError("no judgement has a grade above 0, so there is nothing to find")
     parsed = {name: measure(name) for name in measures}
     values = [by_query(answered, run, list(parsed.values())) for run in runs]
-    return [compared(name, [own[str(one)] for own in values]) for name, one in parsed.items()]
+    return [
+        compared(name, [run_values[str(metric)] for run_values in values])
+        for name, metric in parsed.items()
+    ]
 
 
 def measure(name: str) -> Measure:
@@ -65,17 +68,19 @@ def by_query(
     judgements: Values, run: Values, measures: Sequence[Measure]
 ) -> dict[str, dict[str, float]]:
     """The value of each query, 0 without an answer, by measure."""
-    grades = {query: {item: int(g) for item, g in own.items()} for query, own in judgements.items()}
-    found = {query: dict(run.get(query, {})) for query in grades}
-    values = {str(one): dict.fromkeys(grades, 0.0) for one in measures}
-    for one in ir_measures.iter_calc(measures, grades, found):
-        values[str(one.measure)][one.query_id] = one.value
+    grades = {
+        query: {item: int(g) for item, g in graded.items()} for query, graded in judgements.items()
+    }
+    ranked = {query: dict(run.get(query, {})) for query in grades}
+    values = {str(metric): dict.fromkeys(grades, 0.0) for metric in measures}
+    for result in ir_measures.iter_calc(measures, grades, ranked):
+        values[str(result.measure)][result.query_id] = result.value
     return values
 
 
 def compared(measure: str, values: Sequence[Mapping[str, float]]) -> Comparison:
     """The means of runs, and what separates two of them."""
-    means = tuple(mean(own.values()) for own in values)
+    means = tuple(mean(query_values.values()) for query_values in values)
     if len(values) < 2:
         return Comparison(measure, means)
     differences = np.array([values[1][query] - values[0][query] for query in values[0]])

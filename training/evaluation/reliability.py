@@ -44,11 +44,11 @@ def reliability(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) ->
     """
     places = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     bins = tuple(
-        Bin(float(probabilities[own].mean()), float(truth[own].mean()), int(own.sum()))
-        for own in (places == place for place in range(BINS))
-        if own.any()
+        Bin(float(probabilities[in_bin].mean()), float(truth[in_bin].mean()), int(in_bin.sum()))
+        for in_bin in (places == place for place in range(BINS))
+        if in_bin.any()
     )
-    error = sum(one.pairs * abs(one.share - one.probability) for one in bins) / len(truth)
+    error = sum(bin_.pairs * abs(bin_.share - bin_.probability) for bin_ in bins) / len(truth)
     return Reliability(error, bins, len(truth), float(truth.mean()))
 
 
@@ -74,11 +74,11 @@ def draw(curves: Mapping[str, Reliability]) -> str:
     shapes.append(line([place(0, 0), place(1, 1)], "#9a9a9a", dashed=True))
     for row, (name, curve) in enumerate(curves.items()):
         ink = INKS[row % len(INKS)]
-        points = [place(one.probability, one.share) for one in curve.bins]
+        points = [place(bin_.probability, bin_.share) for bin_ in curve.bins]
         shapes.append(line(points, ink))
         shapes += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{ink}"/>' for x, y in points]
-        told = f"{name}: error {curve.error:.3f}, {curve.pairs:,} pairs"
-        shapes.append(text(MARGIN, SIDE + MARGIN + LINE * (row + 3), told, ink=ink))
+        label = f"{name}: error {curve.error:.3f}, {curve.pairs:,} pairs"
+        shapes.append(text(MARGIN, SIDE + MARGIN + LINE * (row + 3), label, ink=ink))
     width, height = 2 * MARGIN + SIDE + 100, MARGIN + SIDE + LINE * (len(curves) + 4)
     shapes.append(text(MARGIN, MARGIN - 14, "share that is true, by probability"))
     return (

@@ -32,8 +32,8 @@ class Retrieval:
     @property
     def recall_sum(self) -> float:
         """All six recalls, at most 600: what picks the best epoch."""
-        both = (self.annotation, self.search)
-        return sum(one.recall_1 + one.recall_5 + one.recall_10 for one in both)
+        directions = (self.annotation, self.search)
+        return sum(side.recall_1 + side.recall_5 + side.recall_10 for side in directions)
 
 
 def retrieval(scores: Floats, owners: Sequence[int]) -> Retrieval:
@@ -73,8 +73,8 @@ def ranks(scores: Floats, true: NDArray[np.bool_]) -> NDArray[np.int64]:
     a model that gives all pairs one score has the worst ranks and not the best.
     """
     if not true.any(axis=1).all():
-        lonely = np.flatnonzero(~true.any(axis=1))
-        raise ValueError(f"{len(lonely)} queries have no true answer, the first is {lonely[0]}")
+        missing = np.flatnonzero(~true.any(axis=1))
+        raise ValueError(f"{len(missing)} queries have no true answer, the first is {missing[0]}")
     best = np.where(true, scores, -np.inf).max(axis=1, keepdims=True)  # (Q, 1)
     above: NDArray[np.int64] = ((scores >= best) & ~true).sum(axis=1)  # (Q,)
     return 1 + above

@@ -37,10 +37,10 @@ def rouge_of_one(caption: Sequence[str], references: Sequence[Sequence[str]]) ->
     return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
 
 
-def common(one: Sequence[str], other: Sequence[str]) -> int:
+def common(words: Sequence[str], other: Sequence[str]) -> int:
     """The length of the longest common subsequence."""
     row = [0] * (len(other) + 1)
-    for word in one:
+    for word in words:
         before = row.copy()
         for at, against in enumerate(other, 1):
             row[at] = before[at - 1] + 1 if word == against else max(before[at], row[at - 1])

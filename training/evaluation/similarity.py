@@ -22,7 +22,7 @@ def similarity(scores: Floats, owners: Sequence[int]) -> Direction:
         raise ValueError(f"scores are {scores.shape} for {L} sentences; expected ({L}, {L})")
     if np.isnan(scores).any():
         raise ValueError(f"{int(np.isnan(scores).sum()):,} of the scores are NaN")
-    others = ~np.eye(L, dtype=bool)
+    off_diagonal = ~np.eye(L, dtype=bool)
     photos = np.asarray(owners)
-    true = (photos[:, None] == photos[None, :]) & others
-    return direction(ranks(np.where(others, scores, -np.inf), true))
+    true = (photos[:, None] == photos[None, :]) & off_diagonal
+    return direction(ranks(np.where(off_diagonal, scores, -np.inf), true))

@@ -27,9 +27,9 @@ MISSES = 40  # queries whose photo is not the first
 
 def metrics(measured: Measured) -> Group:
     """A matcher's ranks and recalls in percent, and below them the faithfulness of its links."""
-    shown = Table()
+    table = Table()
     for heading in ("", "R@1", "R@5", "R@10", "median", "mean rank"):
-        shown.add_column(heading, justify="left" if not heading else "right")
+        table.add_column(heading, justify="left" if not heading else "right")
     rows = (
         ("image → text", measured.retrieval.annotation),
         ("text → image", measured.retrieval.search),
@@ -41,8 +41,8 @@ def metrics(measured: Measured) -> Group:
         if direction:
             recalls = (direction.recall_1, direction.recall_5, direction.recall_10)
             ranks = (f"{direction.median_rank:.0f}", f"{direction.mean_rank:.1f}")
-            shown.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
-    return Group(shown, *notes(measured))
+            table.add_row(name, *(f"{recall:.1f}" for recall in recalls), *ranks)
+    return Group(table, *notes(measured))
 
 
 def notes(measured: Measured) -> list[str]:
@@ -78,26 +78,26 @@ def occluded(measured: Occlusion) -> str:
 
 def searches(measured: OpenWorld) -> Group:
     """Searches by categories and by natural queries, in percent."""
-    shown = Table("field", "photos", "categories", "mAP", "P@1", "P@5", "by chance")
+    table = Table("field", "photos", "categories", "mAP", "P@1", "P@5", "by chance")
     for search in measured.categories:
         percents = (search.mean_precision, search.precision_1, search.precision_5, search.chance)
         counts = (f"{search.photos:,}", f"{search.categories} (and {search.rare} rare)")
-        shown.add_row(search.field, *counts, *(f"{percent:.1f}" for percent in percents))
-    parts = [shown] if measured.categories else []
+        table.add_row(search.field, *counts, *(f"{percent:.1f}" for percent in percents))
+    parts = [table] if measured.categories else []
     return Group(*parts, *(missed(measured.queries) if measured.queries else ()))
 
 
 def missed(measured: QuerySearch) -> list[RenderableType]:
     """How many natural queries are right, and those that are not."""
     wrong = [answer for answer in measured.answers if answer.rank > 1]
-    shown = Table("query", "photo", "rank", "came first")
+    table = Table("query", "photo", "rank", "came first")
     for answer in wrong[:MISSES]:
-        shown.add_row(escape(answer.text), answer.id, str(answer.rank), answer.first)
+        table.add_row(escape(answer.text), answer.id, str(answer.rank), answer.first)
     right = (
         f"{len(measured.answers):,} queries over {measured.photos:,} photos: "
         f"right at 1 {measured.right_1:.1f} %, at 5 {measured.right_5:.1f} %"
     )
-    return [right, shown] if wrong else [right]
+    return [right, table] if wrong else [right]
 
 
 def boxes(measured: Localisation) -> str:
@@ -152,29 +152,29 @@ def naming(measured: Naming) -> str:
 
 def extremes(words: Sequence[Magnitude]) -> Table:
     """The words with the largest and the smallest magnitudes, side by side."""
-    shown = Table(caption=f"{len(words):,} words; mean |s| and occurrences")
+    table = Table(caption=f"{len(words):,} words; mean |s| and occurrences")
     for heading in ("largest", "|s|", "times", "smallest", "|s|", "times"):
-        shown.add_column(heading, justify="left" if heading.endswith("est") else "right")
-    for both in zip(words[:EXTREMES], words[::-1][:EXTREMES], strict=True):
-        shown.add_row(*(cell for word in both for cell in cells(word)))
-    return shown
+        table.add_column(heading, justify="left" if heading.endswith("est") else "right")
+    for pair in zip(words[:EXTREMES], words[::-1][:EXTREMES], strict=True):
+        table.add_row(*(cell for word in pair for cell in cells(word)))
+    return table
 
 
 def ranked(chosen: Sequence[Region], photos: Sequence[str], value: str) -> Table:
     """Regions, best first, with their photos' ids and the value that orders them."""
-    shown = Table("", "photo", "left, top, right, bottom", value)
+    table = Table("", "photo", "left, top, right, bottom", value)
     for place, (region, photo) in enumerate(zip(chosen, photos, strict=True), start=1):
         box = ", ".join(f"{edge:.2f}" for edge in astuple(region.box))
-        shown.add_row(str(place), photo, box, f"{region.value:.3f}")
-    return shown
+        table.add_row(str(place), photo, box, f"{region.value:.3f}")
+    return table
 
 
 def reliabilities(curves: Mapping[str, Reliability]) -> Table:
     """The expected calibration error of each kind of pair, and how many of them are true."""
-    shown = Table("pairs of", "expected calibration error", "pairs", "true")
+    table = Table("pairs of", "expected calibration error", "pairs", "true")
     for name, curve in curves.items():
-        shown.add_row(name, f"{curve.error:.3f}", f"{curve.pairs:,}", f"{100 * curve.share:.1f} %")
-    return shown
+        table.add_row(name, f"{curve.error:.3f}", f"{curve.pairs:,}", f"{100 * curve.share:.1f} %")
+    return table
 
 
 def cells(word: Magnitude) -> tuple[str, str, str]:

@@ -51,10 +51,12 @@ def term_search(
     common = (true.sum(0) >= LEAST).nonzero()[:, 0].tolist()
     if not common:
         return None
-    asked = embedded(matcher.embed_sentences, [terms[i] for i in common], progress, "terms")
+    term_bags = embedded(matcher.embed_sentences, [terms[i] for i in common], progress, "terms")
     members = [true[:, i].nonzero()[:, 0].tolist() for i in common]
     before, after = (
-        category_search(FIELD, scored(matcher, bags, asked, D), members, len(terms) - len(common))
+        category_search(
+            FIELD, scored(matcher, bags, term_bags, D), members, len(terms) - len(common)
+        )
         for D in (matcher.general, matcher.dimension)
     )
     return TermSearch(before, after, reliable(matcher, calibration, examples, bags, progress))
@@ -70,18 +72,18 @@ def reliable(
     """The reliability of the probabilities of texts with terms: first hits, and some others."""
     assert matcher.terms is not None
     texts = asked_of(examples, matcher.terms, 1)
-    asked = embedded(matcher.embed_sentences, texts, progress, "texts")
-    scores = scored(matcher, bags, asked, matcher.dimension)
+    text_bags = embedded(matcher.embed_sentences, texts, progress, "texts")
+    scores = scored(matcher, bags, text_bags, matcher.dimension)
     chosen = torch.stack(first_and_random(torch.from_numpy(scores)), 1).numpy()
     true = (weights_of(examples, texts) > 0).numpy()
     short = np.ones(len(texts), np.bool_)
-    pairs = paired(calibration, Kind.TEXT_IN_PHOTO, asked, scores, true, short, chosen)
+    pairs = paired(calibration, Kind.TEXT_IN_PHOTO, text_bags, scores, true, short, chosen)
     return pairs.measured(calibration)
 
 
 def scored(
-    matcher: Matcher, bags: Sequence[Tensor], asked: Sequence[FragmentBag], D: int
+    matcher: Matcher, bags: Sequence[Tensor], queries: Sequence[FragmentBag], D: int
 ) -> Floats:
     """The scores (K, L) of photos for texts by the first D numbers of their fragments."""
-    vectors = [bag.vectors[:, :D] for bag in asked]
+    vectors = [bag.vectors[:, :D] for bag in queries]
     return score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score)

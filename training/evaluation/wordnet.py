@@ -22,7 +22,7 @@ class WordNet:
     def __init__(self, folder: Path = FOLDER) -> None:
         self.synsets: Mapping[int, Synset] = dict(read_nouns(folder / "data.noun"))
         self.index = dict(read_index(folder / "index.noun"))
-        self.kept: dict[int, frozenset[int]] = {}
+        self.ancestors: dict[int, frozenset[int]] = {}
 
     @cached_property
     def things(self) -> int:
@@ -40,10 +40,10 @@ class WordNet:
 
     def above(self, synset: int) -> frozenset[int]:
         """A synset and all that are broader."""
-        if synset not in self.kept:
-            up = (self.above(one) for one in self.synsets[synset].broader)
-            self.kept[synset] = frozenset({synset}).union(*up)
-        return self.kept[synset]
+        if synset not in self.ancestors:
+            ancestors = (self.above(broader) for broader in self.synsets[synset].broader)
+            self.ancestors[synset] = frozenset({synset}).union(*ancestors)
+        return self.ancestors[synset]
 
     def is_thing(self, noun: str) -> bool:
         """Whether a noun names something that a photo can show: no event, group or quality."""

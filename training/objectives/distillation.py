@@ -18,7 +18,7 @@ def distillation(match: Match, temperature: float = 2.0) -> Tensor:
     """
     if match.taught is None:
         raise ValueError("distillation learns from other matchers: name them in [teachers]")
-    own, taught = match.scores / temperature, match.taught / temperature
-    by_image = cross_entropy(own, taught.softmax(1))
-    by_sentence = cross_entropy(own.T, taught.T.softmax(1))
+    logits, taught = match.scores / temperature, match.taught / temperature
+    by_image = cross_entropy(logits, taught.softmax(1))
+    by_sentence = cross_entropy(logits.T, taught.T.softmax(1))
     return temperature**2 * (by_image + by_sentence) / 2

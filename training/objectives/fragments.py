@@ -28,10 +28,10 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     at = owner[:, None] * R + torch.arange(R, device=owner.device)  # (N, R) its own regions
     y = torch.full_like(similarity, -1.0).scatter(1, at, 1.0)
     if mil:
-        own = similarity.detach().gather(1, at)  # (N, R)
-        own = own.masked_fill(~real.expand_as(similarity).gather(1, at), float("-inf"))
-        signs = torch.where(own > 0, 1.0, -1.0).to(y)
-        y = y.scatter(1, at, signs.scatter(1, own.argmax(1, keepdim=True), 1.0))
+        paired = similarity.detach().gather(1, at)  # (N, R)
+        paired = paired.masked_fill(~real.expand_as(similarity).gather(1, at), float("-inf"))
+        signs = torch.where(paired > 0, 1.0, -1.0).to(y)
+        y = y.scatter(1, at, signs.scatter(1, paired.argmax(1, keepdim=True), 1.0))
     cost = (1 - y * similarity).clamp_min(0) * real
     if not balanced:
         return cost.sum()

@@ -18,10 +18,12 @@ def ranking(
     gradient; without it a batch in perfect order costs 0.
     """
     scores, true = match.scores, match.true
-    own = scores.gather(0, match.owners[None, :])  # (1, L) the score of each true pair
-    rank_images = (scores - own + margin).clamp_min(0).masked_fill(true, 0).sum()
+    true_scores = scores.gather(0, match.owners[None, :])  # (1, L) the score of each true pair
+    rank_images = (scores - true_scores + margin).clamp_min(0).masked_fill(true, 0).sum()
     if not sentences:
         return images * rank_images
     rivals = scores[match.owners]  # (L, L) what the image of each sentence gives to all
-    rank_sentences = (rivals - own.T + margin).clamp_min(0).masked_fill(true[match.owners], 0).sum()
+    rank_sentences = (
+        (rivals - true_scores.T + margin).clamp_min(0).masked_fill(true[match.owners], 0).sum()
+    )
     return images * rank_images + sentences * rank_sentences

@@ -38,8 +38,8 @@ def structure(
         itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
         loss = loss + lambda_2 * violations(torch.cdist(x, x), itself, margin, top)
     if lambda_3:
-        same = match.owners[:, None] == match.owners[None, :]  # (L, L)
-        loss = loss + lambda_3 * violations(torch.cdist(y, y), same, margin, top)
+        same_photo = match.owners[:, None] == match.owners[None, :]  # (L, L)
+        loss = loss + lambda_3 * violations(torch.cdist(y, y), same_photo, margin, top)
     return loss
 
 
