@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
 from fastapi import Request, Response
 from pydantic import BaseModel
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app.drafts import Decode
@@ -138,28 +138,35 @@ async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         raise TooLarge(f"the request body has more than the {most:,} bytes that are read")
 
 
-class FormParser(MultiPartParser):
-    """Starlette's parser, which also says whether the form has `ended`, by its last boundary."""
+class WholeForm(MultiPartParser):
+    """Starlette's parser, which passes over the end of a form that breaks off; here it raises."""
 
-    ended = False
+    _ended = False
+
+    def __init__(
+        self, headers: Headers, stream: AsyncGenerator[bytes, None], **limits: int
+    ) -> None:
+        super().__init__(headers, self._checked(stream), **limits)
 
     def on_end(self) -> None:
         """Called at the last boundary."""
-        self.ended = True
+        self._ended = True
+
+    async def _checked(self, stream: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        async for chunk in stream:
+            yield chunk
+        if not self._ended:
+            raise MultiPartException("it breaks off, as its last boundary is missing")
 
 
 async def _read_form(request: Request, limits: Settings, most: int) -> FormData:
     photos = limits.upload_bytes if most == 1 else limits.together_bytes
     stream = bounded(request, photos + limits.text_bytes)
-    parser = FormParser(request.headers, stream, max_files=most, max_part_size=limits.text_bytes)
+    parser = WholeForm(request.headers, stream, max_files=most, max_part_size=limits.text_bytes)
     try:
-        form = await parser.parse()
+        return await parser.parse()
     except MultiPartException as broken:
         raise ValueError(f"the form cannot be read: {broken.message}") from broken
-    if not parser.ended:
-        await form.close()
-        raise ValueError("the form breaks off: its last boundary is missing; send it again, whole")
-    return form
 
 
 def _images(form: FormData) -> tuple[BinaryIO, ...]:

@@ -152,6 +152,7 @@ def test_a_captioner_of_whole_photos_is_refused_as_one_of_regions(engine: Engine
         ({"beam": 21}, "beam"),
         ({"beam": 2, "count": 3}, "count: a beam of 2 gives at most as many captions"),
         ({"temperature": 0}, "temperature"),
+        ({"temperature": 1e-39, "seed": 1}, "temperature"),  # of which no chances are left
         ({"temperature": 11}, "temperature"),
         ({"temperature": "warm"}, "temperature"),
         ({"seed": 1}, "seed: only sampling needs one; send a temperature as well"),

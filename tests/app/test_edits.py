@@ -162,6 +162,10 @@ def test_items_are_deleted_by_filter_after_a_dry_run(shop: TestClient) -> None:
         ({}, 422, "either ids or a filter"),
         ({"ids": ["a"], "filter": {"kind": "hat"}}, 422, "either ids or a filter"),
         ({"filter": {}}, 422, "no condition"),
+        ({"filter": {"$or": [{"kind": "hat"}, {}]}}, 422, "an empty one"),
+        ({"filter": {"$not": {"kind": []}}}, 422, "an empty one"),
+        ({"filter": {"$not": {"knid": "hat"}}}, 422, "no item has 'knid'"),
+        ({"filter": {"knid": {"exists": False}}, "dry_run": True}, 422, "no item has 'knid'"),
         ({"ids": []}, 422, "ids"),
         ({"ids": ["a"] * 10_001}, 422, "10000 items"),
         ({"ids": ["a\0"]}, 422, "printable"),
@@ -211,6 +215,8 @@ def test_text_that_no_database_holds_is_refused_everywhere(client: TestClient, o
         ("PUT", "/items/a", f'{{"metadata": {{"k": "{odd}"}}, "sentences": ["red"]}}'),
         ("PUT", "/items/a", f'{{"metadata": {{"{odd}": 1}}, "sentences": ["red"]}}'),
         ("PUT", "/items/a", f'{{"sentences": ["red {odd}"]}}'),
+        ("PUT", "/items/a", f'{{"sentences": ["red"], "stamp": "{odd}"}}'),
+        ("PATCH", "/items/a", f'{{"stamp": "{odd}"}}'),
         ("PUT", "/items/a", f'{{"sentences": ["red"], "collection": "{odd}"}}'),
         ("PATCH", "/items/a", f'{{"metadata": {{"k": ["{odd}"]}}}}'),
         ("POST", "/items/delete", f'{{"ids": ["{odd}"]}}'),
@@ -224,10 +230,11 @@ def test_text_that_no_database_holds_is_refused_everywhere(client: TestClient, o
         assert answer.status_code == 422, (method, path, body, answer.text)
     lines = [f'{{"id": "{odd}", "sentences": ["red"]}}', f'{{"id": "b", "sentences": ["{odd}"]}}']
     lines += [f'{{"id": "b", "metadata": {{"{odd}": 1}}, "sentences": ["red"]}}']
+    lines += [f'{{"id": "b", "stamp": "{odd}", "sentences": ["red"]}}']
     answer = client.post(
         "/items", content="\n".join(lines), headers={"content-type": "application/x-ndjson"}
     )
-    assert [json.loads(line)["status"] for line in answer.text.splitlines()] == ["refused"] * 3
+    assert [json.loads(line)["status"] for line in answer.text.splitlines()] == ["refused"] * 4
     form = client.put("/items/b", data={"metadata": f'{{"k": "{odd}"}}', "sentences": ["red"]})
     assert form.status_code in (415, 422)
 
@@ -250,3 +257,15 @@ def test_put_patch_and_delete_race_without_a_server_error(shop: TestClient) -> N
         statuses = list(pool.map(work, range(6)))
     assert statuses[0] <= {200, 201}
     assert set.union(*statuses) <= {200, 201, 204, 404}
+
+
+@pytest.mark.parametrize("step", [".", ".."])
+def test_id_that_no_address_ends_in_is_not_stored(client: TestClient, step: str) -> None:
+    """Clients and proxies take it for a step in a path."""
+    line = json.dumps({"id": step, "sentences": ["red"]})
+    answer = client.post("/items", content=line, headers={"content-type": "application/x-ndjson"})
+    assert json.loads(answer.text)["status"] == "refused"
+    body = {"sentences": ["red"], "collection": step}
+    answer = client.put("/items/a", json=body)
+    assert (answer.status_code, "a step in an address" in answer.json()["detail"]) == (422, True)
+    assert client.get("/items").json()["items"] == []

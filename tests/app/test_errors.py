@@ -126,6 +126,39 @@ def test_body_of_another_kind_is_refused(client: TestClient) -> None:
     check(client.post(SEARCH, content=b"red", headers=form), 422, "the form cannot be read")
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "takes"),
+    [
+        ("DELETE", "/items/a?colection=b", "it takes collection"),
+        ("PUT", "/items/a?collection=b", "it takes none"),
+        ("POST", "/items/delete?collection=b", "it takes none"),
+        ("POST", "/items/delete?dry_run=true", "it takes none"),
+        ("POST", f"{SEARCH}?collection=b", "it takes none"),
+        ("GET", "/items?page=2", "it takes collection, cursor, filter, limit"),
+    ],
+)
+def test_parameter_of_another_name_never_means_the_default(
+    client: TestClient, method: str, path: str, takes: str
+) -> None:
+    client.put("/items/a", json={"sentences": ["red"]})
+    check(client.request(method, path), 422, "is no parameter of this address", takes)
+    assert client.get("/items/a").status_code == 200
+
+
+@pytest.mark.parametrize("end", [b"", b"--whole", b"--whole-"])
+def test_form_that_breaks_off_changes_nothing(client: TestClient, png: Png, end: bytes) -> None:
+    """Its last part would be lost: here the photo."""
+    form = {"content-type": "multipart/form-data; boundary=whole"}
+    part = b'--whole\r\nContent-Disposition: form-data; name="%b"%b\r\n\r\n%b\r\n'
+    body = part % (b"sentences", b"", b"red")
+    body += part % (b"image", b'; filename="a.png"', png("red"))
+    assert client.put("/items/a", content=body + b"--whole--", headers=form).status_code == 201
+    before = client.get("/items/a").json()
+    check(client.put("/items/a", content=body + end, headers=form), 422, "breaks off")
+    check(client.post(SEARCH, content=body + end, headers=form), 422, "breaks off")
+    assert client.get("/items/a").json() == before
+
+
 def test_unknown_things_are_not_found(client: TestClient) -> None:
     client.put("/items/a", json={"sentences": ["red"]})
     check(client.get("/items/b"), 404, "no item 'b'")

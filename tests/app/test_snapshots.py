@@ -117,7 +117,9 @@ def test_snapshot_that_fails_is_told_in_the_log(
     assert client.get("/snapshots").json() == {"snapshots": [], "making": None}
 
 
-@pytest.mark.parametrize("name", ["none.tar", "lock", "..%2Fcatalog.sqlite", "%2Fetc%2Fpasswd"])
+@pytest.mark.parametrize(
+    "name", ["none.tar", "lock", "..%2Fcatalog.sqlite", "%2Fetc%2Fpasswd", "x" * 300 + ".tar"]
+)
 def test_name_of_no_snapshot_is_a_problem(client: TestClient, name: str) -> None:
     for method in ("GET", "DELETE"):
         answer = client.request(method, f"/snapshots/{name}")
