@@ -107,13 +107,13 @@ SessionDep = Annotated[str | None, Depends(SESSION)]
 
 
 async def admitted(
-    request: Request, asked: SecurityScopes, key: KeyDep, session: SessionDep
+    request: Request, security_scopes: SecurityScopes, key: KeyDep, session: SessionDep
 ) -> AsyncGenerator[Caller, None]:
     """The caller of a request, while it runs; Unauthorized, Forbidden or TooManyRequests."""
     door: Door = request.app.state.door
-    needed = next(Role(scope) for scope in asked.scopes if scope != UNBOUND)
+    needed = next(Role(scope) for scope in security_scopes.scopes if scope != UNBOUND)
     caller = door.caller(request, key, session, needed)
-    _check(caller, needed, unbound=UNBOUND in asked.scopes)
+    _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
     _check_parameters(request)
     request.state.caller = caller
     if caller is not ANYONE:

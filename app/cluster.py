@@ -31,11 +31,11 @@ def with_ray() -> ModuleType:
 
 def connected(settings: Settings) -> ModuleType:
     """The module index.cluster, connected to the cluster; OSError where that does not answer."""
-    found = with_ray()
+    module = with_ray()
     if not settings.cluster:
         raise ValueError("name a cluster: --cluster HOST:6379, or TESSERA_CLUSTER")
-    found.connect(settings.cluster)
-    return found
+    module.connect(settings.cluster)
+    return module
 
 
 def check(settings: Settings) -> None:
@@ -49,13 +49,13 @@ def check(settings: Settings) -> None:
 
 
 def bring_in(
-    engine: Engine, collection: str, found: Iterable[Source | Outcome], settings: Settings
+    engine: Engine, collection: str, incoming: Iterable[Source | Outcome], settings: Settings
 ) -> Iterator[Outcome]:
     """See app.cluster_import.bring_in; errors are those of `check`, too."""
     check(settings)
     from app import cluster_import
 
-    return cluster_import.bring_in(engine, collection, found, settings)
+    return cluster_import.bring_in(engine, collection, incoming, settings)
 
 
 def indexes(

@@ -63,16 +63,22 @@ class Storer:
         """What became of each; one that was stored by a call that was lost is not stored again."""
         home = self._engine.open(self._collection)
         ready: list[Draft | Outcome] = unpacked(batch)
-        stamps = {one.source: one.stamp for one in ready if isinstance(one, Draft) and one.source}
+        stamps = {
+            draft.source: draft.stamp
+            for draft in ready
+            if isinstance(draft, Draft) and draft.source
+        }
         known = self._engine.catalog.stamps(home, [*stamps])
-        there = {place for place, stamp in known.items() if stamp == stamps[place]}
-        new = [one for one in ready if isinstance(one, Outcome) or one.source not in there]
+        unchanged = {place for place, stamp in known.items() if stamp == stamps[place]}
+        new = [
+            entry for entry in ready if isinstance(entry, Outcome) or entry.source not in unchanged
+        ]
         stored = folder.store(self._engine, self._collection, home, new)
-        return packed([*(Outcome(place, "stored") for place in there), *stored])
+        return packed([*(Outcome(place, "stored") for place in unchanged), *stored])
 
 
 def bring_in(
-    engine: Engine, collection: str, found: Iterable[Source | Outcome], settings: Settings
+    engine: Engine, collection: str, incoming: Iterable[Source | Outcome], settings: Settings
 ) -> Iterator[Outcome]:
     """Store sources by a cluster, and say what became of each, as app.folder.bring_in does.
 
@@ -82,10 +88,10 @@ def bring_in(
     settings = settings.model_copy(update=WITHOUT)
     DataContext.get_current().enable_progress_bars = False
     home = engine.open(collection, create=True)
-    stream = folder.without_known(engine, home, found)
+    stream = folder.without_known(engine, home, incoming)
     while part := list(islice(stream, WINDOW)):
-        yield from (one for one in part if isinstance(one, Outcome))
-        sources, taken = _each_id_once([one for one in part if isinstance(one, Source)])
+        yield from (outcome for outcome in part if isinstance(outcome, Outcome))
+        sources, taken = _each_id_once([source for source in part if isinstance(source, Source)])
         yield from taken
         if sources:
             yield from _stored(sources, collection, settings)
@@ -96,7 +102,7 @@ def _stored(sources: Sequence[Source], collection: str, settings: Settings) -> I
     blocks = -(-len(sources) // settings.batch)
     most, about = _resources(settings)
     embedders = min(most, blocks)
-    rows = [{"value": pickle.dumps(one)} for one in sources]
+    rows = [{"value": pickle.dumps(source)} for source in sources]
     outcomes = (
         ray.data.from_items(rows, override_num_blocks=blocks)
         .map_batches(
@@ -120,12 +126,12 @@ def _stored(sources: Sequence[Source], collection: str, settings: Settings) -> I
 
 def _resources(settings: Settings) -> tuple[int, dict[str, float]]:
     """How many actors can embed, and what Ray reserves for each."""
-    there = ray.available_resources()
+    resources = ray.available_resources()
     if settings.device.startswith("cuda"):
-        return max(1, int(there.get("GPU", 0))), {"num_gpus": 1, "num_cpus": 0.5}
+        return max(1, int(resources.get("GPU", 0))), {"num_gpus": 1, "num_cpus": 0.5}
     threads = settings.threads or 1
     # A processor and a half for each: a half is for reading and decoding.
-    return max(1, int(there.get("CPU", 0) / (threads + 0.5))), {"num_cpus": float(threads)}
+    return max(1, int(resources.get("CPU", 0) / (threads + 0.5))), {"num_cpus": float(threads)}
 
 
 def _each_id_once(sources: Sequence[Source]) -> tuple[list[Source], list[Outcome]]:
@@ -148,10 +154,10 @@ def engine_of(settings: Settings) -> Engine:
 def packed(values: Sequence[Any]) -> Columns:
     """Values as a batch of one column."""
     column = np.empty(len(values), dtype=object)
-    column[:] = [pickle.dumps(one) for one in values]
+    column[:] = [pickle.dumps(value) for value in values]
     return {"value": column}
 
 
 def unpacked(batch: Columns) -> list[Any]:
     """The values of a batch, which our own actors made."""
-    return [pickle.loads(one) for one in batch["value"]]  # noqa: S301
+    return [pickle.loads(pickled) for pickled in batch["value"]]  # noqa: S301

@@ -97,7 +97,9 @@ class Engine:
 
     def collections(self) -> list[Collection]:
         """The collections that may be seen, by name."""
-        return [one for one in self.catalog.collections() if self.sees(one.name)]
+        return [
+            collection for collection in self.catalog.collections() if self.sees(collection.name)
+        ]
 
     def sees(self, name: str) -> bool:
         """Whether a name, or an alias, is one of those that may be seen."""
@@ -237,7 +239,7 @@ class Engine:
         embedded = self.embed_each(drafts)
         entries = [entry for entry in embedded if isinstance(entry, Entry)]
         stored = iter(self.store_each(collection, entries))
-        outcomes = [next(stored) if isinstance(one, Entry) else one for one in embedded]
+        outcomes = [next(stored) if isinstance(entry, Entry) else entry for entry in embedded]
         return [outcome if isinstance(outcome, str) else None for outcome in outcomes]
 
     def reembed(self, collection: str, progress: Callable[[int, int], None]) -> None:

@@ -164,11 +164,11 @@ def install(app: FastAPI) -> None:
 
 def explain(errors: Iterable[Any]) -> str:
     """One sentence for what pydantic found wrong."""
-    said = []
+    messages = []
     for error in errors:
         place = ".".join(str(part) for part in error["loc"] if part not in ("body", "query"))
-        said.append(f"{place}: {error['msg']}" if place else error["msg"])
-    return "; ".join(dict.fromkeys(said))
+        messages.append(f"{place}: {error['msg']}" if place else error["msg"])
+    return "; ".join(dict.fromkeys(messages))
 
 
 def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONResponse:

@@ -48,8 +48,8 @@ def public(address: Address) -> bool:
 
 def resolve(host: str, port: int) -> list[Address]:
     """All addresses of a name; OSError if it has none."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [ip_address(str(address[0]).partition("%")[0]) for *_, address in found]
+    records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [ip_address(str(address[0]).partition("%")[0]) for *_, address in records]
 
 
 class Fetcher:
@@ -120,7 +120,7 @@ def photos_of(
 ) -> list[bytes]:
     """All photos that were sent or named, in order; `others` are base64 texts or addresses."""
     photo = photo_of(first, url, fetch)
-    return [*([] if photo is None else [photo]), *(_read(one, fetch) for one in others)]
+    return [*([] if photo is None else [photo]), *(_read(text, fetch) for text in others)]
 
 
 def _read(photo: str, fetch: Fetch) -> bytes:
@@ -158,7 +158,7 @@ class PinnedNetwork(NetworkBackend):
     ) -> NetworkStream:
         """Connect to the first address that answers; NotFetched if any is not permitted."""
         addresses = self._resolve(host, port)
-        if not addresses or not all(self._permitted(one) for one in addresses):
+        if not addresses or not all(self._permitted(address) for address in addresses):
             raise NotFetched(f"{host!r:.100} is not an address of the public internet")
         for address in addresses[:-1]:
             try:
@@ -231,5 +231,5 @@ def _check(url: str) -> None:
 
 def _header(answer: Response, name: str) -> str:
     """A header's value, empty if it is not there."""
-    found = (value for key, value in answer.headers if key.lower() == name.encode())
-    return next(found, b"").decode("latin-1")
+    values = (value for key, value in answer.headers if key.lower() == name.encode())
+    return next(values, b"").decode("latin-1")

@@ -61,7 +61,7 @@ def find(paths: Iterable[Path]) -> Iterator[Source | Outcome]:
 def bring_in(
     engine: Engine,
     collection: str,
-    found: Iterable[Source | Outcome],
+    incoming: Iterable[Source | Outcome],
     *,
     batch: int,
     most_bytes: int,
@@ -77,7 +77,7 @@ def bring_in(
     home = engine.open(collection, create=True)
     pool = ThreadPoolExecutor(DECODERS)
     try:
-        unread = without_known(engine, home, found)
+        unread = without_known(engine, home, incoming)
 
         def opened(source: Source) -> Draft | Outcome:
             return read(source, most_bytes, decode, fetch)
@@ -100,16 +100,16 @@ def store(
 
 
 def without_known(
-    engine: Engine, home: Collection, found: Iterable[Source | Outcome]
+    engine: Engine, home: Collection, incoming: Iterable[Source | Outcome]
 ) -> Iterator[Source | Outcome]:
     """The stream with an Outcome in place of each source that has not changed since it came in."""
-    stream = iter(found)
+    stream = iter(incoming)
     while part := list(islice(stream, LOOKED_UP)):
-        places = [one.place for one in part if isinstance(one, Source)]
+        places = [source.place for source in part if isinstance(source, Source)]
         known = engine.catalog.stamps(home, places)
-        for one in part:
-            unchanged = isinstance(one, Source) and known.get(one.place) == one.stamp
-            yield Outcome(one.place, "skipped") if unchanged else one
+        for entry in part:
+            unchanged = isinstance(entry, Source) and known.get(entry.place) == entry.stamp
+            yield Outcome(entry.place, "skipped") if unchanged else entry
 
 
 def _find(path: Path) -> Iterator[Source | Outcome]:
@@ -168,16 +168,18 @@ def _line(file: Path, number: int, line: bytes) -> Source:
     if not isinstance(row, dict) or not row.keys() <= FIELDS:
         raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
     image, sentences = row.get("image"), row.get("sentences", [])
-    if not isinstance(sentences, list) or not all(isinstance(one, str) for one in sentences):
+    if not isinstance(sentences, list) or not all(
+        isinstance(sentence, str) for sentence in sentences
+    ):
         raise ValueError("sentences: a list of texts")
     images = [*([] if image is None else [image]), *row.get("images", [])]
-    if not all(isinstance(one, str) for one in images):
+    if not all(isinstance(path, str) for path in images):
         raise ValueError("image: the path of a photo, from this file's folder on; images: a list")
     name = row.get("id", images[0] if images else f"{file.stem}-{number}")
     if not isinstance(name, str):
         raise ValueError("id: a text")
     check_new_id(name)
-    photos = tuple(file.parent / one for one in images)
+    photos = tuple(file.parent / path for path in images)
     stamp = "-".join((sha256(line).hexdigest()[:16], *map(stamp_of, photos)))
     return Source(name, f"{file}#{name}", stamp, photos, tuple(sentences), row.get("metadata", {}))
 
@@ -201,7 +203,8 @@ def read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft
     )
     try:
         photos = (
-            fetch(one) if isinstance(one, str) else _bytes(one, most_bytes) for one in source.photos
+            fetch(photo) if isinstance(photo, str) else _bytes(photo, most_bytes)
+            for photo in source.photos
         )
         return draft.with_photos(photos, decode)
     except (ValueError, OSError) as unreadable:
@@ -220,16 +223,16 @@ def _bytes(photo: Path, most: int) -> bytes:
 def _ahead(
     pool: ThreadPoolExecutor,
     read: Callable[[Source], Draft | Outcome],
-    found: Iterable[Source | Outcome],
+    unread: Iterable[Source | Outcome],
     batch: int,
 ) -> Iterator[list[Draft | Outcome]]:
     """Batches of what was read, while the next batch is being read already."""
     part, reading = list[Future[Draft | Outcome]](), deque[list[Future[Draft | Outcome]]]()
-    for one in found:
-        if isinstance(one, Outcome):
-            yield [one]
+    for entry in unread:
+        if isinstance(entry, Outcome):
+            yield [entry]
             continue
-        part.append(pool.submit(read, one))
+        part.append(pool.submit(read, entry))
         if len(part) == batch:
             reading.append(part)
             part = []
@@ -243,22 +246,22 @@ def _claim(
     engine: Engine, home: Collection, ready: Sequence[Draft | Outcome]
 ) -> tuple[list[Draft], list[Outcome]]:
     """Keep the drafts whose ids are free or their own; ids of others' items are never taken."""
-    drafts = [one for one in ready if isinstance(one, Draft)]
-    outcomes = [one for one in ready if isinstance(one, Outcome)]
+    drafts = [draft for draft in ready if isinstance(draft, Draft)]
+    outcomes = [outcome for outcome in ready if isinstance(outcome, Outcome)]
     if not drafts:
         return [], outcomes
-    there = engine.catalog.get_many(home, [draft.id for draft in drafts])
+    stored_items = engine.catalog.get_many(home, [draft.id for draft in drafts])
     owners: dict[str, str | None] = {
-        item.id: item.source for item in there.values() if not _gone(item.source)
+        item.id: item.source for item in stored_items.values() if not _gone(item.source)
     }
-    kept = []
+    claimed = []
     for draft in drafts:
         owner = owners.setdefault(draft.id, draft.source)
         if owner == draft.source:
-            kept.append(draft)
+            claimed.append(draft)
         else:
             outcomes.append(_taken(draft, owner or "an item that was put over the API"))
-    return kept, outcomes
+    return claimed, outcomes
 
 
 def _gone(place: str | None) -> bool:

@@ -174,10 +174,10 @@ class Models:
 
     def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
         """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
-        asked = tuple((text, weight) for text, weight in weighted)
-        long = sum(len(text) for text, _ in asked) > REMEMBERED_LENGTH
+        phrases = tuple((text, weight) for text, weight in weighted)
+        long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
         with stage("embed_text"):
-            return self._embed(asked) if long else self._remembered(asked)
+            return self._embed(phrases) if long else self._remembered(phrases)
 
     def _embed(self, weighted: tuple[tuple[str, float], ...]) -> Query:
         """Phrases as one query."""
@@ -238,10 +238,12 @@ class Models:
             inputs, boxes = look.by(self.captioner.sight)
             captions = self.captioner.describe([inputs], generation.candidates)[0]
         with stage("support"):
-            found = support(self.matcher, self.calibration, bag, captions, boxes, self.calibrated)
-        asked = replace(generation, never=self.captioner.unshown(inputs))
-        described = self._describe_regions(look, asked, regions, bag) if regions else []
-        return Description(tuple(found[: generation.count]), tuple(described))
+            supported = support(
+                self.matcher, self.calibration, bag, captions, boxes, self.calibrated
+            )
+        region_generation = replace(generation, never=self.captioner.unshown(inputs))
+        described = self._describe_regions(look, region_generation, regions, bag) if regions else []
+        return Description(tuple(supported[: generation.count]), tuple(described))
 
     def _describe_regions(
         self, look: Look, generation: Generation, count: int, bag: FragmentBag
@@ -250,8 +252,8 @@ class Models:
         assert self.region_captioner is not None
         with stage("caption_regions"):
             inputs, boxes = look.by(self.region_captioner.sight)
-            found = region_captions.described(self.region_captioner, inputs, boxes, generation)
-            ranked = region_captions.ranked(self.matcher, self.calibration, bag, found)
+            captions = region_captions.described(self.region_captioner, inputs, boxes, generation)
+            ranked = region_captions.ranked(self.matcher, self.calibration, bag, captions)
         return region_captions.distinct(ranked, count, self.weak_below)
 
     def ground(

@@ -117,17 +117,17 @@ def remove_key(file: Path, name: str) -> None:
     if name not in {key.name for key in read_keys(file)}:
         raise LookupError(f"there is no key {name!r} in {file}")
     lines = file.read_text("utf-8").splitlines(keepends=True)
-    kept = [line for line in lines if not _names(line, name)]
+    remaining = [line for line in lines if not _names(line, name)]
     written = file.with_name(file.name + ".new")
     written.touch(file.stat().st_mode & 0o777)
-    written.write_text("".join(kept), "utf-8")
+    written.write_text("".join(remaining), "utf-8")
     written.replace(file)
 
 
 def _names(line: str, name: str) -> bool:
     """Whether a line of a file of keys is the one with a name."""
-    kept = not line.strip() or line.startswith("#")
-    return not kept and Key.model_validate_json(line).name == name
+    comment = not line.strip() or line.startswith("#")
+    return not comment and Key.model_validate_json(line).name == name
 
 
 def _of_environment(settings: Settings) -> list[Key]:

@@ -82,9 +82,9 @@ class Lane:
             if future.cancel():
                 self.gauges.waiting.dec()
 
-    def _compute(self, work: Callable[[], Result], asked: float) -> Result:
+    def _compute(self, work: Callable[[], Result], submitted: float) -> Result:
         self.gauges.waiting.dec()
-        STAGE_SECONDS.labels("wait").observe(perf_counter() - asked)
+        STAGE_SECONDS.labels("wait").observe(perf_counter() - submitted)
         with self.gauges.running.track_inprogress():
             try:
                 return work()

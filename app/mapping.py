@@ -77,37 +77,39 @@ def nearest(key: str, known: Iterable[str], kind: str = "key") -> str:
 def read_mapping(file: Path) -> dict[str, Any]:
     """What a mapping file says; ValueError for what is none."""
     try:
-        said = tomllib.loads(file.read_text("utf-8"))
+        mapping = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
         raise ValueError(f"{file}: not TOML: {broken}") from broken
     kinds: dict[str, type] = {"id": str, "separator": str, "metadata": dict}
     names = ("id", "photos", "sentences", "numbers", "metadata", "separator")
-    for name, value in said.items():
+    for name, value in mapping.items():
         if name not in names:
             raise ValueError(f"{file}: there is no {name!r}{nearest(name, names, 'name')}")
         kind = kinds.get(name, list)
         parts = value.values() if kind is dict and isinstance(value, dict) else value
-        if not isinstance(value, kind) or not all(isinstance(one, str) for one in parts):
+        if not isinstance(value, kind) or not all(isinstance(column, str) for column in parts):
             raise ValueError(f"{file}: {name} is a {kind.__name__} of column names, got {value!r}")
-    return {name: tuple(one) if isinstance(one, list) else one for name, one in said.items()}
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in mapping.items()
+    }
 
 
 def columns_of(
-    header: Sequence[str], rows: Sequence[Mapping[str, Any]], said: Mapping[str, Any]
+    header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, Any]
 ) -> Columns:
     """What a mapping says of a table's columns; what it leaves out is guessed by names and rows.
 
     ValueError for a column that is not there, and where no column looks like an id.
     """
     guessed = {
-        name: value for name, value in _guess(header, rows, said).items() if name not in said
+        name: value for name, value in _guess(header, rows, mapping).items() if name not in mapping
     }
-    if not said.get("id") and not guessed.get("id"):
+    if not mapping.get("id") and not guessed.get("id"):
         raise ValueError(
             f"no column looks like an id: name it in a mapping file (--map), as in id = "
             f"{json.dumps(header[0] if header else 'sku')}; there are {', '.join(header)}"
         )
-    columns = Columns(**{**guessed, **said})
+    columns = Columns(**{**guessed, **mapping})
     columns.check(header)
     return columns
 
@@ -124,13 +126,13 @@ def number_of(cell: str) -> int | float | str:
 
 
 def _guess(
-    header: Sequence[str], rows: Sequence[Mapping[str, Any]], said: Mapping[str, Any]
+    header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, Any]
 ) -> dict[str, Any]:
     plain = {re.sub(r"[\W_]", "", column.casefold()): column for column in reversed(header)}
-    chosen = said.get("id") or _first(plain, IDS)
+    chosen = mapping.get("id") or _first(plain, IDS)
     photos = tuple(c for c in header if PHOTOS.fullmatch(re.sub(r"[\W_]", "", c.casefold())))
     sentences = tuple(plain[name] for name in SENTENCES if name in plain)
-    others = {chosen, *said.get("photos", photos), *said.get("sentences", sentences)}
+    others = {chosen, *mapping.get("photos", photos), *mapping.get("sentences", sentences)}
     left = [column for column in header if column and column not in others]
     keys = {
         column: key

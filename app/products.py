@@ -51,27 +51,27 @@ class Sought:
     weight: float = 0.0
 
 
-def search(engine: Engine, collection: str, request: ProductRequest, asked: Sought) -> Found:
+def search(engine: Engine, collection: str, request: ProductRequest, sought: Sought) -> Found:
     """The items that answer a text, a photo or both; all that pass the filter without one.
 
     ValueError for what is no filter, and for photos where the matcher is not calibrated.
     """
-    return engine.on(collection, lambda home: _search(engine, home, request, asked))
+    return engine.on(collection, lambda home: _search(engine, home, request, sought))
 
 
-def _search(engine: Engine, home: Collection, request: ProductRequest, asked: Sought) -> Found:
+def _search(engine: Engine, home: Collection, request: ProductRequest, sought: Sought) -> Found:
     index = engine.indexes.of(home)
     documents = index.documents.current()
-    queries: dict[Near, Query] = {} if asked.photo is None else {"looks": asked.photo}
-    notes = asked.photo.notes if asked.photo else ()
-    if asked.text is not None:
+    queries: dict[Near, Query] = {} if sought.photo is None else {"looks": sought.photo}
+    notes = sought.photo.notes if sought.photo else ()
+    if sought.text is not None:
         with documents.lock:
-            text = read_text(asked.text, documents)
+            text = read_text(sought.text, documents)
         request, notes = replace(request, text=text), (*text.notes, *notes)
         if engine.models.calibration is None:
             queries, notes = {}, (*notes, UNCALIBRATED)
         else:
-            queries = _queries(engine, request, text, asked)
+            queries = _queries(engine, request, text, sought)
     with stage("search"):
         near = _near(index, documents, request, queries)
         answer = products.search(documents, request, near)
@@ -82,19 +82,19 @@ def _search(engine: Engine, home: Collection, request: ProductRequest, asked: So
     items = engine.catalog.get_many(home, [hit.id for hit in hits])
     known = frozenset(documents.columns)
     answer = replace(answer, hits=tuple(hits))
-    coverage = min((one.coverage for one in near.values()), default=1.0)
+    coverage = min((candidates.coverage for candidates in near.values()), default=1.0)
     return Found(answer, explained, items, request, queries, notes, known, coverage)
 
 
 def _queries(
-    engine: Engine, request: ProductRequest, text: ProductText, asked: Sought
+    engine: Engine, request: ProductRequest, text: ProductText, sought: Sought
 ) -> dict[Near, Query]:
     """What photos are asked for, and sentences where an English word is in no item."""
     queries: dict[Near, Query] = {}
     if request.weights.looks:
         query = engine.models.query(text.corrected)
-        if asked.photo is not None:
-            query = query.beside(asked.photo.bag, asked.weight, asked.photo.notes)
+        if sought.photo is not None:
+            query = query.beside(sought.photo.bag, sought.weight, sought.photo.notes)
         queries["looks"] = query
     if request.weights.meaning and text.unsaid is not None:
         queries["meaning"] = engine.models.query(text.unsaid)
@@ -152,11 +152,14 @@ def _exact(request: ProductRequest, hit: Product, explained: Explained) -> Produ
     """A hit with the exact probabilities of its photo and its sentence."""
     exact = dict(hit.probabilities)
     for kind in exact:
-        found = explained[kind].get(hit.revision)
-        if found is not None and found.probability is not None:
-            exact[kind] = found.probability
+        near_hit = explained[kind].get(hit.revision)
+        if near_hit is not None and near_hit.probability is not None:
+            exact[kind] = near_hit.probability
     parts = (
         *(part for part in hit.parts if part.kind not in exact),
-        *(products.near_part(request.weights, kind, own) for kind, own in exact.items()),
+        *(
+            products.near_part(request.weights, kind, probability)
+            for kind, probability in exact.items()
+        ),
     )
     return replace(hit, score=sum(part.gave for part in parts), parts=parts, probabilities=exact)

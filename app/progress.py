@@ -26,20 +26,20 @@ def noted(
     """
     file = data / FOLDER / f"{uuid4().hex}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    done, ended, writing = 0, Event(), Lock()
+    processed, ended, writing = 0, Event(), Lock()
 
     def note() -> None:
         total = count()
         while not ended.is_set():
             with writing:
                 if not ended.is_set():
-                    _write(file, collection, max(total - done, 0))
+                    _write(file, collection, max(total - processed, 0))
             ended.wait(WRITTEN)
 
     Thread(target=note, daemon=True).start()
     try:
         for outcome in outcomes:
-            done += 1
+            processed += 1
             yield outcome
     finally:
         with writing:

@@ -55,8 +55,8 @@ class AnnouncedServer(Server):
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Start to answer, and log the address of each socket."""
         await super().startup(sockets)
-        for one in sockets or []:
-            logger.info("Tessera is running on %s (Ctrl+C ends it)", address(one, self.config))
+        for listener in sockets or []:
+            logger.info("Tessera is running on %s (Ctrl+C ends it)", address(listener, self.config))
 
 
 def address(listener: socket, config: Config) -> str:

@@ -115,9 +115,9 @@ async def split_lines(chunks: AsyncIterable[bytes], longest: int) -> AsyncGenera
         async for chunk in chunks:
             for position, piece in enumerate(chunk.split(b"\n")):
                 if position:  # a newline came before this piece
-                    done, line = line, Line(line.number + 1)
-                    if done.size or done.refused:
-                        yield done
+                    previous, line = line, Line(line.number + 1)
+                    if previous.size or previous.refused:
+                        yield previous
                 await line.add(piece, longest)
     except BaseException:
         line.close()

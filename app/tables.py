@@ -70,7 +70,7 @@ class Table:
         if first != number:
             raise ValueError(f"the id {name!r:.220} is that of row {first} too")
         named = chain.from_iterable(self._photos(cells.get(column)) for column in columns.photos)
-        photos = tuple(dict.fromkeys(self._photo(one) for one in named))
+        photos = tuple(dict.fromkeys(self._photo(photo_name) for photo_name in named))
         late = [key for key in cells if key not in self.header] if self.others else []
         metadata = {
             key: value
@@ -83,9 +83,11 @@ class Table:
             sentences = (
                 metadata["title"],
             )  # so that it is found by what it means, without a photo
-        said = json.dumps([name, metadata_text(metadata), sentences, [str(one) for one in photos]])
+        content = json.dumps(
+            [name, metadata_text(metadata), sentences, [str(photo) for photo in photos]]
+        )
         looks = (stamp_of(photo) for photo in photos if isinstance(photo, Path))
-        stamp = "-".join((sha256(said.encode()).hexdigest()[:32], *looks))
+        stamp = "-".join((sha256(content.encode()).hexdigest()[:32], *looks))
         return Source(name, f"{self.file}#{name}", stamp, photos, sentences, metadata)
 
     def _photos(self, cell: Any) -> list[str]:
@@ -117,7 +119,7 @@ def is_table(file: Path, *, mapped: bool) -> bool:
 
 
 @contextmanager
-def opened(file: Path, said: Mapping[str, Any]) -> Iterator[Table]:
+def opened(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
     """A table with its columns: as a mapping says, guessed where it says nothing.
 
     ValueError for a file that cannot be read as a table, or does not have the columns.
@@ -128,10 +130,10 @@ def opened(file: Path, said: Mapping[str, Any]) -> Iterator[Table]:
         first = list(islice(rows, SAMPLED))
         if not first:
             raise ValueError(f"{file} has no rows")
-        cells = [one for _, one in first if not isinstance(one, str)]
+        cells = [row for _, row in first if not isinstance(row, str)]
         header = header or list(dict.fromkeys(chain.from_iterable(cells)))
-        columns, every = columns_of(header, cells, said), chain(first, rows)
-        yield Table(file, header, columns, every, others="metadata" not in said)
+        columns, every = columns_of(header, cells, mapping), chain(first, rows)
+        yield Table(file, header, columns, every, others="metadata" not in mapping)
 
 
 Opened = tuple[list[str], Iterator[Row]]  # the header, empty where rows name their cells; rows
@@ -248,5 +250,5 @@ def _texts(cell: Any) -> list[str]:
             cell = json.loads(cell)
         except ValueError:
             return [cell.strip()]
-    found = cell if isinstance(cell, list) else [cell]
-    return [text for one in found if (text := _text(one))]
+    values = cell if isinstance(cell, list) else [cell]
+    return [text for value in values if (text := _text(value))]

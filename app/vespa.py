@@ -56,7 +56,7 @@ SCHEMA = """schema {kind} {{
         field metadata type string {{
             indexing: summary
         }}
-        field fragments type tensor<float>({own}{{}}, x[{dimension}]) {{
+        field fragments type tensor<float>({fragment}{{}}, x[{dimension}]) {{
             indexing: attribute
         }}
         field total type tensor<float>(x[{dimension}]) {{
@@ -109,10 +109,10 @@ def write(catalog: Catalog, collection: Collection, folder: Path) -> int:
 
 def schema(kind: str, dimension: int) -> str:
     """The schema of photos or of sentences, with the rank profile that searches them."""
-    own, other = ("region", "word") if kind == "photo" else ("word", "region")
+    fragment, other = ("region", "word") if kind == "photo" else ("word", "region")
     return SCHEMA.format(
         kind=kind,
-        own=own,
+        fragment=fragment,
         other=other,
         dimension=dimension,
         profile="text_to_photo" if kind == "photo" else "photo_to_sentence",
@@ -165,8 +165,8 @@ def request(query: Query, score: str, limit: int = 10) -> dict[str, Any]:
         raise ValueError("only a text without negation, or a photo, is one tensor of a request")
     vectors = query.bag.vectors.numpy()
     text, start = query.text is not None, np.zeros(1, np.int64)
-    found = score_named(score)
-    summary = found.sentence_summary if text else found.image_summary
+    scoring = score_named(score)
+    summary = scoring.sentence_summary if text else scoring.image_summary
     kind, other = ("photo", "words") if text else ("sentence", "regions")
     nearest = f"{{targetHits:{RERANKED}}}nearestNeighbor(total, total)"
     return {

@@ -181,8 +181,8 @@ class Real:
     def key(self) -> str:
         """Changes with the matcher, and with how many photos and sentences there are."""
         bags = [self.of(side, split) for side in SIDES for split in ("held", "other")]
-        sizes = np.array([len(one) for one in bags])
-        first = b"".join(one[0].tobytes() for one in bags)
+        sizes = np.array([len(part) for part in bags])
+        first = b"".join(part[0].tobytes() for part in bags)
         return hashlib.sha256(sizes.tobytes() + first).hexdigest()[:8]
 
     @property
@@ -234,9 +234,9 @@ def through(encode: Any, inputs: Sequence[Tensor]) -> list[Halves]:
     """Each input's fragments (F, D), a batch at a time."""
     bags: list[Halves] = []
     for at in range(0, len(inputs), BATCH):
-        found = encode(PaddedBags.of(inputs[at : at + BATCH]))
-        halves = found.vectors.half().numpy()
-        bags += [bag[real] for bag, real in zip(halves, found.mask.numpy(), strict=True)]
+        encoded = encode(PaddedBags.of(inputs[at : at + BATCH]))
+        halves = encoded.vectors.half().numpy()
+        bags += [bag[real] for bag, real in zip(halves, encoded.mask.numpy(), strict=True)]
     return bags
 
 
@@ -247,8 +247,8 @@ def add_sentences(
     bags = [real.sentences("other")]
     wanted = [text for _, text in zip(range(most - len(bags[0])), texts, strict=False)]
     for at in progress(range(0, len(wanted), BATCH), -(-len(wanted) // BATCH), "sentences"):
-        found = matcher.embed_sentences(wanted[at : at + BATCH])
-        bags.append(Bags.of([bag.vectors.numpy() for bag in found]))
+        embedded = matcher.embed_sentences(wanted[at : at + BATCH])
+        bags.append(Bags.of([bag.vectors.numpy() for bag in embedded]))
     if wanted:
         Bags.join(bags).save(real.folder, "sentences-other")
 

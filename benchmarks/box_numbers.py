@@ -24,7 +24,7 @@ from training.progress import silent
 def linked(apart: Sequence[Tensor], words: Sequence[Tensor], owners: Sequence[int]) -> Tensor:
     """The box of every word in its own photo, (N,)."""
     pairs = zip(owners, words, strict=True)
-    return torch.cat([(own @ apart[k].T).argmax(1) for k, own in pairs])
+    return torch.cat([(sentence @ apart[k].T).argmax(1) for k, sentence in pairs])
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def main() -> None:
 
     def boxes(examples: Sequence[Example]) -> tuple[list[Tensor], list[Tensor]]:
         vectors, _ = tuning.boxes_of(matcher, examples, silent)
-        return vectors, [tuning.apart_of(own, image.against) for own in vectors]
+        return vectors, [tuning.apart_of(photo, image.against) for photo in vectors]
 
     examples = corpus.split(chosen.split)
     owners = [k for k, example in enumerate(examples) for _ in example.sentences]
@@ -53,14 +53,15 @@ def main() -> None:
     before = linked(apart, words, owners)
     for count in (len(directions), *(chosen.numbers or (32, 16, 8, 4))):
         basis = directions[:count]
-        fewer = [own @ basis.T @ basis for own in apart]
+        fewer = [photo @ basis.T @ basis for photo in apart]
         terms = tuning.terms_of(vectors, fewer, words, "cpu", silent)
         scores = terms.scores(image.regions)
-        found = tuning.measured((image.recipe, image.against), image.regions, scores, owners)
+        measurement = tuning.measured((image.recipe, image.against), image.regions, scores, owners)
         same = (linked(fewer, words, owners) == before).float().mean()
         print(
-            f"{count} numbers a box: text → image R@1 {found.search_1:.1f}, "
-            f"image → text {found.annotation_1:.1f}, {100 * same:.1f} % of words keep their box"
+            f"{count} numbers a box: text → image R@1 {measurement.search_1:.1f}, "
+            f"image → text {measurement.annotation_1:.1f}, "
+            f"{100 * same:.1f} % of words keep their box"
         )
 
 

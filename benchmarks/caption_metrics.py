@@ -17,15 +17,15 @@ Texts = Mapping[int, Sequence[str]]
 
 def main() -> None:
     """Describe a split's photos, and measure the captions both ways."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--data", type=Path, required=True)
-    asked.add_argument("--captioner", type=Path, default=shipped.CAPTIONER)
-    options = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--captioner", type=Path, default=shipped.CAPTIONER)
+    options = parser.parse_args()
     examples = folders.read(options.data, None).split("val")
     captions = described(checkpoint.load(options.captioner).model, examples)
     sentences = {at: example.sentences for at, example in enumerate(examples)}
     ours = descriptions(captions, examples)
-    theirs = reference({at: [one.text] for at, one in enumerate(captions)}, sentences)
+    theirs = reference({at: [caption.text] for at, caption in enumerate(captions)}, sentences)
     measured = dict(zip(("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4"), ours.bleu, strict=True))
     measured |= {"METEOR": ours.meteor or 0, "ROUGE-L": ours.rouge, "CIDEr-D": ours.cider}
     for name, value in measured.items():
@@ -39,16 +39,16 @@ def reference(captions: Texts, sentences: Texts) -> dict[str, float]:
     from pycocoevalcap.meteor.meteor import Meteor
     from pycocoevalcap.rouge.rouge import Rouge
 
-    given, meant = tokenized(captions), tokenized(sentences)
+    candidates, references = tokenized(captions), tokenized(sentences)
     scores = dict(
         zip(
             ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4"),
-            Bleu(4).compute_score(meant, given)[0],
+            Bleu(4).compute_score(references, candidates)[0],
             strict=True,
         )
     )
     for name, metric in (("METEOR", Meteor()), ("ROUGE-L", Rouge()), ("CIDEr-D", Cider())):
-        scores[name] = metric.compute_score(meant, given)[0]
+        scores[name] = metric.compute_score(references, candidates)[0]
     return {name: 100 * float(score) for name, score in scores.items()}
 
 
@@ -57,12 +57,12 @@ def tokenized(texts: Texts) -> dict[int, list[str]]:
     from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
     rows = {at: [{"caption": text} for text in lines] for at, lines in texts.items()}
-    found: dict[int, list[str]] = PTBTokenizer().tokenize(rows)
+    tokens: dict[int, list[str]] = PTBTokenizer().tokenize(rows)
     for at, lines in texts.items():
-        for text, line in zip(lines, found[at], strict=True):
+        for text, line in zip(lines, tokens[at], strict=True):
             if treebank_words(text) != line.split():
                 raise RuntimeError(f"{text!r} is {line.split()}, not {treebank_words(text)}")
-    return found
+    return tokens
 
 
 if __name__ == "__main__":

@@ -111,7 +111,9 @@ def main() -> None:
         ]
     for at, (beam, regions) in enumerate(kinds):
         names = rounds[0][at]
-        medians = {name: round(median(one[at].get(name, 0) for one in rounds)) for name in names}
+        medians = {
+            name: round(median(round_[at].get(name, 0) for round_ in rounds)) for name in names
+        }
         print(json.dumps({"beam": beam, "regions": regions, "milliseconds": medians}))
 
 

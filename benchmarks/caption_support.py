@@ -52,7 +52,7 @@ class Judged:
     """A content word, or a caption: its tag, whether the photo shows it, and a value a signal."""
 
     tag: str
-    there: bool
+    shown: bool
     signals: tuple[float, ...]
 
 
@@ -72,26 +72,26 @@ class Judge:
         inputs, _ = look.by(self.captioner.sight)
         best = self.captioner.describe([inputs], Generation(beam=self.beam))[0][0]
         tree, *others = parse_trees([best.text, *example.sentences])
-        named = {form for one in others for word in one.words for form in forms(word)}
+        named = {form for sentence in others for word in sentence.words for form in forms(word)}
         places = [i for i, word in enumerate(tree.words) if not is_function_word(word.text)]
         texts = [[tree.words[i].text.lower(), phrase(tree, i)] for i in places]
         known = self.calibration.words
-        asked = [[(text, 1.0)] for pair in texts for text in pair]
-        made = iter(queries.of_several(self.matcher, [*asked, [(best.text, 1.0)]], known))
-        found: dict[int, Judged] = {}
+        phrases = [[(text, 1.0)] for pair in texts for text in pair]
+        word_queries = iter(queries.of_several(self.matcher, [*phrases, [(best.text, 1.0)]], known))
+        by_place: dict[int, Judged] = {}
         for i in places:
-            word, wider = next(made), next(made)
+            word, wider = next(word_queries), next(word_queries)
             values = (self.probability(bag, word), self.probability(bag, wider))
-            there = not named.isdisjoint(forms(tree.words[i]))
-            found[i] = Judged(tree.words[i].tag, there, (*values, self.odds(values[0], word)))
-        for i, own in found.items():
-            head = found.get(tree.words[i].head, own)
-            yield replace(own, signals=(*own.signals, head.signals[0]))
-        nouns = [own for own in found.values() if own.tag.startswith("NN")]
+            shown = not named.isdisjoint(forms(tree.words[i]))
+            by_place[i] = Judged(tree.words[i].tag, shown, (*values, self.odds(values[0], word)))
+        for i, judged_word in by_place.items():
+            head = by_place.get(tree.words[i].head, judged_word)
+            yield replace(judged_word, signals=(*judged_word.signals, head.signals[0]))
+        nouns = [noun for noun in by_place.values() if noun.tag.startswith("NN")]
         if nouns:
-            least = min(own.signals[0] for own in nouns)
-            right = all(own.there for own in nouns)
-            yield Judged("caption", right, (self.probability(bag, next(made)), least))
+            least = min(noun.signals[0] for noun in nouns)
+            right = all(noun.shown for noun in nouns)
+            yield Judged("caption", right, (self.probability(bag, next(word_queries)), least))
 
     def probability(self, bag: FragmentBag, query: Query) -> float:
         """That a photo shows what a query asks for."""
@@ -116,8 +116,10 @@ def forms(word: Word) -> set[str]:
 
 def phrase(tree: ParsedSentence, head: int) -> str:
     """A word with the modifiers before it."""
-    own = [i for i, w in enumerate(tree.words[:head]) if w.head == head and w.relation in MODIFIERS]
-    return " ".join(tree.words[i].text.lower() for i in [*own, head])
+    modifiers = [
+        i for i, w in enumerate(tree.words[:head]) if w.head == head and w.relation in MODIFIERS
+    ]
+    return " ".join(tree.words[i].text.lower() for i in [*modifiers, head])
 
 
 def auc(values: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
@@ -141,17 +143,17 @@ def table(corpora: dict[str, list[Judged]]) -> None:
     thresholds: dict[tuple[str, str], float] = {}
     for name, words in corpora.items():
         for kind, (tags, signals) in CLASSES.items():
-            own = [word for word in words if word.tag.startswith(tags)]
-            truth = np.array([word.there for word in own])
-            print(f"{name}, {kind}: {len(own)}, {truth.mean():.3f} of them there")
+            class_words = [word for word in words if word.tag.startswith(tags)]
+            truth = np.array([word.shown for word in class_words])
+            print(f"{name}, {kind}: {len(class_words)}, {truth.mean():.3f} of them there")
             for at, signal in enumerate(signals):
-                values = np.array([word.signals[at] for word in own])
+                values = np.array([word.signals[at] for word in class_words])
                 key = (kind, signal)
                 least = thresholds.setdefault(key, best_threshold(values, truth))
-                kept, marked = rates(values, truth, least)
+                kept_share, marked = rates(values, truth, least)
                 print(
                     f"  {signal:12} area {auc(values, truth):.3f}; from {least:.3f} on "
-                    f"{kept:.3f} of the true kept, {marked:.3f} of the false marked"
+                    f"{kept_share:.3f} of the true kept, {marked:.3f} of the false marked"
                 )
 
 
@@ -172,7 +174,7 @@ def main() -> None:
     share_sight(loaded.model.sight, captioner)
     judge = Judge(loaded.model, loaded.calibration, captioner, chosen.beam)
     corpora = [folders.read(path) for path in (chosen.data, *chosen.check)]
-    table({one.name: judged(judge, one.split("val")[: chosen.photos]) for one in corpora})
+    table({corpus.name: judged(judge, corpus.split("val")[: chosen.photos]) for corpus in corpora})
 
 
 def judged(judge: Judge, examples: Sequence[Example]) -> list[Judged]:

@@ -73,16 +73,16 @@ def seconds(search: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def raced(local: Index, sharded: ShardedIndex, asked: Sequence[Request]) -> dict[str, float]:
+def raced(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> dict[str, float]:
     """Medians in ms of both, answering the same requests in turn, and that of their differences."""
     times: tuple[list[float], list[float]] = ([], [])
     for round_ in range(ROUNDS + 1):
-        for request in asked:
+        for request in requests:
             taken = [seconds(partial(index.best, request)) for index in (local, sharded)]
             if round_:  # the first one fills memory
-                for each, one in zip(times, taken, strict=True):
-                    each.append(1000 * one)
-    alone, spread = (statistics.median(one) for one in times)
+                for each, duration in zip(times, taken, strict=True):
+                    each.append(1000 * duration)
+    alone, spread = (statistics.median(series) for series in times)
     difference = statistics.median(b - a for a, b in zip(*times, strict=True))
     return {"local": alone, "cluster": spread, "ratio": spread / alone, "difference": difference}
 
@@ -96,23 +96,27 @@ def processor_seconds(processes: Sequence[int]) -> float:
     return used / os.sysconf("SC_CLK_TCK")
 
 
-def costs(index: Index, asked: Sequence[Request], processes: Sequence[int]) -> float:
+def costs(index: Index, requests: Sequence[Request], processes: Sequence[int]) -> float:
     """Processor time in ms of a search, of all its processes: what load hardly changes."""
     before = processor_seconds(processes)
-    for request in asked:
+    for request in requests:
         index.best(request)
-    return 1000 * (processor_seconds(processes) - before) / len(asked)
+    return 1000 * (processor_seconds(processes) - before) / len(requests)
 
 
-def searching(asked: argparse.Namespace) -> None:
+def searching(options: argparse.Namespace) -> None:
     """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
     from index.cluster import Cluster, Layout
 
-    real = Real(asked.real)
+    real = Real(options.real)
     queries = questions.read(real, "12 words", QUERIES)
-    told: dict[str, Any] = {"machine": machine.described(2), "photos": asked.photos, "actors": {}}
+    results: dict[str, Any] = {
+        "machine": machine.described(2),
+        "photos": options.photos,
+        "actors": {},
+    }
     with database() as url, TemporaryDirectory(prefix="tessera-") as work, running(2) as nodes:
-        catalog, collection = filled(url, Path(work), real, asked.photos)
+        catalog, collection = filled(url, Path(work), real, options.photos)
         local = Indexes(catalog, Path(work), None, "cpu")
         local.build()
         local.follow()
@@ -127,25 +131,26 @@ def searching(asked: argparse.Namespace) -> None:
             )
             sharded = ShardedIndex(servers, catalog, collection, Path(work))
             assert servers.wait(WAIT)
-            eventually(partial(published, sharded, asked.photos), WAIT, every=1.0)
+            eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
             row: dict[str, Any] = {}
             for kind, exact in (("candidates", False), ("exact scan", True)):
-                requests = [Request("images", one, limit=10, exact=exact) for one in queries]
+                requests = [Request("images", query, limit=10, exact=exact) for query in queries]
                 requests = requests[: 25 if exact else None]
-                own, shards = [os.getpid()], [one for one, _ in actors(servers.group).values()]
+                local_processes = [os.getpid()]
+                shards = [process for process, _ in actors(servers.group).values()]
                 row[kind] = raced(local.of(collection), sharded, requests) | {
-                    "local processor": costs(local.of(collection), requests, own),
-                    "cluster processor": costs(sharded, requests, [*own, *shards]),
+                    "local processor": costs(local.of(collection), requests, local_processes),
+                    "cluster processor": costs(sharded, requests, [*local_processes, *shards]),
                 }
                 print(count, kind, {key: round(of, 2) for key, of in row[kind].items()}, flush=True)
             if count == max(ACTORS):
-                told["recovery"] = recovery(servers, sharded, requests[0], nodes)
-                print(told["recovery"])
-            told["actors"][count] = row
+                results["recovery"] = recovery(servers, sharded, requests[0], nodes)
+                print(results["recovery"])
+            results["actors"][count] = row
             servers.remove()
         local.close()
         catalog.close()
-    write(asked.out / "cluster-search.json", told)
+    write(options.out / "cluster-search.json", results)
 
 
 def published(sharded: ShardedIndex, photos: int) -> bool:
@@ -167,28 +172,32 @@ def recovery(servers: Any, sharded: ShardedIndex, request: Request, nodes: Any) 
     eventually(lambda: not complete(), 60, every=0.01)
     actor = eventually(complete, WAIT, every=0.01)
     _, home = placed[f"{servers.group}/1/0"]
-    lost = next(one for one in nodes.worker_nodes if one.node_id == home)
+    lost = next(worker for worker in nodes.worker_nodes if worker.node_id == home)
     nodes.remove_node(lost, allow_graceful=False)
     eventually(lambda: not complete(), 60, every=0.01)
     node = eventually(complete, WAIT, every=0.01)
     return {"actor": actor, "node": node}
 
 
-def importing(asked: argparse.Namespace) -> None:
+def importing(options: argparse.Namespace) -> None:
     """Import the same photos by one process and by a cluster on this machine."""
-    told: dict[str, Any] = {"machine": machine.described(2), "photos": asked.limit, "rates": {}}
+    results: dict[str, Any] = {
+        "machine": machine.described(2),
+        "photos": options.limit,
+        "rates": {},
+    }
     with TemporaryDirectory(prefix="tessera-") as work:
         photos = Path(work, "photos")
         photos.mkdir()
-        for photo in sorted(asked.photos.rglob("*.jpg"))[: asked.limit]:
+        for photo in sorted(options.photos.rglob("*.jpg"))[: options.limit]:
             shutil.copy(photo, photos)
-        for _ in range(asked.rounds):
+        for _ in range(options.rounds):
             with running(1, cpus=2) as nodes:
                 for name, more in (("local", ()), ("cluster", ("--cluster", nodes.address))):
-                    rate = imported(photos, Path(work), asked.limit, more)
-                    told["rates"].setdefault(name, []).append(rate)
+                    rate = imported(photos, Path(work), options.limit, more)
+                    results["rates"].setdefault(name, []).append(rate)
                     print(name, f"{rate:.2f} photos a second", flush=True)
-    write(asked.out / "cluster-import.json", told)
+    write(options.out / "cluster-import.json", results)
 
 
 def imported(photos: Path, work: Path, count: int, more: Sequence[str]) -> float:
@@ -201,7 +210,7 @@ def imported(photos: Path, work: Path, count: int, more: Sequence[str]) -> float
         with closing(Catalog(Storage(Path(data), database=url))) as catalog:
 
             def stored() -> int:
-                return sum(catalog.count(one) for one in catalog.collections())
+                return sum(catalog.count(collection) for collection in catalog.collections())
 
             eventually(lambda: stored() or process.poll(), WAIT)
             began, first = time.monotonic(), stored()
@@ -211,17 +220,17 @@ def imported(photos: Path, work: Path, count: int, more: Sequence[str]) -> float
     return rate
 
 
-def reporting(asked: argparse.Namespace) -> None:
+def reporting(options: argparse.Namespace) -> None:
     """Print the tables of docs/cluster.md, and draw its picture."""
-    search = json.loads((asked.out / "cluster-search.json").read_text())
+    search = json.loads((options.out / "cluster-search.json").read_text())
     print(growth_model.tables(search))
     growth_model.picture(search, Path("docs/images/cluster-growth.svg"))
 
 
-def write(file: Path, told: dict[str, Any]) -> None:
+def write(file: Path, results: dict[str, Any]) -> None:
     """Keep results."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(told, indent=1) + "\n")
+    file.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def main() -> None:
@@ -239,8 +248,8 @@ def main() -> None:
     imports.add_argument("--rounds", type=int, default=1)
     imports.set_defaults(run=importing)
     commands.add_parser("report").set_defaults(run=reporting)
-    asked = parser.parse_args()
-    asked.run(asked)
+    options = parser.parse_args()
+    options.run(options)
 
 
 if __name__ == "__main__":

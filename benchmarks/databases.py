@@ -120,7 +120,7 @@ def steps(rows: int) -> Steps:
     """What is done to an empty collection, in order; each gives of how many things it was."""
     titles, photos = batches(title, rows, 16), batches(entry, rows // 2, 256)
     ready = [title(number) for number in range(SINGLE)]
-    some = [f"{number:06}" for number in range(SINGLE)]
+    ids = [f"{number:06}" for number in range(SINGLE)]
     red = {"colour": "colour 3", "price": {"lt": 60}}
 
     def put(parts: list[list[Entry]], catalog: Catalog, home: Collection) -> int:
@@ -141,18 +141,18 @@ def steps(rows: int) -> Steps:
         return catalog.count(home)
 
     def delete(catalog: Catalog, home: Collection) -> int:
-        return editing.delete(catalog, home, Chosen(ids=some))
+        return editing.delete(catalog, home, Chosen(ids=ids))
 
-    seen = Change({"seen": True})
+    change = Change({"seen": True})
     return {
         "titles, 16 a transaction": partial(put, titles),
         "photos, 256 a transaction": partial(put, photos),
         "segments of all of them": segments,
         "put of one item": each(lambda catalog, home, at: catalog.put(home, ready[at])),
         "patch of one": each(
-            lambda catalog, home, at: editing.patch(catalog, home, some[at], seen)
+            lambda catalog, home, at: editing.patch(catalog, home, ids[at], change)
         ),
-        "get of one": each(lambda catalog, home, at: catalog.get(home, some[at])),
+        "get of one": each(lambda catalog, home, at: catalog.get(home, ids[at])),
         "list of 100, with a filter": each(
             lambda catalog, home, _: catalog.list_items(home, limit=100, where=red)
         ),
@@ -353,20 +353,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--write", nargs=3, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    if asked.write:
-        name, url, folder = asked.write
+    if options.write:
+        name, url, folder = options.write
         write(Place(name, url, Path(folder)))
         return
-    with both(asked.database) as places:
-        numbers = summed_up(list(worked(places, asked.rows, asked.rounds)))
-        numbers |= summed_up(list(searched(places, 4 * asked.rows, asked.rounds)))
+    with both(options.database) as places:
+        numbers = summed_up(list(worked(places, options.rows, options.rounds)))
+        numbers |= summed_up(list(searched(places, 4 * options.rows, options.rounds)))
     for step, taken in numbers.items():
         medians = [f"{taken[name]:.2f} ms" for name in ("sqlite", "postgresql")]
         print(f"{step}: {', '.join(medians)}, × {taken['ratio']:.2f}")
-    about = {"measures": "databases", "rows": asked.rows, "rounds": asked.rounds}
-    save(asked.out, about | {"machine": machine.described(1), "numbers": numbers})
+    about = {"measures": "databases", "rows": options.rows, "rounds": options.rounds}
+    save(options.out, about | {"machine": machine.described(1), "numbers": numbers})
 
 
 if __name__ == "__main__":

@@ -64,8 +64,8 @@ def measure(catalog: Catalog, home: Collection) -> None:
             catalog.put_many(home, [entry(start + place) for place in range(BATCH)])
     ready = [entry(number) for number in range(PATCHES)]
     with told(f"{PATCHES} puts, one at a time", PATCHES):
-        for one in ready:
-            catalog.put(home, one)
+        for photo in ready:
+            catalog.put(home, photo)
     with told(f"{PATCHES} patches, one at a time", PATCHES):
         for number in range(PATCHES):
             editing.patch(catalog, home, f"{number}", Change({"seen": True}))

@@ -48,8 +48,8 @@ def main() -> None:
     rounds = [[seconds(matcher, batch) for matcher in matchers] for _ in range(chosen.rounds)]
     print(f"{len(batch)} photos a pass, {chosen.rounds} rounds, {chosen.threads} threads")
     for number, file in enumerate(chosen.checkpoints):
-        each = [1000 * one[number] for one in rounds]
-        ratio = median(one[number] / one[0] for one in rounds)
+        each = [1000 * round_[number] for round_ in rounds]
+        ratio = median(round_[number] / round_[0] for round_ in rounds)
         spread = f"{min(each):.0f}–{max(each):.0f}"
         print(f"{file.name}: {median(each):.0f} ms a photo ({spread}), {ratio:.2f} of the first")
 

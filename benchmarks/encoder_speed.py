@@ -54,7 +54,7 @@ def seconds(compute: Callable[[], object], rounds: int) -> tuple[float, float]:
         begun, wall = time.process_time(), time.perf_counter()
         compute()
         spent.append((time.process_time() - begun, time.perf_counter() - wall))
-    return min(one for one, _ in spent), min(one for _, one in spent)
+    return min(processor for processor, _ in spent), min(wall for _, wall in spent)
 
 
 def main() -> None:

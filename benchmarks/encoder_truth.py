@@ -57,20 +57,20 @@ def truth(family: str, place: Path, steps: int = STEPS, progress: Progress = sil
     loaded = checkpoint.load(out)
     matcher, tuned = tuning.tune(loaded, corpus.split("val"), COST, progress, "cpu")
     boxes = entities.read(place / "scenes" / "entities.json.gz")
-    asked = corpus.split("test")
+    examples = corpus.split("test")
     plain = tuning.with_options(matcher, {"regions": 0.0})
-    official = measure(plain, asked, boxes, progress, "cpu", 0).retrieval
-    found = measure(matcher, asked, boxes, progress, "cpu", ASKED)
-    assert found.grounding
-    assert found.faithfulness
-    assert found.occlusion
+    official = measure(plain, examples, boxes, progress, "cpu", 0).retrieval
+    evaluation = measure(matcher, examples, boxes, progress, "cpu", ASKED)
+    assert evaluation.grounding
+    assert evaluation.faithfulness
+    assert evaluation.occlusion
     return Truth(
         official_1=official.search.recall_1,
-        search_1=found.retrieval.search.recall_1,
-        pointed=found.grounding.pointed,
-        gap=found.faithfulness.gap,
-        fall=found.occlusion.greyed,
-        elsewhere=found.occlusion.elsewhere,
+        search_1=evaluation.retrieval.search.recall_1,
+        pointed=evaluation.grounding.pointed,
+        gap=evaluation.faithfulness.gap,
+        fall=evaluation.occlusion.greyed,
+        elsewhere=evaluation.occlusion.elsewhere,
         chosen=tuned.chosen,
     )
 
@@ -84,12 +84,13 @@ def main() -> None:
     chosen = options.parse_args()
     torch.set_num_threads(1)
     for family in chosen.family or FAMILIES:
-        found = truth(family, chosen.folder, chosen.steps)
-        how = found.chosen
+        result = truth(family, chosen.folder, chosen.steps)
+        how = result.chosen
         print(
-            f"{family}: scene first {found.search_1:.1f} % (its own score {found.official_1:.1f}), "
-            f"box pointed at {found.pointed:.1f} %, words lose {found.fall:.2f} with their box "
-            f"grey and {found.elsewhere:.2f} with another, links off by {found.gap:.0e}; "
+            f"{family}: scene first {result.search_1:.1f} % "
+            f"(its own score {result.official_1:.1f}), box pointed at {result.pointed:.1f} %, "
+            f"words lose {result.fall:.2f} with their box grey and {result.elsewhere:.2f} with "
+            f"another, links off by {result.gap:.0e}; "
             f"{how.recipe} against {how.against}, λ {how.regions}",
             flush=True,
         )

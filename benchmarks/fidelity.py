@@ -59,27 +59,27 @@ def measure(real: Real, side: Side, queries: Sequence[Query]) -> dict[str, dict[
 
 def likeness(bags: Bags, queries: Sequence[Query], side: Side) -> Likeness:
     """How a lot of bags answers queries of one part each."""
-    found = scores(bags, queries, side)  # (B, Q)
-    order = np.sort(found, axis=0)[::-1]
+    values = scores(bags, queries, side)  # (B, Q)
+    order = np.sort(values, axis=0)[::-1]
     return Likeness(
         bags=len(bags),
         best=float(order[0].mean()),
         tenth=float(order[TOP - 1].mean()),
-        mean=float(found.mean()),
-        deviation=float(found.std(0).mean()),
-        quantiles=tuple(float(np.quantile(found, at, axis=0).mean()) for at in QUANTILES),
-        candidates=candidates(bags, queries, side, found),
+        mean=float(values.mean()),
+        deviation=float(values.std(0).mean()),
+        quantiles=tuple(float(np.quantile(values, at, axis=0).mean()) for at in QUANTILES),
+        candidates=candidates(bags, queries, side, values),
         neighbour=neighbour(bags.summaries(side)),
     )
 
 
 def candidates(
-    bags: Bags, queries: Sequence[Query], side: Side, found: Floats
+    bags: Bags, queries: Sequence[Query], side: Side, values: Floats
 ) -> tuple[float, ...]:
     """The mean share of the best TOP by score among the best n by summary, for CANDIDATES."""
     products = bags.summaries(side) @ np.stack([summary(query, side) for query in queries]).T
     ranks = np.argsort(np.argsort(-products, axis=0), axis=0)  # (B, Q)
-    winners = np.argsort(-found, axis=0)[:TOP]
+    winners = np.argsort(-values, axis=0)[:TOP]
     places = np.take_along_axis(ranks, winners, 0)  # (TOP, Q)
     return tuple(float((places < count).mean()) for count in CANDIDATES)
 

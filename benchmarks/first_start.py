@@ -84,11 +84,11 @@ def main() -> None:
     parser.add_argument("--demo", choices=tuple(ALL), default="photos")
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--browser", type=Path, default=CHROMIUM)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=given.browser, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=options.browser, args=["--no-sandbox"])
         starts = [
-            asdict(first_start(ALL[given.demo], browser.new_page())) for _ in range(given.times)
+            asdict(first_start(ALL[options.demo], browser.new_page())) for _ in range(options.times)
         ]
         browser.close()
     for name in starts[0]:

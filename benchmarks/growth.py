@@ -209,12 +209,12 @@ class Sentences:
         heads = np.maximum(np.rint(cut * (ends - starts)[a]).astype(np.int64), 1)
         tails = np.rint((1 - cut) * (ends - starts)[b]).astype(np.int64)
         spans = np.stack([starts[a], starts[a] + heads, ends[b] - tails, ends[b]], 1)
-        rows = [np.r_[one[0] : one[1], one[2] : one[3]] for one in spans.tolist()]
+        rows = [np.r_[span[0] : span[1], span[2] : span[3]] for span in spans.tolist()]
         return np.concatenate(rows), heads + tails
 
     def offset(self, sums: Floats) -> Floats:
         """The offset of each sentence, (B,), from the sum of its words."""
         assert self.offsets is not None
         with torch.inference_mode():
-            found: Floats = self.offsets.of(torch.from_numpy(sums)).numpy()
-        return found
+            offsets: Floats = self.offsets.of(torch.from_numpy(sums)).numpy()
+        return offsets

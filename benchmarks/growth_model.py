@@ -31,20 +31,20 @@ def predicted(search: Mapping[str, Any], kind: str, actors: int) -> float:
 
     Of N photos an actor has N / A; A actors share the machine's processors.
     """
-    one = search["actors"]["1"][kind]
-    hop = max(one["difference"], 0.0)
-    alone = one["cluster"] - hop
+    row = search["actors"]["1"][kind]
+    hop = max(row["difference"], 0.0)
+    alone = row["cluster"] - hop
     share = 1 / actors if kind == "exact scan" else actors**-POWER
     return float(hop + alone * share * max(1.0, actors / CORES))
 
 
 def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) -> float:
     """Milliseconds of a search by actors that have a processor each, as measured."""
-    one = search["actors"]["1"][kind]
-    hop = max(one["difference"], 0.0)
+    row = search["actors"]["1"][kind]
+    hop = max(row["difference"], 0.0)
     growth = photos / actors / search["photos"]
     power = 1.0 if kind == "exact scan" else POWER
-    return float(hop + (one["cluster"] - hop) * growth**power)
+    return float(hop + (row["cluster"] - hop) * growth**power)
 
 
 def nodes(photos: int) -> int:
@@ -98,11 +98,11 @@ def picture(search: Mapping[str, Any], file: Path) -> None:
         kind: [(float(n), on_machines(search, kind, n, nodes(n))) for n in sizes]
         for kind in ("candidates", "exact scan")
     }
-    one = {
+    single_actor = {
         kind: [(float(n), on_machines(search, kind, n, 1)) for n in (search["photos"], *sizes)]
         for kind in ("candidates", "exact scan")
     }
-    panels = {"one actor": {**one, **measured}, "as many nodes as hold them": by_node}
+    panels = {"one actor": {**single_actor, **measured}, "as many nodes as hold them": by_node}
     file.write_text(curves.draw(panels, "photos", "milliseconds"))
 
 

@@ -86,12 +86,14 @@ def watched(
 
 def told(name: str, progress: Progress) -> str:
     """A line about one import: its rate, and the most memory in its first and in its last fifth."""
-    working = [one for one in progress if one[1] > progress[0][1]] or progress
+    working = [sample for sample in progress if sample[1] > progress[0][1]] or progress
     first, last = working[0], working[-1]
     seconds, count = last[0] - first[0], last[1] - first[1]
     rate = f", {count / seconds:.0f} rows a second" if count else ""
     part = max(len(working) // 5, 1)
-    early, late = (max(one[2] for one in some) for some in (working[:part], working[-part:]))
+    early, late = (
+        max(sample[2] for sample in fifth) for fifth in (working[:part], working[-part:])
+    )
     held = f"{early:.0f} MiB, then {late:.0f} MiB"
     return f"{name}: {last[1]:,} items after {last[0]:.0f} s{rate}; {held}"
 
@@ -102,19 +104,19 @@ def main() -> None:
     parser.add_argument("catalogue", type=Path, help="folder of items.jsonl")
     parser.add_argument("--work", type=Path, required=True, help="an empty folder, kept")
     parser.add_argument("--rows", type=int, default=100_000)
-    asked = parser.parse_args()
-    asked.work.mkdir(parents=True, exist_ok=True)
-    table, data = asked.work / "products.csv", asked.work / "data"
-    write(table, asked.catalogue, asked.rows)
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    table, data = options.work / "products.csv", options.work / "data"
+    write(table, options.catalogue, options.rows)
     imports: dict[str, Callable[[int], bool]] = {
-        "until it was killed": lambda count: count >= asked.rows // 3,
+        "until it was killed": lambda count: count >= options.rows // 3,
         "gone on": lambda _: False,
         "again, nothing changed": lambda _: False,
     }
     for name, until in imports.items():
         print(told(name, list(watched(table, data, until))), flush=True)
-    if (found := stored(data)) != asked.rows:
-        raise SystemExit(f"{found:,} of {asked.rows:,} rows are stored")
+    if (count := stored(data)) != options.rows:
+        raise SystemExit(f"{count:,} of {options.rows:,} rows are stored")
 
 
 if __name__ == "__main__":

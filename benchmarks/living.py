@@ -69,19 +69,19 @@ class Setting:
 @contextmanager
 def filled(setting: Setting) -> Iterator[tuple[Opened, Path]]:
     """A fresh copy of a data folder with the collection, which is built once and kept."""
-    kept = setting.work / f"living-{setting.source.key}"
-    done = kept.with_suffix(".done")
-    if not done.exists():
-        shutil.rmtree(kept, ignore_errors=True)
-        opened = setting.open(kept)
+    template = setting.work / f"living-{setting.source.key}"
+    marker = template.with_suffix(".done")
+    if not marker.exists():
+        shutil.rmtree(template, ignore_errors=True)
+        opened = setting.open(template)
         for batch in batches(setting.source, 256):
             opened.put(batch)
         opened.complete()
         opened.close()
-        done.touch()
+        marker.touch()
     folder = setting.work / "living"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(kept, folder)
+    shutil.copytree(template, folder)
     opened = setting.open(folder, live=True)
     try:
         yield opened, folder
@@ -185,8 +185,8 @@ def cold(setting: Setting) -> Numbers:
                 raise SystemExit(f"not complete within {PATIENCE:.0f} s")
             time.sleep(0.05)
         complete = time.monotonic() - begun
-        found = [fresh.search(query, TOP, exact=True) for query in queries]
-        assert found == truth, "a cold start lost something"
+        answers = [fresh.search(query, TOP, exact=True) for query in queries]
+        assert answers == truth, "a cold start lost something"
         fresh.close()
     return {"first": first, "complete": complete}
 
@@ -226,7 +226,7 @@ def stream(opened: Opened, setting: Setting, batch: int) -> None:
     """Store new photos until killed."""
     source = replace(setting.source, count=10**6, grown_only=True, seed=2)
     for number, entries in enumerate(batches(source, batch)):
-        opened.put([replace(one, id=f"{PUT_AT + int(one.id)}") for one in entries])
+        opened.put([replace(entry, id=f"{PUT_AT + int(entry.id)}") for entry in entries])
         if not number:
             print("begun", flush=True)
 

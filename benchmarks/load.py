@@ -168,7 +168,7 @@ async def watch(process: int, measured: Measurements) -> None:
 async def run(address: str, process: int, kinds: list[str], seconds: float) -> Measurements:
     """One client for each of the kinds, all at once."""
     measured, numbers = Measurements(), itertools.count()
-    sources = [one for one in demos.PHOTOS.sources() if isinstance(one, Source)]
+    sources = [source for source in demos.PHOTOS.sources() if isinstance(source, Source)]
     paths = itertools.chain.from_iterable(source.photos for source in sources)
     photos = [path.read_bytes() for path in paths if isinstance(path, Path)]
     todo = works(photos)

@@ -41,8 +41,8 @@ def main(
     sight = loaded.model.image.sight
     assert isinstance(sight, ViewSight)
     train, examples = corpus.split("train"), corpus.split(split)
-    known, asked = (
-        torch.stack([sight.regions(own)[0] for own in inputs])
+    known, queries = (
+        torch.stack([sight.regions(photo)[0] for photo in inputs])
         for inputs in (
             frozen_inputs(
                 loaded.model.image, part, Place(cache, cache), precision_of(loaded), silent
@@ -50,7 +50,7 @@ def main(
             for part in (train, examples)
         )
     )
-    captions = [Described(text, {}) for text in nearest(known, asked, train)]
+    captions = [Described(text, {}) for text in nearest(known, queries, train)]
     boxes = entities.find(data)
     measured = descriptions(captions, examples, train, entities.read(boxes) if boxes else {})
     typer.echo(tables.descriptions(measured))
@@ -58,9 +58,9 @@ def main(
     analysis.store(json_file, about | {"data": corpus.name, "split": split} | asdict(measured))
 
 
-def nearest(known: Tensor, asked: Tensor, train: Sequence[Example]) -> list[str]:
+def nearest(known: Tensor, queries: Tensor, train: Sequence[Example]) -> list[str]:
     """The first sentence of the photo of train (N, C) nearest to each of other photos (K, C)."""
-    return [train[at].sentences[0] for at in torch.cdist(asked, known).argmin(1).tolist()]
+    return [train[at].sentences[0] for at in torch.cdist(queries, known).argmin(1).tolist()]
 
 
 if __name__ == "__main__":

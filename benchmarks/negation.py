@@ -56,10 +56,10 @@ class World:
         vectors = [bag.vectors.numpy() for bag in self.bags]
         score = score_named(self.matcher.score)
         total = np.zeros(len(vectors), np.float32)
-        for part, own in zip(query.parts, query.weights, strict=True):
-            term = Term(part.vectors.numpy(), own)
+        for part, part_weight in zip(query.parts, query.weights, strict=True):
+            term = Term(part.vectors.numpy(), part_weight)
             scores = query_parts.exact(score, vectors, term, Role.QUERY_IS_SENTENCE)
-            total += (own if own > 0 else -weight) * scores
+            total += (part_weight if part_weight > 0 else -weight) * scores
         return total
 
 
@@ -99,14 +99,14 @@ def pairs(named: Sequence[frozenset[str]]) -> list[tuple[str, str]]:
 
 def report(
     name: str,
-    seen: World,
-    asked: Sequence[tuple[str, str]],
+    photos: World,
+    noun_pairs: Sequence[tuple[str, str]],
     score: Callable[[str, str], np.ndarray],
 ) -> None:
     """Print the mean average precision, and what the first ten photos are."""
     rows = []
-    for a, b in asked:
-        has_a, has_b = (np.array([noun in nouns for nouns in seen.named]) for noun in (a, b))
+    for a, b in noun_pairs:
+        has_a, has_b = (np.array([noun in nouns for nouns in photos.named]) for noun in (a, b))
         order = np.argsort(-score(a, b), kind="stable")
         right = (has_a & ~has_b)[order]
         precision = np.cumsum(right) / np.arange(1, len(right) + 1)
@@ -127,30 +127,37 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--split", default="val")
     parser.add_argument("--matcher", type=Path, default=shipped.MATCHER)
-    given = parser.parse_args()
-    matcher: Matcher = checkpoint.load(given.matcher).model
-    seen = world(matcher, folders.read(given.data).split(given.split))
-    asked = pairs(seen.named)
-    texts = {pair: "{} without {}".format(*pair) for pair in asked}
+    options = parser.parse_args()
+    matcher: Matcher = checkpoint.load(options.matcher).model
+    photos = world(matcher, folders.read(options.data).split(options.split))
+    noun_pairs = pairs(photos.named)
+    texts = {pair: "{} without {}".format(*pair) for pair in noun_pairs}
     plain = dict(
-        zip(asked, embedded(matcher.embed_sentences, [*texts.values()], silent, ""), strict=True)
+        zip(
+            noun_pairs,
+            embedded(matcher.embed_sentences, [*texts.values()], silent, ""),
+            strict=True,
+        )
     )
     queries = {pair: of_phrases(matcher, [(text, 1.0)]) for pair, text in texts.items()}
-    print(f"{len(asked)} texts such as {texts[asked[0]]!r}, {len(seen.bags)} photos")
-    report("as one text", seen, asked, lambda a, b: seen.scores(Query.of(plain[a, b]), 0.0))
+    print(f"{len(noun_pairs)} texts such as {texts[noun_pairs[0]]!r}, {len(photos.bags)} photos")
+    report(
+        "as one text", photos, noun_pairs, lambda a, b: photos.scores(Query.of(plain[a, b]), 0.0)
+    )
     for weight in WEIGHTS:
         name = f"minus {weight:.2f} times" if weight else "negation left out"
-        report(name, seen, asked, partial(weighted, seen, queries, weight))
-    negated = sorted({b for _, b in asked})
-    lacks = [np.array([b not in nouns for nouns in seen.named]) for b in negated]
-    scores = [seen.scores(of_phrases(matcher, [(f"no {b}", 1.0)]), 1.0) for b in negated]
-    found = [
-        own[np.argsort(-score, kind="stable")[: 5 * TOP]].mean()
-        for own, score in zip(lacks, scores, strict=True)
+        report(name, photos, noun_pairs, partial(weighted, photos, queries, weight))
+    negated = sorted({b for _, b in noun_pairs})
+    lacks = [np.array([b not in nouns for nouns in photos.named]) for b in negated]
+    scores = [photos.scores(of_phrases(matcher, [(f"no {b}", 1.0)]), 1.0) for b in negated]
+    shares = [
+        lacking[np.argsort(-score, kind="stable")[: 5 * TOP]].mean()
+        for lacking, score in zip(lacks, scores, strict=True)
     ]
     print(
-        f"only negated ({len(negated)} texts): {100 * np.mean(found):.1f} % of the first {5 * TOP} "
-        f"photos lack it, {100 * np.mean([own.mean() for own in lacks]):.1f} % of all do"
+        f"only negated ({len(negated)} texts): {100 * np.mean(shares):.1f} % of the first "
+        f"{5 * TOP} photos lack it, "
+        f"{100 * np.mean([lacking.mean() for lacking in lacks]):.1f} % of all do"
     )
 
 

@@ -72,7 +72,7 @@ def microseconds(work: Callable[[], None]) -> float:
 def main() -> None:
     """Log to the standard error, which is best sent to /dev/null."""
     logging.config.dictConfig(logs.configuration("json"))
-    bare, observed = (microseconds(requests(observed=told)) for told in (False, True))
+    bare, observed = (microseconds(requests(observed=observing)) for observing in (False, True))
     print(f"a request: {observed - bare:.0f} µs more than {bare:.0f} µs")
     print(f"a stage: {microseconds(stages):.1f} µs")
 

@@ -85,18 +85,18 @@ def main() -> None:
     parser.add_argument("--phrase", type=int, default=0)
     parser.add_argument("--size", type=int, nargs=2, default=(1200, 660), metavar=("W", "H"))
     parser.add_argument("--browser", type=Path, default=Path("/usr/bin/chromium"))
-    asked = parser.parse_args()
-    demo = demos.ALL[asked.demo]
+    options = parser.parse_args()
+    demo = demos.ALL[options.demo]
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        address = asked.address or stack.enter_context(serving(Path(folder), demo))
-        page = f"{address}/?collection={demo.collection}&q={quote(asked.query)}"
-        png = photographed(page, asked.browser, asked.phrase, tuple(asked.size))
+        address = options.address or stack.enter_context(serving(Path(folder), demo))
+        page = f"{address}/?collection={demo.collection}&q={quote(options.query)}"
+        png = photographed(page, options.browser, options.phrase, tuple(options.size))
     picture = Image.open(BytesIO(png)).convert("RGB")
-    if asked.out.suffix == ".png":
+    if options.out.suffix == ".png":
         picture = picture.quantize(palette=picture.quantize(COLOURS))
-    picture.save(asked.out, optimize=True, quality=80)
-    print(f"{asked.out}: {asked.out.stat().st_size:,} bytes")
+    picture.save(options.out, optimize=True, quality=80)
+    print(f"{options.out}: {options.out.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -93,26 +93,28 @@ FIDELITY_SAY = (
 def page(stored: Sequence[Measurement], picture: str) -> str:
     """The page, from what `measure`, `living` and `fidelity` left behind."""
     races = sorted(
-        (one for one in stored if one["measures"] == "search"),
-        key=lambda one: (one["side"], one["bags"]),
+        (race for race in stored if race["measures"] == "search"),
+        key=lambda race: (race["side"], race["bags"]),
     )
     lines = [INTRODUCTION.format(machine=machine(races), picture=picture)]
     lines += [
         row for (side, kind), ones in by_kind(races).items() for row in speed(side, kind, ones)
     ]
     lines += section(
-        "Stores", STORES_SAY, STORES_HEAD, [row for one in races for row in stores(one)]
+        "Stores", STORES_SAY, STORES_HEAD, [row for race in races for row in stores(race)]
     )
     lines += skipped(races)
-    for one in stored:
-        if one["measures"] == "living":
-            says = LIVING_SAY.format(photos=one["photos"])
-            lines += section("While it changes", says, LIVING_HEAD, living(one["numbers"]))
-        if one["measures"] == "databases":
-            says = DATABASES_SAY.format(**one, **one["machine"])
-            lines += section("Databases", says, DATABASES_HEAD, databases(one["numbers"]))
-        if one["measures"] == "fidelity":
-            lines += section("Grown bags", FIDELITY_SAY, FIDELITY_HEAD, fidelity(one["sides"]))
+    for measurement in stored:
+        if measurement["measures"] == "living":
+            says = LIVING_SAY.format(photos=measurement["photos"])
+            lines += section("While it changes", says, LIVING_HEAD, living(measurement["numbers"]))
+        if measurement["measures"] == "databases":
+            says = DATABASES_SAY.format(**measurement, **measurement["machine"])
+            lines += section("Databases", says, DATABASES_HEAD, databases(measurement["numbers"]))
+        if measurement["measures"] == "fidelity":
+            lines += section(
+                "Grown bags", FIDELITY_SAY, FIDELITY_HEAD, fidelity(measurement["sides"])
+            )
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -142,36 +144,38 @@ def between(machines: Sequence[Mapping[str, Any]], measure: str, digits: int) ->
 
 def by_kind(races: Sequence[Measurement]) -> dict[tuple[str, str], list[Measurement]]:
     """The races of each side and kind of query."""
-    found: dict[tuple[str, str], list[Measurement]] = {}
-    for one in races:
-        for kind in one["kinds"]:
-            found.setdefault((one["side"], kind), []).append(one)
-    return found
+    groups: dict[tuple[str, str], list[Measurement]] = {}
+    for race in races:
+        for kind in race["kinds"]:
+            groups.setdefault((race["side"], kind), []).append(race)
+    return groups
 
 
 def speed(side: str, kind: str, races: Sequence[Measurement]) -> list[str]:
     """The table of one kind of query."""
     rows = [
-        speed_row(one["bags"], name, told)
-        for one in races
-        for name, told in one["kinds"][kind].items()
+        speed_row(race["bags"], name, numbers)
+        for race in races
+        for name, numbers in race["kinds"][kind].items()
     ]
     floors = ", ".join(
-        f"{milliseconds(1000 * one['fragment_bytes'] / one['machine']['read_all'] / 1e9)} ms at "
-        f"{one['bags']:,}"
-        for one in races
+        f"{milliseconds(1000 * race['fragment_bytes'] / race['machine']['read_all'] / 1e9)} ms at "
+        f"{race['bags']:,}"
+        for race in races
     )
     says = f"To read all fragments once, in single precision, takes {floors} bags."
     return section(f"{WAYS[side]}, {kind}", says, SPEED_HEAD, rows)
 
 
-def speed_row(bags: int, name: str, told: Mapping[str, Any]) -> str:
+def speed_row(bags: int, name: str, numbers: Mapping[str, Any]) -> str:
     """One engine at one size."""
-    if "unable" in told:
-        return line([f"{bags:,}", NAMES[name], told["unable"], "", "", "", "", ""])
-    ratio = f"{told['ratio']:.2f}" if "ratio" in told else "–"
-    times = [milliseconds(told[at]) for at in ("median", "p95", "p99")]
-    return line([f"{bags:,}", NAMES[name], *times, ratio, f"{told['recall']:.4f}", told["queries"]])
+    if "unable" in numbers:
+        return line([f"{bags:,}", NAMES[name], numbers["unable"], "", "", "", "", ""])
+    ratio = f"{numbers['ratio']:.2f}" if "ratio" in numbers else "–"
+    times = [milliseconds(numbers[at]) for at in ("median", "p95", "p99")]
+    return line(
+        [f"{bags:,}", NAMES[name], *times, ratio, f"{numbers['recall']:.4f}", numbers["queries"]]
+    )
 
 
 def milliseconds(value: float) -> str:
@@ -179,29 +183,29 @@ def milliseconds(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def stores(one: Measurement) -> list[str]:
+def stores(race: Measurement) -> list[str]:
     """What each engine's store took."""
     rows = []
-    for name in [*one["built"], *(set(one["resident"]) - set(one["built"]))]:
-        built, held = one["built"].get(name), one["resident"].get(name)
+    for name in [*race["built"], *(set(race["resident"]) - set(race["built"]))]:
+        built, held = race["built"].get(name), race["resident"].get(name)
         cells = (
-            [f"{built['seconds']:,.0f} s", f"{built['bytes'] / one['bags']:,.0f}"]
+            [f"{built['seconds']:,.0f} s", f"{built['bytes'] / race['bags']:,.0f}"]
             if built
             else ["–"] * 2
         )
         cells += (
-            [f"{held[at] / one['bags']:,.0f}" for at in ("own", "files")] if held else ["–"] * 2
+            [f"{held[at] / race['bags']:,.0f}" for at in ("own", "files")] if held else ["–"] * 2
         )
-        rows.append(line([f"{one['bags']:,} {one['side']}", NAMES[name], *cells]))
+        rows.append(line([f"{race['bags']:,} {race['side']}", NAMES[name], *cells]))
     return rows
 
 
 def skipped(races: Sequence[Measurement]) -> list[str]:
     """Which engines are missing at which size, and why."""
     rows = [
-        f"- {NAMES[name]}, {one['bags']:,} {one['side']}: {why}."
-        for one in races
-        for name, why in one["skipped"].items()
+        f"- {NAMES[name]}, {race['bags']:,} {race['side']}: {why}."
+        for race in races
+        for name, why in race["skipped"].items()
     ]
     return ["## Left out", "", *rows, ""] if rows else []
 
@@ -210,8 +214,8 @@ def living(numbers: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Rows on how the index does while it changes."""
     return [
         line([says, form.format(numbers[kind][key])])
-        for kind, told in LIVING.items()
-        for key, (says, form) in told.items()
+        for kind, labels in LIVING.items()
+        for key, (says, form) in labels.items()
         if key in numbers.get(kind, {})
     ]
 
@@ -234,19 +238,19 @@ def databases(numbers: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def fidelity(sides: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
     """Rows on whether grown bags are like real ones."""
     return [
-        fidelity_row(side, name, told)
+        fidelity_row(side, name, numbers)
         for side, lots in sides.items()
-        for name, told in lots.items()
+        for name, numbers in lots.items()
     ]
 
 
-def fidelity_row(side: str, name: str, told: Mapping[str, Any]) -> str:
+def fidelity_row(side: str, name: str, numbers: Mapping[str, Any]) -> str:
     """One lot of bags."""
-    scores = [f"{told[what]:.2f}" for what in ("best", "tenth", "mean", "deviation")]
-    quantiles = " / ".join(f"{value:.1f}" for value in told["quantiles"])
-    candidates = " / ".join(f"{value:.3f}" for value in told["candidates"])
-    return line([side, f"{told['bags']:,} {name}", *scores, quantiles, candidates,
-                 f"{told['neighbour']:.2f}"])  # fmt: skip
+    scores = [f"{numbers[what]:.2f}" for what in ("best", "tenth", "mean", "deviation")]
+    quantiles = " / ".join(f"{value:.1f}" for value in numbers["quantiles"])
+    candidates = " / ".join(f"{value:.3f}" for value in numbers["candidates"])
+    return line([side, f"{numbers['bags']:,} {name}", *scores, quantiles, candidates,
+                 f"{numbers['neighbour']:.2f}"])  # fmt: skip
 
 
 def picture(stored: Sequence[Measurement]) -> str:
@@ -254,11 +258,13 @@ def picture(stored: Sequence[Measurement]) -> str:
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for title, (side, kind) in DRAWN.items():
         curves = panels.setdefault(title, {})
-        for one in stored:
-            if one["measures"] == "search" and one["side"] == side:
-                for name, told in one["kinds"].get(kind, {}).items():
-                    if "median" in told:
-                        curves.setdefault(NAMES[name], []).append((one["bags"], told["median"]))
+        for measurement in stored:
+            if measurement["measures"] == "search" and measurement["side"] == side:
+                for name, numbers in measurement["kinds"].get(kind, {}).items():
+                    if "median" in numbers:
+                        curves.setdefault(NAMES[name], []).append(
+                            (measurement["bags"], numbers["median"])
+                        )
     return draw(panels, "bags in the collection", "milliseconds, median")
 
 

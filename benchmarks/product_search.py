@@ -69,8 +69,8 @@ def described(row: Row) -> Row:
 def embed(engine: Engine, data: Path, rows: Sequence[Row]) -> None:
     """Embed and store those of the rows that are not there yet."""
     home = engine.open("fashion", create=True)
-    there = engine.catalog.get_many(home, [row["id"] for row in rows])
-    left = [row for row in rows if row["id"] not in there]
+    stored = engine.catalog.get_many(home, [row["id"] for row in rows])
+    left = [row for row in rows if row["id"] not in stored]
     for at in range(0, len(left), BATCH):
         drafts = [
             Draft(row["id"], described(row)).with_photo((data / row["image"]).read_bytes())
@@ -92,22 +92,22 @@ def queries(items: dict[str, Row]) -> dict[str, list[Judged]]:
         "gender and kind": lambda row: f"{row['gender']} {row['articleType']}",
         "kind": lambda row: str(row["articleType"]),
     }
-    made = {}
+    judged = {}
     for name, form in forms.items():
         by_text: dict[str, set[str]] = {}
         for item, row in items.items():
             by_text.setdefault(form(row).lower(), set()).add(item)
-        found = [Judged(text, frozenset(ids)) for text, ids in sorted(by_text.items())]
-        made[name] = [one for one in found if len(one.ids) >= LEAST]
-    return made
+        candidates = [Judged(text, frozenset(ids)) for text, ids in sorted(by_text.items())]
+        judged[name] = [query for query in candidates if len(query.ids) >= LEAST]
+    return judged
 
 
 def precision(engine: Engine, judged: Sequence[Judged], request: ProductRequest) -> float:
     """The mean share of the first hits that answer."""
     shares = []
-    for one in judged:
-        hits = products.search(engine, "fashion", request, Sought(one.text)).answer.hits
-        shares.append(sum(hit.id in one.ids for hit in hits) / TOP)
+    for query in judged:
+        hits = products.search(engine, "fashion", request, Sought(query.text)).answer.hits
+        shares.append(sum(hit.id in query.ids for hit in hits) / TOP)
     return fmean(shares)
 
 
@@ -133,8 +133,8 @@ def typos(engine: Engine, items: dict[str, Row], count: int) -> float:
     request = ProductRequest(weights=Weights(looks=0), limit=TOP)
 
     def top(text: str) -> list[str]:
-        found = products.search(engine, "fashion", request, Sought(text)).answer
-        return [hit.id for hit in found.hits]
+        answer = products.search(engine, "fashion", request, Sought(text)).answer
+        return [hit.id for hit in answer.hits]
 
     same = []
     for word in rng.choices(long, k=count):
@@ -190,8 +190,8 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
 
     def search(number: int, request: ProductRequest = request) -> object:
         where = {"price": {"gte": 10 + number % 30, "lt": 60 + number % 50}}
-        asked = replace(request, where=where)
-        return products.search(engine, "many", asked, Sought(texts[number % len(texts)]))
+        filtered = replace(request, where=where)
+        return products.search(engine, "many", filtered, Sought(texts[number % len(texts)]))
 
     def browse(number: int) -> object:
         where = {"price": {"gte": 10 + number % 30}}
@@ -223,20 +223,20 @@ def main() -> None:
     parser.add_argument("--many", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1, help="of the models")
     parser.add_argument("--bags", type=Path, help="folder of real photos' bags")
-    asked = parser.parse_args()
-    torch.set_num_threads(asked.threads)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
     engine = Engine.load(
-        Settings(data=asked.data, captioner=None, region_captioner=None, grounder=None)
+        Settings(data=options.data, captioner=None, region_captioner=None, grounder=None)
     )
-    rows = chosen(asked.catalogue, asked.limit)
-    embed(engine, asked.catalogue, rows)
+    rows = chosen(options.catalogue, options.limit)
+    embed(engine, options.catalogue, rows)
     items = {row["id"]: row for row in rows}
     judged = queries(items)
     report(engine, judged)
-    print(f"misspellings with the same top {TOP}: {typos(engine, items, asked.typos):.3f}")
-    if asked.many:
-        fill(engine, rows, Bags.load(asked.bags, "images-other"), asked.many)
-        texts = [one.text for found in judged.values() for one in found]
+    print(f"misspellings with the same top {TOP}: {typos(engine, items, options.typos):.3f}")
+    if options.many:
+        fill(engine, rows, Bags.load(options.bags, "images-other"), options.many)
+        texts = [query.text for group in judged.values() for query in group]
         engine.serve()
         for line in speed(engine, random.Random(2).sample(texts, len(texts))):
             print(line, flush=True)
@@ -247,14 +247,14 @@ def report(engine: Engine, judged: dict[str, list[Judged]]) -> None:
     """Print the precision of words, of looks, and of both, by all fields and by titles alone."""
     least = engine.models.weak_below or 0.0
     ways = {"both": Weights(), "words": Weights(looks=0), "looks": Weights(words=0, exact=0)}
-    for name, found in judged.items():
-        for seen, fields in {"all fields": {}, "titles": HIDDEN}.items():
-            asked = ProductRequest(fields=fields, least=least, limit=TOP)
-            told = [
-                f"{way} {precision(engine, found, replace(asked, weights=weights)):.3f}"
+    for name, group in judged.items():
+        for label, fields in {"all fields": {}, "titles": HIDDEN}.items():
+            request = ProductRequest(fields=fields, least=least, limit=TOP)
+            precisions = [
+                f"{way} {precision(engine, group, replace(request, weights=weights)):.3f}"
                 for way, weights in ways.items()
             ]
-            print(f"P@{TOP} of {name} ({len(found)}), {seen}: {', '.join(told)}", flush=True)
+            print(f"P@{TOP} of {name} ({len(group)}), {label}: {', '.join(precisions)}", flush=True)
 
 
 if __name__ == "__main__":

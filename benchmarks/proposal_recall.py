@@ -59,10 +59,10 @@ def selective_search(photo: np.ndarray) -> Tensor:
     return framed(finder.process()[: REGIONS - 1], photo)
 
 
-def framed(found: np.ndarray, photo: np.ndarray) -> Tensor:
+def framed(boxes: np.ndarray, photo: np.ndarray) -> Tensor:
     """The whole frame, then boxes given as left, top, width and height in pixels."""
     height, width = photo.shape[:2]
-    left, top, across, down = found.reshape(-1, 4).T.astype(np.float32)
+    left, top, across, down = boxes.reshape(-1, 4).T.astype(np.float32)
     corners = [left / width, top / height, (left + across) / width, (top + down) / height]
     return torch.cat([FRAME, torch.from_numpy(np.stack(corners, axis=1))])
 
@@ -91,13 +91,13 @@ def main() -> None:
     cv2.setRNGSeed(0)  # selective search breaks ties at random
     spoken = entities.read(chosen.data / "entities.json.gz")
     examples = [
-        one
-        for one in folders.read(chosen.data, None).split("val")
-        if any(sentence.phrases for sentence in spoken.get(one.image.name, ()))
+        example
+        for example in folders.read(chosen.data, None).split("val")
+        if any(sentence.phrases for sentence in spoken.get(example.image.name, ()))
     ]
-    truth = [phrase_boxes(spoken[one.image.name]) for one in examples]
+    truth = [phrase_boxes(spoken[example.image.name]) for example in examples]
     for name, method in METHODS.items():
-        boxes = [method(seen(one.image)) for one in track(examples, name)]
+        boxes = [method(seen(example.image)) for example in track(examples, name)]
         shares = recalls(boxes, truth)
         source = f"OpenCV {cv2.__version__}" if method is not windows else "fixed"
         row = {"checkpoint": source, "name": name, "data": "flickr8k", "split": "val"}

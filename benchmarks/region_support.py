@@ -59,13 +59,13 @@ class Service:
 
     def regions(self, look: Look, way: str) -> list[RegionCaption]:
         """The caption of each region of a photo."""
-        seen, _ = look.by(self.whole.sight)
-        never = self.whole.unshown(seen) if way == WITHOUT else frozenset[str]()
+        whole_inputs, _ = look.by(self.whole.sight)
+        never = self.whole.unshown(whole_inputs) if way == WITHOUT else frozenset[str]()
         generation = Generation(beam=1 if way == ALONE else self.beam, never=never)
         (bag,) = self.matcher.embed_inputs(*([part] for part in look.by(self.matcher.sight)))
         inputs, boxes = look.by(self.captioner.sight)
-        found = region_captions.described(self.captioner, inputs, boxes, generation)
-        return region_captions.ranked(self.matcher, self.calibration, bag, found)
+        captions = region_captions.described(self.captioner, inputs, boxes, generation)
+        return region_captions.ranked(self.matcher, self.calibration, bag, captions)
 
 
 def judged(
@@ -76,13 +76,13 @@ def judged(
     if not true or not regions:
         return
     phrases = dict(zip(true, map(words, true.values()), strict=True))
-    trees = parse_trees([one.caption.text for one in regions])
-    overlaps = box_iou(corners([one.box for one in regions]), corners(list(true)))  # (R, B)
-    for one, tree, row in zip(regions, trees, overlaps, strict=True):
+    trees = parse_trees([region.caption.text for region in regions])
+    overlaps = box_iou(corners([region.box for region in regions]), corners(list(true)))  # (R, B)
+    for region, tree, row in zip(regions, trees, overlaps, strict=True):
         if row.max() >= IOU:
             noun = [word for word in tree.words if word.tag.startswith("NN")][-1]
             names = phrases[list(true)[int(row.argmax())]]
-            yield one.probability or 0.0, not names.isdisjoint(forms(noun))
+            yield region.probability or 0.0, not names.isdisjoint(forms(noun))
 
 
 def words(phrases: Sequence[str]) -> set[str]:
@@ -95,17 +95,17 @@ def corners(boxes: Sequence[Box]) -> torch.Tensor:
     return torch.tensor([astuple(box) for box in boxes])
 
 
-def table(found: Mapping[str, Sequence[tuple[float, bool]]], weak_below: float) -> None:
+def table(by_way: Mapping[str, Sequence[tuple[float, bool]]], weak_below: float) -> None:
     """Print lines for each way: by the best threshold, and by that of weak hits."""
-    for way, regions in found.items():
+    for way, regions in by_way.items():
         values, truth = np.array([p for p, _ in regions]), np.array([right for _, right in regions])
         area = auc(values, truth)
         print(f"{way}: {len(regions):,} regions, {truth.mean():.3f} right; area {area:.3f}")
         for least in (best_threshold(values, truth), weak_below):
-            kept, marked = rates(values, truth, least)
+            kept_share, marked = rates(values, truth, least)
             print(
-                f"  from {least:.3f} on {kept:.3f} of the right kept, {marked:.3f} of the wrong "
-                f"left out, {truth[values >= least].mean():.3f} right"
+                f"  from {least:.3f} on {kept_share:.3f} of the right kept, "
+                f"{marked:.3f} of the wrong left out, {truth[values >= least].mean():.3f} right"
             )
 
 
@@ -113,25 +113,25 @@ def judged_photos(
     service: Service, examples: Sequence[Example], truth: Mapping[str, Sequence[GroundedSentence]]
 ) -> dict[str, list[tuple[float, bool]]]:
     """The judged regions of photos, by way."""
-    found: dict[str, list[tuple[float, bool]]] = {way: [] for way in WAYS}
+    by_way: dict[str, list[tuple[float, bool]]] = {way: [] for way in WAYS}
     for example in examples:
         look = Look(pixels(example.image))
         for way in WAYS:
             regions = service.regions(look, way)
-            found[way] += judged(regions, truth.get(example.image.name, ()))
-    return found
+            by_way[way] += judged(regions, truth.get(example.image.name, ()))
+    return by_way
 
 
 def persons(service: Service, examples: Sequence[Example]) -> None:
     """Print how many captions of regions name a person, of those that a service gives."""
     wordnet, least = WordNet(), service.calibration.weak_below
-    given: dict[str, list[str]] = {way: [] for way in WAYS[1:]}
+    captions: dict[str, list[str]] = {way: [] for way in WAYS[1:]}
     for example in examples:
         look = Look(pixels(example.image))
-        for way, texts in given.items():
+        for way, texts in captions.items():
             regions = region_captions.distinct(service.regions(look, way), GIVEN, least)
             texts += [region.caption.text for region in regions]
-    for way, texts in given.items():
+    for way, texts in captions.items():
         named = sum(
             any(wordnet.is_person(noun.name) for noun in nouns(tree, wordnet))
             for tree in parse_trees(texts)
@@ -159,8 +159,8 @@ def main() -> None:
     share_sight(loaded.model.sight, captioner, whole)
     examples = folders.read(chosen.data).split("val")[: chosen.photos]
     service = Service(loaded.model, loaded.calibration, captioner, whole, chosen.beam)
-    found = judged_photos(service, examples, entities.read(boxes))
-    table(found, loaded.calibration.weak_below)
+    by_way = judged_photos(service, examples, entities.read(boxes))
+    table(by_way, loaded.calibration.weak_below)
     if chosen.without_persons:
         photos, _ = sample(catalogue.read(chosen.without_persons).split("val"), "", chosen.photos)
         persons(service, photos)

@@ -40,12 +40,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True, help="An empty folder, kept.")
     parser.add_argument("--items", type=int, default=20_000)
-    asked = parser.parse_args()
-    data, archive = asked.work / "data", asked.work / "snapshot.tar"
+    options = parser.parse_args()
+    data, archive = options.work / "data", options.work / "snapshot.tar"
     if not data.exists():
-        fill(data, asked.items)
+        fill(data, options.items)
     with closing(Catalog.in_folder(data)) as catalog:
-        measure("VACUUM INTO, for comparison", lambda: vacuum(data, asked.work / "vacuum.sqlite"))
+        measure("VACUUM INTO, for comparison", lambda: vacuum(data, options.work / "vacuum.sqlite"))
         archive.unlink(missing_ok=True)
         measure("snapshot", lambda: backup.snapshot(catalog, archive, quiet))
         archive.unlink()
@@ -56,8 +56,8 @@ def main() -> None:
             times("search, during a snapshot", index, during)
         measure("check", lambda: list(check(catalog, data, quiet)))
     measure("verify", lambda: backup.verify(archive, quiet))
-    with closing(Catalog.in_folder(asked.work / "restored")) as fresh:
-        restored = asked.work / "restored"
+    with closing(Catalog.in_folder(options.work / "restored")) as fresh:
+        restored = options.work / "restored"
         measure("restore", lambda: backup.restore(fresh, archive, restored, quiet, force=True))
     print(f"snapshot: {archive.stat().st_size:,} bytes")
 
@@ -71,8 +71,8 @@ def fill(folder: Path, count: int) -> None:
             "default", fingerprint="random", dimension=DIMENSION, score="sum_of_max"
         )
         for start in range(0, count, BATCH):
-            made = [entry(number, generator, numbers) for number in range(start, start + BATCH)]
-            catalog.put_many(home, made)
+            entries = [entry(number, generator, numbers) for number in range(start, start + BATCH)]
+            catalog.put_many(home, entries)
 
 
 def entry(number: int, generator: torch.Generator, numbers: np.random.Generator) -> Entry:
@@ -88,7 +88,7 @@ def entry(number: int, generator: torch.Generator, numbers: np.random.Generator)
         (Picture(jpeg, 1280, 853, name_of(jpeg)),),
         (FragmentBag(regions, boxes, tuple(f"region {place}" for place in range(REGIONS))),),
         ("a sentence",) * SENTENCES,
-        tuple(FragmentBag(one, spans, ("word",) * WORDS) for one in words),
+        tuple(FragmentBag(vectors, spans, ("word",) * WORDS) for vectors in words),
     )
 
 
@@ -119,13 +119,13 @@ def times(name: str, index: Index, work: Callable[[], object]) -> None:
     """Say how long searches take while some work goes on, one after another with pauses."""
     job = threading.Thread(target=work)
     job.start()
-    found: list[float] = []
+    milliseconds: list[float] = []
     while job.is_alive():
         start = time.perf_counter()
-        index.best(question(len(found)))
-        found.append(1000 * (time.perf_counter() - start))
+        index.best(question(len(milliseconds)))
+        milliseconds.append(1000 * (time.perf_counter() - start))
         time.sleep(0.1)
-    middle, late = np.percentile(found, [50, 95])
+    middle, late = np.percentile(milliseconds, [50, 95])
     print(f"| {name} | median {middle:.0f} ms | 95 % within {late:.0f} ms |", flush=True)
 
 

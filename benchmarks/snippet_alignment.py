@@ -53,18 +53,20 @@ def main(
     proposed = boxes(loaded.model.image.sight, examples)
     typer.echo("beta  snippets  words  right  BLEU-1 to 4")
     for beta in BETAS:
-        found = [
-            of_photo(example, own, seen, truth[example.image.name], beta)
-            for example, own, seen in zip(examples, bags, proposed, strict=True)
+        results = [
+            of_photo(example, photo_bags, photo_boxes, truth[example.image.name], beta)
+            for example, photo_bags, photo_boxes in zip(examples, bags, proposed, strict=True)
         ]
         texts, right, described = (
-            list(chain.from_iterable(part)) for part in zip(*found, strict=True)
+            list(chain.from_iterable(part)) for part in zip(*results, strict=True)
         )
-        score = bleu([one for one, _ in described], [two for _, two in described])
+        score = bleu(
+            [snippet for snippet, _ in described], [references for _, references in described]
+        )
         words = sum(len(text.split()) for text in texts) / len(texts)
         typer.echo(
             f"{beta:4}  {len(texts):8,}  {words:5.2f}  {100 * sum(right) / len(right):5.1f}  "
-            + " / ".join(f"{one:.1f}" for one in score.scores)
+            + " / ".join(f"{value:.1f}" for value in score.scores)
         )
 
 
@@ -73,7 +75,7 @@ def boxes(sight: ViewSight, examples: Sequence[Example]) -> list[Tensor]:
     """The proposed boxes (R, 4) of photos, from the last view alone."""
     only = ViewSight(sight.names[-1:], "learned")
     with half_precision("cpu", PRECISION):
-        return [only([pixels(one.image)])[1][0].float() for one in examples]
+        return [only([pixels(example.image)])[1][0].float() for example in examples]
 
 
 def of_photo(
@@ -84,19 +86,19 @@ def of_photo(
     beta: float,
 ) -> tuple[list[str], list[bool], list[tuple[str, tuple[str, ...]]]]:
     """A photo's snippets, which are right where that is known, and those of true boxes."""
-    phrases = {one.text: one.phrases for one in grounded}
+    phrases = {sentence.text: sentence.phrases for sentence in grounded}
     known = named(grounded)
     overlap = box_iou(proposed, torch.tensor([astuple(box) for box in known]).view(-1, 4))  # (R, B)
     texts, right, described = [], [], []
     for text, bag in zip(example.sentences, bags, strict=True):
-        for one in snippets.aligned(bag, beta):
-            texts.append(one.span.of(text))
+        for snippet in snippets.aligned(bag, beta):
+            texts.append(snippet.span.of(text))
             for phrase in phrases.get(text, ()):
-                if inside(phrase.span, one.span):
+                if inside(phrase.span, snippet.span):
                     true = torch.tensor([astuple(around(phrase.boxes))])
-                    right.append(bool(box_iou(proposed[one.region][None], true) >= IOU))
-            if len(known) and overlap[one.region].max() >= IOU:
-                best = int(overlap[one.region].argmax())
+                    right.append(bool(box_iou(proposed[snippet.region][None], true) >= IOU))
+            if len(known) and overlap[snippet.region].max() >= IOU:
+                best = int(overlap[snippet.region].argmax())
                 described.append((texts[-1], list(known.values())[best]))
     return texts, right, described
 

@@ -127,7 +127,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=5)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         service(data)  # the first one stores the sample and compiles
@@ -137,7 +137,7 @@ def main() -> None:
             "tessera serve, ready": lambda: service(data),
         }
         for name, measure in measures.items():
-            numbers = median(measure, given.times)
+            numbers = median(measure, options.times)
             print(name, "; ".join(f"{key} {value:.2f}" for key, value in numbers.items()))
 
 

@@ -105,49 +105,51 @@ class Titles:
         score, titles = score_named(self.models.matcher.score), PaddedBags.of(self.bags)
         parts = [PaddedBags.of([part.vectors.float()]) for part in query.parts]
         scores = torch.stack([score(titles, part)[:, 0] for part in parts])  # (P, N)
-        told = calibration.of_query(query, scores, in_photos=False).double().numpy()
-        return Promising(self.documents.revisions, np.zeros(len(told), np.int64), told)
+        probabilities = calibration.of_query(query, scores, in_photos=False).double().numpy()
+        return Promising(
+            self.documents.revisions, np.zeros(len(probabilities), np.int64), probabilities
+        )
 
     def hits(self, way: Way, text: str, near: Promising) -> list[str]:
         """The ids of the best products."""
-        asked = read_text(text, self.documents)
-        used = way.weights.meaning and (way.always or asked.unsaid is not None)
-        request = ProductRequest(text=asked, weights=way.weights, least=way.least, limit=TOP)
-        found = search(self.documents, request, {"meaning": near} if used else {})
-        return [hit.id for hit in found.hits]
+        product_text = read_text(text, self.documents)
+        used = way.weights.meaning and (way.always or product_text.unsaid is not None)
+        request = ProductRequest(text=product_text, weights=way.weights, least=way.least, limit=TOP)
+        answer = search(self.documents, request, {"meaning": near} if used else {})
+        return [hit.id for hit in answer.hits]
 
 
 def other_words(items: Mapping[str, Row]) -> list[Judged]:
     """Words for kinds that no title has, and the products of those kinds, at least a few each."""
-    there = {stem(word.folded) for row in items.values() for word in words(row["title"])}
-    made = []
+    known = {stem(word.folded) for row in items.values() for word in words(row["title"])}
+    judged = []
     for word, (field, kind) in OTHER_WORDS.items():
         ids = frozenset(name for name, row in items.items() if row[field] == kind)
-        if len(ids) >= LEAST and stem(word) not in there:
-            made.append(Judged(word, ids))
-    return made
+        if len(ids) >= LEAST and stem(word) not in known:
+            judged.append(Judged(word, ids))
+    return judged
 
 
 def report(titles: Titles, judged: Sequence[Judged], name: str) -> None:
     """Print the precision of words, of titles in the joint space, and of both at some weights."""
     weak = titles.models.weak_below or 0.0
-    near = [titles.near(one.text) for one in judged]
+    near = [titles.near(query.text) for query in judged]
     ways = [
         Way("words", Weights(meaning=0), weak),
         Way("titles", Weights(words=0, exact=0, meaning=1), 0.0, always=True),
     ]
     for weight in WEIGHTS:
-        both = Weights(meaning=weight)
-        ways.append(Way(f"both at {weight}", both, weak, always=True))
-        ways.append(Way(f"for unsaid words at {weight}", both, weak))
-    told = []
+        weights = Weights(meaning=weight)
+        ways.append(Way(f"both at {weight}", weights, weak, always=True))
+        ways.append(Way(f"for unsaid words at {weight}", weights, weak))
+    precisions = []
     for way in ways:
         shares = [
-            sum(hit in one.ids for hit in titles.hits(way, one.text, own)) / TOP
-            for one, own in zip(judged, near, strict=True)
+            sum(hit in query.ids for hit in titles.hits(way, query.text, promising)) / TOP
+            for query, promising in zip(judged, near, strict=True)
         ]
-        told.append(f"{way.name} {fmean(shares):.3f}")
-    print(f"P@{TOP} of {name} ({len(judged)}): {', '.join(told)}", flush=True)
+        precisions.append(f"{way.name} {fmean(shares):.3f}")
+    print(f"P@{TOP} of {name} ({len(judged)}): {', '.join(precisions)}", flush=True)
 
 
 def main() -> None:
@@ -156,10 +158,10 @@ def main() -> None:
     parser.add_argument("catalogue", type=Path, help="folder of items.jsonl")
     parser.add_argument("--limit", type=int, default=2_000)
     parser.add_argument("--threads", type=int, default=1, help="of the models")
-    asked = parser.parse_args()
-    torch.set_num_threads(asked.threads)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
     models = Models.of(Settings(captioner=None, region_captioner=None, grounder=None))
-    rows = chosen(asked.catalogue, asked.limit)
+    rows = chosen(options.catalogue, options.limit)
     titles, items = Titles(models, rows), {row["id"]: row for row in rows}
     for name, judged in {**queries(items), "words that no title has": other_words(items)}.items():
         report(titles, judged, name)

@@ -24,9 +24,9 @@ class Truth:
     ids: NDArray[np.int64]
     scores: Floats
 
-    def recall(self, query: int, found: Sequence[int]) -> float:
+    def recall(self, query: int, hits: Sequence[int]) -> float:
         """How many of a query's best are found; a bag that scores as much as the last counts."""
-        return len(set(found) & set(self.ids[query].tolist())) / len(self.ids[query])
+        return len(set(hits) & set(self.ids[query].tolist())) / len(self.ids[query])
 
 
 def scores(bags: Bags, queries: Sequence[Query], side: Side) -> Floats:
@@ -49,14 +49,14 @@ def _scores(bags: Bags, queries: Sequence[Query], side: Side) -> Floats:
     links = bags.vectors.astype(np.float32) @ np.concatenate(parts).T  # (N, T)
     if side == "sentences":
         best = np.maximum.reduceat(links, starts, axis=1)  # (N, P)
-        given = np.add.reduceat(best, bags.offsets[:-1], axis=0)  # (B, P)
+        part_scores = np.add.reduceat(best, bags.offsets[:-1], axis=0)  # (B, P)
     else:
         best = _largest(links, bags)  # (B, T)
         floor = np.where(weights < 0, np.float32(0), np.float32(-np.inf))
         best = np.maximum(best, np.repeat(floor, [len(part) for part in parts]))
-        given = np.add.reduceat(best, starts, axis=1)  # (B, P)
+        part_scores = np.add.reduceat(best, starts, axis=1)  # (B, P)
     owners = np.cumsum([0, *(len(query.parts) for query in queries)])[:-1]
-    return np.add.reduceat(given * weights, owners, axis=1)
+    return np.add.reduceat(part_scores * weights, owners, axis=1)
 
 
 def _largest(links: Floats, bags: Bags) -> Floats:
@@ -92,9 +92,9 @@ def _find(source: Source, queries: Sequence[Query]) -> Truth:
     values = np.empty((0, len(queries)), np.float32)
     start = 0
     for block in source.blocks():
-        here = np.arange(start, start + len(block))[:, None].repeat(len(queries), 1)
+        block_ids = np.arange(start, start + len(block))[:, None].repeat(len(queries), 1)
         ids, values = best(
-            np.concatenate([ids, here]),
+            np.concatenate([ids, block_ids]),
             np.concatenate([values, scores(block, queries, source.side)]),
             TOP,
         )

@@ -26,8 +26,8 @@ SUBJECT = '"""Answers of the service, made by `make client` of its OpenAPI docum
 
 def answered(document: dict[str, Any]) -> dict[str, Any]:
     """The schemas that answers refer to, by name."""
-    operations = [one for path in document["paths"].values() for one in path.values()]
-    waiting = set(NAMED.findall(json.dumps([one["responses"] for one in operations])))
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    waiting = set(NAMED.findall(json.dumps([operation["responses"] for operation in operations])))
     schemas: dict[str, Any] = {}
     while waiting:
         name = waiting.pop()

@@ -10,7 +10,9 @@ from index.items import Collection
 
 def collections(engine: Engine) -> CollectionsOut:
     """All collections."""
-    return CollectionsOut(collections=[_out(engine, one) for one in engine.collections()])
+    return CollectionsOut(
+        collections=[_out(engine, collection) for collection in engine.collections()]
+    )
 
 
 def collection(engine: Engine, name: str) -> CollectionOut:
@@ -20,14 +22,16 @@ def collection(engine: Engine, name: str) -> CollectionOut:
 
 def made(engine: Engine, name: str) -> bool:
     """Open a collection; says whether it was made for that."""
-    known = {one.name for one in engine.collections()}
+    known = {collection.name for collection in engine.collections()}
     return engine.open(name, create=True).name not in known
 
 
 def aliases(engine: Engine) -> AliasesOut:
     """All aliases."""
-    found = engine.catalog.names.aliases()
-    return AliasesOut(aliases=[AliasOut(name=one.name, collection=one.collection) for one in found])
+    aliases = engine.catalog.names.aliases()
+    return AliasesOut(
+        aliases=[AliasOut(name=alias.name, collection=alias.collection) for alias in aliases]
+    )
 
 
 def alias(engine: Engine, name: str) -> AliasOut:
@@ -39,9 +43,9 @@ def _out(engine: Engine, home: Collection) -> CollectionOut:
     return CollectionOut(
         name=home.name,
         aliases=[
-            one.name
-            for one in engine.catalog.names.aliases()
-            if one.collection == home.name and engine.sees(one.name)
+            alias.name
+            for alias in engine.catalog.names.aliases()
+            if alias.collection == home.name and engine.sees(alias.name)
         ],
         items=engine.catalog.count(home),
         coming=progress.coming(engine.folder, home.name),

@@ -56,28 +56,30 @@ def kind_of_hits(request: Search, query: Query) -> str:
     parts = [(len(part), weight) for part, weight in zip(query.parts, query.weights, strict=True)]
     vectors = hashlib.sha256(query.bag.vectors.numpy().tobytes()).hexdigest()
     filter_ = canonical_filter(request.filter)
-    asked = (type(request).__name__, request.collection, filter_, request.min_probability)
-    return name_of_list("hits", *asked, parts, vectors)
+    settings = (type(request).__name__, request.collection, filter_, request.min_probability)
+    return name_of_list("hits", *settings, parts, vectors)
 
 
-def placed(cursors: Cursors, asked: Search, request: Request) -> Request:
+def placed(cursors: Cursors, search: Search, request: Request) -> Request:
     """The request, behind the hit that its cursor names; ValueError for another query's."""
-    if asked.cursor is None:
+    if search.cursor is None:
         return request
-    score, item, position, seen = cursors.read(asked.cursor, kind_of_hits(asked, request.query))
+    score, item, position, hits_before = cursors.read(
+        search.cursor, kind_of_hits(search, request.query)
+    )
     try:
-        return replace(request, after=Key(-score, item, position), seen=seen)
+        return replace(request, after=Key(-score, item, position), seen=hits_before)
     except ValueError as far:
         raise ValueError(f"cursor: {far}") from far
 
 
-def following(cursors: Cursors, asked: Search, request: Request, answer: Answer) -> str | None:
+def following(cursors: Cursors, search: Search, request: Request, answer: Answer) -> str | None:
     """The cursor of the next page, if there is one."""
     if not answer.more:
         return None
     last = answer.hits[-1].key
     value = (last.score, last.item, last.position, request.seen + len(answer.hits))
-    return cursors.write(kind_of_hits(asked, request.query), value)
+    return cursors.write(kind_of_hits(search, request.query), value)
 
 
 def name_of_list(*parts: object) -> str:

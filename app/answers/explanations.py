@@ -75,7 +75,7 @@ def captions(
 ) -> CaptionsOut:
     """Captions of a photo and of its regions as JSON."""
     return CaptionsOut(
-        captions=[caption(one, unsure_below) for one in described.captions],
+        captions=[caption(supported, unsure_below) for supported in described.captions],
         regions=[
             RegionOut(
                 box=corners(region.box) or WHOLE,
@@ -91,17 +91,17 @@ def captions(
     )
 
 
-def caption(one: SupportedCaption, unsure_below: float | None) -> CaptionOut:
+def caption(supported: SupportedCaption, unsure_below: float | None) -> CaptionOut:
     """A caption as JSON, with the support of its words."""
     return CaptionOut(
-        text=one.text,
-        log_probability=one.caption.log_probability,
-        probability=one.probability,
-        unsure=one.probability is not None and one.probability < (unsure_below or 0),
-        score=one.score,
+        text=supported.text,
+        log_probability=supported.caption.log_probability,
+        probability=supported.probability,
+        unsure=supported.probability is not None and supported.probability < (unsure_below or 0),
+        score=supported.score,
         words=[
             CaptionWordOut(
-                text=word.span.of(one.text),
+                text=word.span.of(supported.text),
                 span=(word.span.start, word.span.end),
                 log_probability=word.log_probability,
                 contribution=word.contribution,
@@ -114,6 +114,6 @@ def caption(one: SupportedCaption, unsure_below: float | None) -> CaptionOut:
                     box=corners(word.attention.box) or WHOLE, share=word.attention.share
                 ),
             )
-            for word in one.words
+            for word in supported.words
         ],
     )

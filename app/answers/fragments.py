@@ -20,7 +20,7 @@ def fragments(bag: FragmentBag) -> list[FragmentOut]:
     ]
 
 
-def links(found: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> list[LinkOut]:
+def links(links: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> list[LinkOut]:
     """Links with the places of both their ends; `sentence` is the side that is summed over."""
     return [
         LinkOut(
@@ -34,11 +34,11 @@ def links(found: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> l
             added=link.added,
             negated=link.negated,
         )
-        for link in found
+        for link in links
     ]
 
 
-def phrases(found: Sequence[Phrase], text: str, image: FragmentBag) -> list[PhraseOut]:
+def phrases(phrases: Sequence[Phrase], text: str, image: FragmentBag) -> list[PhraseOut]:
     """Phrases of a text with their boxes in a photo."""
     return [
         PhraseOut(
@@ -50,7 +50,7 @@ def phrases(found: Sequence[Phrase], text: str, image: FragmentBag) -> list[Phra
             box=None if phrase.region is None else corners(image.places[phrase.region]),
             negated=phrase.negated,
         )
-        for phrase in found
+        for phrase in phrases
     ]
 
 

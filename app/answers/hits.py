@@ -29,19 +29,19 @@ from models.queries import Query
 from models.types import FragmentBag
 
 
-def search_images(engine: Engine, asked: Search, query: Query) -> ImageHits:
+def search_images(engine: Engine, search: Search, query: Query) -> ImageHits:
     """A page of the photos that answer a query."""
-    hits, about = _page(engine, asked, query, "images", _image_hit)
+    hits, about = _page(engine, search, query, "images", _image_hit)
     return ImageHits(hits=hits, **about)
 
 
-def search_sentences(engine: Engine, asked: Search, query: Query) -> SentenceHits:
+def search_sentences(engine: Engine, search: Search, query: Query) -> SentenceHits:
     """A page of the sentences that match a query."""
-    if asked.photo_weight is not None:
+    if search.photo_weight is not None:
         raise ValueError(
             "photo_weight: sentences answer a text or a photo; /search/image takes both"
         )
-    hits, about = _page(engine, asked, query, "sentences", _sentence_hit)
+    hits, about = _page(engine, search, query, "sentences", _sentence_hit)
     return SentenceHits(hits=hits, **about)
 
 
@@ -61,7 +61,7 @@ class AboutHits(TypedDict):
 
 def _page(
     engine: Engine,
-    asked: Search,
+    search: Search,
     query: Query,
     side: Side,
     hit_out: Callable[[Search, Query, Hit, Item], HitOut],
@@ -70,59 +70,59 @@ def _page(
     request = Request(
         side,
         query,
-        limit=asked.limit,
-        where=asked.filter,
-        least=asked.min_probability,
-        exact=asked.exact,
+        limit=search.limit,
+        where=search.filter,
+        least=search.min_probability,
+        exact=search.exact,
     )
     cursors = Cursors(engine.catalog.secret)
-    request = placed(cursors, asked, request)
-    answer, items = engine.hits(asked.collection, request)
+    request = placed(cursors, search, request)
+    answer, items = engine.hits(search.collection, request)
     hits = [
-        hit_out(asked, query, hit, items[hit.item])
+        hit_out(search, query, hit, items[hit.item])
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
     return hits, AboutHits(
-        collection=asked.collection,
+        collection=search.collection,
         model=engine.models.name,
-        query=query_out(query, _unknown(engine, asked, hits)),
+        query=query_out(query, _unknown(engine, search, hits)),
         weak_below=engine.models.weak_below,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
-        cursor=following(cursors, asked, request, answer),
+        cursor=following(cursors, search, request, answer),
     )
 
 
-def _unknown(engine: Engine, asked: Search, hits: Sequence[ImageHit | SentenceHit]) -> list[str]:
+def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]) -> list[str]:
     """Notes about keys that no item has, of those by which no hit has anything.
 
     The catalog is asked only where there are some: it looks at the keys of all items.
     """
-    filtered = [] if hits else [part.key for part in simple_parts(parse(asked.filter))]
+    filtered = [] if hits else [part.key for part in simple_parts(parse(search.filter))]
     carried = {key for hit in hits for key in hit.metadata}
-    missed = [key for key in (*filtered, *(asked.fields or ())) if key not in carried]
+    missed = [key for key in (*filtered, *(search.fields or ())) if key not in carried]
     if not missed:
         return []
-    return unknown_keys(dict.fromkeys(missed), engine.on(asked.collection, engine.catalog.keys))
+    return unknown_keys(dict.fromkeys(missed), engine.on(search.collection, engine.catalog.keys))
 
 
-def _image_hit(asked: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
+def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
     assert hit.photo is not None
     return ImageHit(
         id=hit.item,
         score=hit.score,
         probability=hit.probability,
         photo=hit.photo,
-        image=photo_address(asked.collection, hit.item, hit.photo),
+        image=photo_address(search.collection, hit.item, hit.photo),
         **size_of(stored, hit.photo),
-        metadata=asked.chosen(stored.metadata),
+        metadata=search.chosen(stored.metadata),
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
         phrases=_phrases(query, query.text, hit.bag, hit),
     )
 
 
-def _sentence_hit(asked: Search, query: Query, hit: Hit, stored: Item) -> SentenceHit:
+def _sentence_hit(search: Search, query: Query, hit: Hit, stored: Item) -> SentenceHit:
     sentence = stored.sentences[hit.position] if hit.position < len(stored.sentences) else ""
     return SentenceHit(
         id=hit.item,
@@ -130,8 +130,8 @@ def _sentence_hit(asked: Search, query: Query, hit: Hit, stored: Item) -> Senten
         sentence=sentence,
         score=hit.score,
         probability=hit.probability,
-        image=photo_address_of(asked.collection, stored),
-        metadata=asked.chosen(stored.metadata),
+        image=photo_address_of(search.collection, stored),
+        metadata=search.chosen(stored.metadata),
         links=links(hit.links, hit.bag, query.bag) if query.text is None else own_words(hit),
         phrases=_phrases(Query.of(hit.bag), sentence, query.bag, hit)
         if query.text is None

@@ -10,31 +10,33 @@ from index.requests import Request
 
 def index(engine: Engine, collection: str) -> IndexOut:
     """How a collection is searched."""
-    home, found = engine.open(collection), engine.index(collection).overview()
+    home, overview = engine.open(collection), engine.index(collection).overview()
     return IndexOut(
         collection=collection,
-        segments=found.segments,
-        bytes=found.bytes,
-        revision=found.revision,
-        behind=found.behind,
-        coverage=found.coverage,
+        segments=overview.segments,
+        bytes=overview.bytes,
+        revision=overview.revision,
+        behind=overview.behind,
+        coverage=overview.coverage,
         items=engine.catalog.count(home),
         coming=progress.coming(engine.folder, home.name),
-        images=SideOut.model_validate(found.images, from_attributes=True),
-        sentences=SideOut.model_validate(found.sentences, from_attributes=True),
+        images=SideOut.model_validate(overview.images, from_attributes=True),
+        sentences=SideOut.model_validate(overview.sentences, from_attributes=True),
     )
 
 
-def audit(engine: Engine, asked: AuditRequest) -> AuditOut:
+def audit(engine: Engine, request: AuditRequest) -> AuditOut:
     """How much of exact answers the usual ones hold."""
     requests = None
-    if asked.queries is not None:
-        queries = [engine.models.query(text) for text in asked.queries]
-        requests = [Request("images", query, limit=asked.limit) for query in queries if query.parts]
-    found = engine.audit(asked.collection, requests)
+    if request.queries is not None:
+        queries = [engine.models.query(text) for text in request.queries]
+        requests = [
+            Request("images", query, limit=request.limit) for query in queries if query.parts
+        ]
+    measurement = engine.audit(request.collection, requests)
     return AuditOut(
-        collection=asked.collection,
-        queries=len(found.recalls),
-        recall=found.recall,
-        worst=found.worst,
+        collection=request.collection,
+        queries=len(measurement.recalls),
+        recall=measurement.recall,
+        worst=measurement.worst,
     )

@@ -59,9 +59,9 @@ def about_photos(collection: str, item: str, photos: Sequence[Shown | Picture]) 
 
 def photo_address(collection: str, item: str, photo: int = 0) -> str:
     """Where one of an item's photos is."""
-    asked = {"collection": collection} if collection != DEFAULT_COLLECTION else {}
-    asked |= {"photo": str(photo)} if photo else {}
-    query = f"?{urlencode(asked, quote_via=quote, safe='')}" if asked else ""
+    parameters = {"collection": collection} if collection != DEFAULT_COLLECTION else {}
+    parameters |= {"photo": str(photo)} if photo else {}
+    query = f"?{urlencode(parameters, quote_via=quote, safe='')}" if parameters else ""
     return f"/items/{quote(item, safe='')}/image{query}"
 
 

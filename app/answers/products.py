@@ -34,38 +34,38 @@ from models.images import Photo
 from models.queries import Query
 
 
-def search_products(engine: Engine, asked: ProductSearch, photo: Photo | None) -> ProductsOut:
+def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) -> ProductsOut:
     """A page of the items that answer a request."""
-    check_together(["text"] if asked.text else [], asked, photo, least=0)
-    shown = read_photo(engine, asked, photo)
-    cursors, kind = Cursors(engine.catalog.secret), _kind(asked, shown)
-    offset = cursors.read(asked.cursor, kind) if asked.cursor is not None else 0
-    request = _request(asked, offset, engine.models.weak_below)
-    sought = Sought(asked.text or None, shown, asked.photo_weight or 0.0)
-    found = products.search(engine, asked.collection, request, sought)
-    answer, end = found.answer, offset + asked.limit
+    check_together(["text"] if search.text else [], search, photo, least=0)
+    shown = read_photo(engine, search, photo)
+    cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
+    offset = cursors.read(search.cursor, kind) if search.cursor is not None else 0
+    request = _request(search, offset, engine.models.weak_below)
+    sought = Sought(search.text or None, shown, search.photo_weight or 0.0)
+    result = products.search(engine, search.collection, request, sought)
+    answer, end = result.answer, offset + search.limit
     return ProductsOut(
-        collection=asked.collection,
+        collection=search.collection,
         model=engine.models.name,
-        query=_query_out(asked, found),
+        query=_query_out(search, result),
         weak_below=engine.models.weak_below,
         items=answer.items,
         behind=answer.behind,
-        complete=found.coverage == 1.0,
-        coverage=found.coverage,
+        complete=result.coverage == 1.0,
+        coverage=result.coverage,
         total=answer.total,
         groups=answer.groups,
         facets=[
             FacetOut.model_validate(
-                asdict(one)
-                | {"values": [{"value": value, "count": count} for value, count in one.values]}
+                asdict(facet)
+                | {"values": [{"value": value, "count": count} for value, count in facet.values]}
             )
-            for one in answer.facets
+            for facet in answer.facets
         ],
         hits=[
-            _hit(asked.collection, found, hit, found.items[hit.id])
+            _hit(search.collection, result, hit, result.items[hit.id])
             for hit in answer.hits
-            if hit.id in found.items  # one that was deleted since the search is not
+            if hit.id in result.items  # one that was deleted since the search is not
         ],
         cursor=cursors.write(kind, end) if answer.groups > end else None,
     )
@@ -73,25 +73,27 @@ def search_products(engine: Engine, asked: ProductSearch, photo: Photo | None) -
 
 def suggestions(engine: Engine, collection: str, text: str, limit: int) -> SuggestionsOut:
     """Completions of a text."""
-    found = products.suggest(engine, collection, text, limit)
-    told = [SuggestionOut(text=one.text, items=one.items) for one in found]
-    return SuggestionsOut(collection=collection, suggestions=told)
+    completions = products.suggest(engine, collection, text, limit)
+    suggestions = [
+        SuggestionOut(text=completion.text, items=completion.items) for completion in completions
+    ]
+    return SuggestionsOut(collection=collection, suggestions=suggestions)
 
 
-def _request(asked: ProductSearch, offset: int, weak_below: float | None) -> ProductRequest:
+def _request(search: ProductSearch, offset: int, weak_below: float | None) -> ProductRequest:
     """What is asked of the index, but for the query."""
-    least = asked.min_probability
+    least = search.min_probability
     return ProductRequest(
-        where=asked.filter,
+        where=search.filter,
         least=(weak_below or 0.0) if least is None else least,
-        weights=Weights(**asked.weights.model_dump()),
-        fields=asked.fields,
-        boosts=tuple(_boost(one.weight, one.filter, one.key) for one in asked.boosts),
-        facets=tuple(_facet(one) for one in asked.facets),
-        sort=asked.sort.key if asked.sort else None,
-        descending=asked.sort is not None and asked.sort.order == "desc",
-        collapse=asked.collapse,
-        limit=asked.limit,
+        weights=Weights(**search.weights.model_dump()),
+        fields=search.fields,
+        boosts=tuple(_boost(boost.weight, boost.filter, boost.key) for boost in search.boosts),
+        facets=tuple(_facet(facet) for facet in search.facets),
+        sort=search.sort.key if search.sort else None,
+        descending=search.sort is not None and search.sort.order == "desc",
+        collapse=search.collapse,
+        limit=search.limit,
         offset=offset,
     )
 
@@ -102,26 +104,26 @@ def _boost(weight: float, where: Mapping[str, object] | None, key: str | None) -
     return Boost(weight, where, key)
 
 
-def _facet(asked: str | FacetIn) -> FacetRequest:
-    if isinstance(asked, str):
-        return FacetRequest(asked)
-    return FacetRequest(asked.key, asked.limit, tuple(asked.bounds))
+def _facet(facet: str | FacetIn) -> FacetRequest:
+    if isinstance(facet, str):
+        return FacetRequest(facet)
+    return FacetRequest(facet.key, facet.limit, tuple(facet.bounds))
 
 
-def _kind(asked: ProductSearch, shown: Query | None) -> str:
+def _kind(search: ProductSearch, shown: Query | None) -> str:
     """A name of this very list, the same for every way to write the filter."""
-    fields = asked.model_dump(mode="json", exclude={"cursor", "limit", "facets", "filter"})
+    fields = search.model_dump(mode="json", exclude={"cursor", "limit", "facets", "filter"})
     photo = shown.bag.vectors.numpy().tobytes() if shown else b""
     digest = hashlib.sha256(photo).hexdigest()
-    return name_of_list("products", fields, canonical_filter(asked.filter), digest)
+    return name_of_list("products", fields, canonical_filter(search.filter), digest)
 
 
-def _query_out(asked: ProductSearch, found: Found) -> ProductQueryOut:
-    text = found.request.text
-    keys = products.keys_of(found.request) if not found.answer.hits else found.request.keys
-    notes = [*found.notes, *unknown_keys(keys, found.known)]
+def _query_out(search: ProductSearch, result: Found) -> ProductQueryOut:
+    text = result.request.text
+    keys = products.keys_of(result.request) if not result.answer.hits else result.request.keys
+    notes = [*result.notes, *unknown_keys(keys, result.known)]
     return ProductQueryOut(
-        text=asked.text,
+        text=search.text,
         corrected=text.corrected if text else None,
         words=_words(text.text, text.asked) if text else [],
         refused=_words(text.text, text.refused) if text else [],
@@ -141,8 +143,8 @@ def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
     ]
 
 
-def _hit(collection: str, found: Found, hit: Product, stored: Item) -> ProductHit:
-    photo = found.explained.get("looks", {}).get(hit.revision)
+def _hit(collection: str, result: Found, hit: Product, stored: Item) -> ProductHit:
+    photo = result.explained.get("looks", {}).get(hit.revision)
     number = (photo.photo if photo else None) or 0
     return ProductHit(
         id=hit.id,
@@ -154,21 +156,23 @@ def _hit(collection: str, found: Found, hit: Product, stored: Item) -> ProductHi
         metadata=stored.metadata,
         sentences=list(stored.sentences),
         variants=hit.variants,
-        parts=[_part(one, found, hit.revision) for one in hit.parts],
+        parts=[_part(part, result, hit.revision) for part in hit.parts],
     )
 
 
-def _part(given: Part, found: Found, revision: int) -> PartOut:
-    told = PartOut(kind=given.kind, gave=given.gave, field=given.field, word=given.word)
-    if given.kind not in ("looks", "meaning"):
-        return told
-    near, query = found.explained[given.kind].get(revision), found.queries[given.kind]
+def _part(part: Part, result: Found, revision: int) -> PartOut:
+    part_out = PartOut(kind=part.kind, gave=part.gave, field=part.field, word=part.word)
+    if part.kind not in ("looks", "meaning"):
+        return part_out
+    near, query = result.explained[part.kind].get(revision), result.queries[part.kind]
     if near is None:
-        return told
-    if given.kind == "meaning":
-        told.links = own_words(near)
+        return part_out
+    if part.kind == "meaning":
+        part_out.links = own_words(near)
     else:
-        told.links = links(near.links, query.bag, near.bag)
+        part_out.links = links(near.links, query.bag, near.bag)
     if query.text is not None:
-        told.phrases = phrases(alignment.phrases(near.bag, query, near.links), query.text, near.bag)
-    return told
+        part_out.phrases = phrases(
+            alignment.phrases(near.bag, query, near.links), query.text, near.bag
+        )
+    return part_out

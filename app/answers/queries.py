@@ -17,33 +17,35 @@ from models.queries import Query
 from models.types import Box
 
 
-def read_query(engine: Engine, asked: Search, photo: Photo | None) -> Query:
+def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
     """The query that a request brought: a text or phrases, a photo, or both with a weight.
 
     ValueError where there is none, or more than belongs together.
     """
-    texts = {"text": asked.text, "phrases": asked.phrases}
-    check_together([name for name, value in texts.items() if value is not None], asked, photo)
-    shown = read_photo(engine, asked, photo)
-    if asked.text is not None:
-        note(query=asked.text)
-        query = engine.models.query(asked.text)
-    elif asked.phrases is not None:
-        note(query=", ".join(one.text for one in asked.phrases))
-        query = engine.models.phrases([(one.text, one.weight) for one in asked.phrases])
+    texts = {"text": search.text, "phrases": search.phrases}
+    check_together([name for name, value in texts.items() if value is not None], search, photo)
+    shown = read_photo(engine, search, photo)
+    if search.text is not None:
+        note(query=search.text)
+        query = engine.models.query(search.text)
+    elif search.phrases is not None:
+        note(query=", ".join(phrase.text for phrase in search.phrases))
+        query = engine.models.phrases([(phrase.text, phrase.weight) for phrase in search.phrases])
     else:
         assert shown is not None
         return shown
-    return query if shown is None else query.beside(shown.bag, asked.photo_weight or 0, shown.notes)
+    return (
+        query if shown is None else query.beside(shown.bag, search.photo_weight or 0, shown.notes)
+    )
 
 
 def check_together(
-    texts: Sequence[str], asked: PhotoBody, photo: Photo | None, *, least: int = 1
+    texts: Sequence[str], request: PhotoBody, photo: Photo | None, *, least: int = 1
 ) -> None:
     """ValueError unless there is one query, or a photo that has a weight beside a text."""
-    photos = {"id": asked.id, "image": photo}
+    photos = {"id": request.id, "image": photo}
     named = [*texts, *(name for name, value in photos.items() if value is not None)]
-    weight = asked.photo_weight
+    weight = request.photo_weight
     if len(named) == 2 and len(texts) == 1:
         if not weight:
             raise ValueError(
@@ -59,23 +61,23 @@ def check_together(
         raise ValueError("photo_weight: it needs a text and a photo; leave it out")
 
 
-def read_photo(engine: Engine, asked: PhotoBody, photo: Photo | None) -> Query | None:
+def read_photo(engine: Engine, request: PhotoBody, photo: Photo | None) -> Query | None:
     """The photo that a request names or brought, or the part of it that its box says."""
-    if asked.photo and asked.id is None:
+    if request.photo and request.id is None:
         raise ValueError("photo: it chooses one of an item's photos; send the item's id with it")
-    if asked.id is None and photo is None:
-        if asked.box is not None:
+    if request.id is None and photo is None:
+        if request.box is not None:
             raise ValueError("box: it chooses a part of a photo; send an id or an image with it")
         return None
     if photo is not None:
-        return Query.of(engine.models.photo(photo, part(asked.box)), photo.notes)
-    assert asked.id is not None
-    if asked.box is None:
-        return Query.of(engine.item_bag(asked.collection, asked.id, asked.photo))
-    _, picture = engine.item_photo(asked.collection, asked.id, asked.photo)
+        return Query.of(engine.models.photo(photo, part(request.box)), photo.notes)
+    assert request.id is not None
+    if request.box is None:
+        return Query.of(engine.item_bag(request.collection, request.id, request.photo))
+    _, picture = engine.item_photo(request.collection, request.id, request.photo)
     with stage("decode"):
         stored = images.decode(picture.jpeg)
-    return Query.of(engine.models.photo(stored, part(asked.box)))
+    return Query.of(engine.models.photo(stored, part(request.box)))
 
 
 def part(corners: Corners | None) -> Box | None:
@@ -88,16 +90,16 @@ def part(corners: Corners | None) -> Box | None:
     return box
 
 
-def unknown_keys(asked: Iterable[str], known: Collection[str]) -> list[str]:
+def unknown_keys(keys: Iterable[str], known: Collection[str]) -> list[str]:
     """Notes about metadata keys that no item has, with the nearest one that there is."""
     return [
         f"No item has {key!r:.100} in its metadata{nearest(key, known)}."
-        for key in asked
+        for key in keys
         if key not in known
     ]
 
 
 def query_out(query: Query, notes: Iterable[str] = ()) -> QueryOut:
     """The query as a client reads it, with further notes."""
-    told = [*query.notes, *dict.fromkeys(notes)]
-    return QueryOut(text=query.text, fragments=fragments(query.bag), notes=told)
+    all_notes = [*query.notes, *dict.fromkeys(notes)]
+    return QueryOut(text=query.text, fragments=fragments(query.bag), notes=all_notes)

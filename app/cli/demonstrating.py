@@ -45,17 +45,17 @@ def indexed_meanwhile(
     demo: Demo,
     sources: Sequence[Source | Outcome],
     settings: Settings,
-    done: Callable[[], None] = lambda: None,
+    on_end: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """Index in a thread, and call `done`; at the block's end it stops after at most a batch.
+    """Index in a thread, and call `on_end`; at the block's end it stops after at most a batch.
 
     What was stored by then stays, and the next start goes on.
     """
     ended = Event()
-    work = (engine, demo, sources, settings.model_copy(update={"batch": BATCH}), ended, done)
+    work = (engine, demo, sources, settings.model_copy(update={"batch": BATCH}), ended, on_end)
     thread = Thread(target=_index, args=work, name="demonstration")
     thread.start()
-    del engine, work, done  # where `done` closes the engine, its memory is free then
+    del engine, work, on_end  # where `on_end` closes the engine, its memory is free then
     try:
         yield
     finally:
@@ -69,7 +69,7 @@ def _index(
     sources: Sequence[Source | Outcome],
     settings: Settings,
     ended: Event,
-    done: Callable[[], None],
+    on_end: Callable[[], None],
 ) -> None:
     try:
         if sources:
@@ -78,7 +78,7 @@ def _index(
         typer.echo(f"error: sample {demo.name} are not indexed whole: {failed}", err=True)
     finally:
         memory.give_back()
-        done()
+        on_end()
 
 
 def _import(

@@ -60,14 +60,14 @@ def describe(
         from models.registry import BEAM
 
         wide = max(beam or BEAM, count)
-        asked = CaptionRequest(
+        request = CaptionRequest(
             beam=wide, count=count, temperature=temperature, seed=seed, max_words=max_words,
             regions=regions,
         )  # fmt: skip
-        generation = asked.generation
+        generation = request.generation
         photo = _photo(image, settings)
         models = load_models(settings)
-        described = models.describe(photo, generation, regions=asked.regions)
+        described = models.describe(photo, generation, regions=request.regions)
         if out:
             from app.drawing.explanations import draw_caption
 

@@ -102,9 +102,9 @@ def import_table(
         def hear(outcome: Outcome) -> None:
             number = table.number_of(outcome)
             if outcome.status == "refused":
-                told = {"row": number, "reason": outcome.reason}
+                record = {"row": number, "reason": outcome.reason}
                 with refused.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps(told, ensure_ascii=True) + "\n")
+                    lines.write(json.dumps(record, ensure_ascii=True) + "\n")
 
         def count() -> int:
             with tables.opened(file, mapping) as counted:

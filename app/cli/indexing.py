@@ -145,7 +145,9 @@ def audit(
 def _reembed(engine: Engine, collection: str) -> None:
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("Embedding anew")
-        engine.reembed(collection, lambda done, all_: bar.update(task, completed=done, total=all_))
+        engine.reembed(
+            collection, lambda completed, all_: bar.update(task, completed=completed, total=all_)
+        )
 
 
 def _import(

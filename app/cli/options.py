@@ -26,13 +26,15 @@ def settings_for(**options: object) -> Settings:
 
     from app.settings import Settings
 
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    overrides: dict[str, Any] = {
+        name: value for name, value in options.items() if value is not None
+    }
     try:
-        return Settings(**given)
+        return Settings(**overrides)
     except ValidationError as invalid:
         problem = invalid.errors()[0]
         name = str(problem["loc"][0])
-        source = f"--{name}" if name in given else f"TESSERA_{name.upper()}"
+        source = f"--{name}" if name in overrides else f"TESSERA_{name.upper()}"
         raise typer.BadParameter(
             f"{problem['input']!r}: {problem['msg']}", param_hint=source
         ) from invalid

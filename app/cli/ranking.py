@@ -58,6 +58,6 @@ def ranked(
     from index.requests import Request
 
     for query in track(queries, "searching"):
-        asked = engine.models.query(texts.get(query, query))
-        answer = engine.search(collection, Request("images", asked, limit=limit))
+        embedded_query = engine.models.query(texts.get(query, query))
+        answer = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

@@ -59,10 +59,12 @@ def list_collections(data: Data = None) -> None:
     table = Table("collection", "aliases", "items", "model")
     with _catalog(data) as catalog:
         aliases = catalog.names.aliases()
-        for one in catalog.collections():
-            others = ", ".join(alias.name for alias in aliases if alias.collection == one.name)
-            items = f"{catalog.count(one):,}"
-            table.add_row(escape(one.name), escape(others), items, one.fingerprint)
+        for collection in catalog.collections():
+            others = ", ".join(
+                alias.name for alias in aliases if alias.collection == collection.name
+            )
+            items = f"{catalog.count(collection):,}"
+            table.add_row(escape(collection.name), escape(others), items, collection.fingerprint)
     Console().print(table)
 
 

@@ -39,10 +39,10 @@ def snapshot(
 
     with plain_errors(), _opened(settings.storage) as catalog:
         if out is None:
-            kept = Snapshots(settings.snapshot_folder)
+            snapshots = Snapshots(settings.snapshot_folder)
             with _progress() as report:
-                made = kept.make(catalog, report)
-            file, outcome = kept.path(made.name), Outcome(made.head, made.lost)
+                stored = snapshots.make(catalog, report)
+            file, outcome = snapshots.path(stored.name), Outcome(stored.head, stored.lost)
         else:
             with _progress() as report:
                 file, outcome = out, backup.snapshot(catalog, out, report)
@@ -96,9 +96,9 @@ def check(
         with _progress() as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
-            done = _repaired(finding, repair)
-            left += done != "done"
-            cells = (finding.part, finding.subject, finding.problem, done)
+            outcome = _repaired(finding, repair)
+            left += outcome != "done"
+            cells = (finding.part, finding.subject, finding.problem, outcome)
             table.add_row(*map(escape, cells))
     if findings:
         Console().print(table)
@@ -134,10 +134,10 @@ def _progress() -> Iterator[Report]:
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal) as bars:
 
-        def report(stage: str, done: int, total: int) -> None:
+        def report(stage: str, completed: int, total: int) -> None:
             if stage not in tasks:
                 tasks[stage] = bars.add_task(stage)
-            bars.update(tasks[stage], completed=done, total=total)
+            bars.update(tasks[stage], completed=completed, total=total)
 
         yield report
 

@@ -167,13 +167,13 @@ class _Process:
         self.process.wait()
 
     def _receive(self) -> DisplayCopy:
-        said = json.loads(self.connection.recv_bytes())
-        if "refusal" in said:
+        header = json.loads(self.connection.recv_bytes())
+        if "refusal" in header:
             self.busy = False
-            raise worker.REFUSALS[said["refusal"]](said["reason"])
+            raise worker.REFUSALS[header["refusal"]](header["reason"])
         jpeg = self.connection.recv_bytes()
         pixels = np.frombuffer(bytearray(self.connection.recv_bytes()), np.uint8)
         self.busy = False
-        shaped = pixels.reshape(said["height"], said["width"], 3)
-        notes = tuple(said["notes"])
+        shaped = pixels.reshape(header["height"], header["width"], 3)
+        notes = tuple(header["notes"])
         return DisplayCopy(pixels=images.as_tensor(shaped), notes=notes, jpeg=jpeg)

@@ -29,8 +29,8 @@ def answer(connection: Connection) -> None:
         jpeg = photo_files.display_jpeg(photo.pixels)
         pixels = photo_files.decode(jpeg).pixels
     except ImageError as refused:
-        said = {"refusal": type(refused).__name__, "reason": str(refused)}
-        connection.send_bytes(json.dumps(said).encode())
+        refusal = {"refusal": type(refused).__name__, "reason": str(refused)}
+        connection.send_bytes(json.dumps(refusal).encode())
         return
     height, width, _ = pixels.shape
     shape = {"width": width, "height": height, "notes": photo.notes}

@@ -38,8 +38,8 @@ def _font(size: int, *, plain: bool) -> ImageFont.FreeTypeFont:
 
 def families(text: str) -> str:
     """The font families of a text in CSS's form, the one that it is measured in first."""
-    own = ("Aileron", "Helvetica", "Arial") if is_plain(text) else WIDE_FONTS
-    return ", ".join((*own, "sans-serif"))
+    fonts = ("Aileron", "Helvetica", "Arial") if is_plain(text) else WIDE_FONTS
+    return ", ".join((*fonts, "sans-serif"))
 
 
 def text_width(text: str, size: int) -> float:

@@ -73,9 +73,9 @@ def _svg(shape: Shape) -> str:
         )
     if shape.stroke is None:
         return f'<rect {_place(shape)} fill="{shape.fill}"/>'
-    inner = shape.outlined(-shape.thickness / 2, shape.stroke, shape.thickness)
+    outline = shape.outlined(-shape.thickness / 2, shape.stroke, shape.thickness)
     return (  # an SVG stroke straddles its path, ours grows inward
-        f'<rect {_place(inner)} fill="none" stroke="{shape.stroke}" '
+        f'<rect {_place(outline)} fill="none" stroke="{shape.stroke}" '
         f'stroke-width="{shape.thickness}"/>'
     )
 

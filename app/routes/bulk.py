@@ -169,8 +169,10 @@ class Import:
     ) -> list[tuple[str | None, Outcome]]:
         """The id in each line, and what is to be stored or what is wrong."""
         read = [self._draft(*pair) for pair in zip(lines, photos, strict=True)]
-        embedded = iter(self.engine.embed_each([one for one in read if isinstance(one, Draft)]))
-        outcomes = [next(embedded) if isinstance(one, Draft) else one for one in read]
+        embedded = iter(
+            self.engine.embed_each([draft for draft in read if isinstance(draft, Draft)])
+        )
+        outcomes = [next(embedded) if isinstance(entry, Draft) else entry for entry in read]
         names = [None if isinstance(line, str) else line.id for line in lines]
         return list(zip(names, outcomes, strict=True))
 

@@ -26,26 +26,26 @@ async def engine(request: Request) -> Engine:
 
 async def lanes(request: Request) -> Lanes:
     """Where computing requests wait for their turn."""
-    found: Lanes = request.app.state.lanes
-    return found
+    lanes: Lanes = request.app.state.lanes
+    return lanes
 
 
 async def decoders(request: Request) -> Decoders:
     """What decodes photos."""
-    found: Decoders = request.app.state.decoders
-    return found
+    decoders: Decoders = request.app.state.decoders
+    return decoders
 
 
 async def settings(request: Request) -> Settings:
     """How this installation runs."""
-    found: Settings = request.app.state.settings
-    return found
+    settings: Settings = request.app.state.settings
+    return settings
 
 
 async def fetch(request: Request) -> Fetch:
     """What gets photos by their addresses; NotFetched for each where that is switched off."""
-    found: Fetch = request.app.state.fetch
-    return found
+    fetch: Fetch = request.app.state.fetch
+    return fetch
 
 
 async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:  # noqa: A002 - the API's own name

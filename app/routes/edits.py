@@ -59,9 +59,9 @@ async def patch_item(
     photos: list[int | NewPhoto] | None = None
 
     def embedded(fetched: Sequence[bytes]) -> list[int | NewPhoto]:
-        made = engine.embed([Draft(id).with_photos(fetched, decode)])[0]
-        new = zip(made.pictures, made.images, strict=True)
-        return [one if isinstance(one, int) else next(new) for one in sent.images or ()]
+        entry = engine.embed([Draft(id).with_photos(fetched, decode)])[0]
+        new = zip(entry.pictures, entry.images, strict=True)
+        return [image if isinstance(image, int) else next(new) for image in sent.images or ()]
 
     def patch(home: Collection) -> tuple[Collection, Item]:
         expected = conditions.expected(home)
@@ -69,13 +69,13 @@ async def patch_item(
         with stage("store"):
             return home, editing.patch(engine.catalog, home, id, change, expected)
 
-    new = [one for one in sent.images or () if isinstance(one, str)]
+    new = [image for image in sent.images or () if isinstance(image, str)]
     if new:
         with lanes.photos.place():
             fetched = await lanes.fetches.run(photos_of, None, None, new, fetch)
             photos = await lanes.photos.run(embedded, fetched)
     elif sent.images is not None:
-        photos = [one for one in sent.images if isinstance(one, int)]
+        photos = [image for image in sent.images if isinstance(image, int)]
     with lanes.writes.place():
         home, item = await lanes.writes.run(engine.on, collection, patch)
     response.headers["ETag"] = etag(home, item.revision)

@@ -56,17 +56,17 @@ async def align(
 ) -> Response:
     """Say which region answers which words; `Accept` chooses JSON, image/png or image/svg+xml."""
     kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
-    asked = upload.fields
-    note(query=asked.text)
+    fields = upload.fields
+    note(query=fields.text)
 
     def explain() -> AlignmentOut | Response:
         photo, bag = _photo(engine, upload)
-        query = engine.models.query(asked.text)
-        alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=asked.beta)
+        query = engine.models.query(fields.text)
+        alignment = engine.models.align(bag or engine.models.photo(photo), query, beta=fields.beta)
         if kind != JSON:
-            drawn = draw_alignment(photo.pixels, asked.text, alignment, kind)
+            drawn = draw_alignment(photo.pixels, fields.text, alignment, kind)
             return Response(drawn, media_type=kind)
-        return explanations.alignment(alignment, _about(asked, photo, query.notes))
+        return explanations.alignment(alignment, _about(fields, photo, query.notes))
 
     return await answer(upload, explain)
 
@@ -85,17 +85,17 @@ async def ground(
 ) -> Response:
     """Find what phrases mean; `Accept` chooses JSON, image/png or image/svg+xml."""
     kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
-    asked = upload.fields
-    note(query=asked.text)
+    fields = upload.fields
+    note(query=fields.text)
 
     def explain() -> GroundingOut | Response:
         photo, bag = _photo(engine, upload)
-        phrases = asked.phrases or [asked.text]
-        grounded = engine.models.ground(photo, asked.text, phrases, count=asked.count, bag=bag)
+        phrases = fields.phrases or [fields.text]
+        grounded = engine.models.ground(photo, fields.text, phrases, count=fields.count, bag=bag)
         if kind != JSON:
-            drawn = draw_grounding(photo.pixels, asked.text, grounded, kind)
+            drawn = draw_grounding(photo.pixels, fields.text, grounded, kind)
             return Response(drawn, media_type=kind)
-        return explanations.grounding(grounded, _about(asked, photo))
+        return explanations.grounding(grounded, _about(fields, photo))
 
     return await answer(upload, explain)
 
@@ -117,9 +117,9 @@ async def caption(
     A picture shows the best caption alone.
     """
     kind = acceptable(request.headers.get("accept", ""), (JSON, PNG, SVG))
-    asked, models = upload.fields, engine.models
-    generation = asked.generation
-    regions = asked.regions if kind == JSON else 0
+    fields, models = upload.fields, engine.models
+    generation = fields.generation
+    regions = fields.regions if kind == JSON else 0
 
     def explain() -> CaptionsOut | Response:
         photo, bag = _photo(engine, upload)
@@ -132,14 +132,14 @@ async def caption(
     return await answer(upload, explain)
 
 
-def _about(asked: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()) -> About:
+def _about(fields: AlignRequest | GroundRequest, photo: Photo, notes: Sequence[str] = ()) -> About:
     """What every explanation says of its text and photo."""
     height, width = photo.pixels.shape[1:]
     return {
-        "text": asked.text,
+        "text": fields.text,
         "image": None
-        if asked.id is None
-        else photo_address(asked.collection, asked.id, asked.photo),
+        if fields.id is None
+        else photo_address(fields.collection, fields.id, fields.photo),
         "width": width,
         "height": height,
         "notes": [*photo.notes, *notes],
@@ -150,12 +150,12 @@ def _photo(
     engine: Engine, upload: Upload[AlignRequest] | Upload[CaptionRequest] | Upload[GroundRequest]
 ) -> tuple[Photo, FragmentBag | None]:
     """The photo that a request uploaded, or the stored one that it named, with its bag."""
-    asked, photo = upload.fields, upload.photo()
-    if (asked.id is None) == (photo is None):
+    fields, photo = upload.fields, upload.photo()
+    if (fields.id is None) == (photo is None):
         raise ValueError("send either an image or the id of a stored item")
     if photo is not None:
         return photo, None
-    assert asked.id is not None
-    bag, picture = engine.item_photo(asked.collection, asked.id, asked.photo)
+    assert fields.id is not None
+    bag, picture = engine.item_photo(fields.collection, fields.id, fields.photo)
     with stage("decode"):
         return images.decode(picture.jpeg), bag

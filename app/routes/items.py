@@ -159,13 +159,13 @@ def list_items(
     where = FILTER.validate_json(filter) if filter else None
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
     after = cursors.read(cursor, kind) if cursor else ""
-    found = engine.on(
+    items = engine.on(
         collection,
         lambda home: engine.catalog.list_items(home, after=after, limit=limit + 1, where=where),
     )
-    page = found[:limit]
+    page = items[:limit]
     return ItemsOut(
         collection=collection,
         items=[item_out(collection, item) for item in page],
-        cursor=cursors.write(kind, page[-1].id) if len(found) > limit else None,
+        cursor=cursors.write(kind, page[-1].id) if len(items) > limit else None,
     )

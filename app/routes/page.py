@@ -26,12 +26,12 @@ def examples(engine: EngineDep, collection: CollectionDep = DEFAULT) -> Examples
     """Example queries whose demonstration item is in a collection."""
     queries = [(demo, query) for demo in demos.ALL.values() for query in demo.examples()]
     ids = [query.id for _, query in queries]
-    found = engine.on(collection, lambda home: engine.catalog.get_many(home, ids))
+    items = engine.on(collection, lambda home: engine.catalog.get_many(home, ids))
     return ExamplesOut(
         queries=[
             ExampleOut(text=query.text, id=query.id)
             for demo, query in queries
-            if query.id in found and found[query.id].metadata.get("sample") == demo.name
+            if query.id in items and items[query.id].metadata.get("sample") == demo.name
         ]
     )
 

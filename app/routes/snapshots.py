@@ -55,7 +55,7 @@ SnapshotsDep = Annotated[Snapshots, Depends(snapshots)]
 )
 def make_snapshot(
     engine: EngineDep,
-    kept: SnapshotsDep,
+    snapshots: SnapshotsDep,
     response: Response,
     wait: Annotated[
         bool, Query(description="Answer once it is on disk; otherwise at once, with 202.")
@@ -66,20 +66,20 @@ def make_snapshot(
     Should the connection break, it is made all the same, and is listed once it is there.
     """
     if not wait:
-        begun = _begun(kept.begin(engine.catalog))
+        begun = _begun(snapshots.begin(engine.catalog))
         response.status_code, response.headers["Location"] = 202, begun.url
         return begun
-    made = kept.make(engine.catalog, lambda *_: None)
-    stored = _out(made)
+    snapshot = snapshots.make(engine.catalog, lambda *_: None)
+    stored = _out(snapshot)
     response.headers["Location"] = stored.url
-    return MadeSnapshot(**stored.model_dump(), lost=len(made.lost))
+    return MadeSnapshot(**stored.model_dump(), lost=len(snapshot.lost))
 
 
 @router.get("/snapshots", dependencies=[may("admin", unbound=True)])
-def list_snapshots(kept: SnapshotsDep) -> SnapshotsOut:
+def list_snapshots(snapshots: SnapshotsDep) -> SnapshotsOut:
     """The snapshots there are, the newest first, and the one that is being made."""
-    making = kept.making()
-    listed = [_out(stored) for stored in kept.all()]
+    making = snapshots.making()
+    listed = [_out(stored) for stored in snapshots.all()]
     return SnapshotsOut(snapshots=listed, making=None if making is None else _begun(making))
 
 
@@ -88,9 +88,9 @@ def list_snapshots(kept: SnapshotsDep) -> SnapshotsOut:
     dependencies=[may("admin", unbound=True)],
     responses=DOWNLOAD | problems(LookupError, ValueError),
 )
-def download_snapshot(name: str, kept: SnapshotsDep) -> FileResponse:
+def download_snapshot(name: str, snapshots: SnapshotsDep) -> FileResponse:
     """Download a snapshot; with `Range`, from where a download broke off."""
-    path = kept.path(name)
+    path = snapshots.path(name)
     return FileResponse(path, media_type=TAR, filename=name, stat_result=path.stat())
 
 
@@ -100,9 +100,9 @@ def download_snapshot(name: str, kept: SnapshotsDep) -> FileResponse:
     status_code=204,
     responses=problems(LookupError, ValueError),
 )
-def delete_snapshot(name: str, kept: SnapshotsDep) -> None:
+def delete_snapshot(name: str, snapshots: SnapshotsDep) -> None:
     """Delete a snapshot."""
-    kept.delete(name)
+    snapshots.delete(name)
 
 
 def _begun(name: str) -> BegunSnapshot:

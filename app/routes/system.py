@@ -97,13 +97,13 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
     openapi_extra=lines_of(AuditRequest, JSON),
 )
 async def audit(
-    asked: Annotated[AuditRequest, Depends(reads_json(AuditRequest))],
+    request: Annotated[AuditRequest, Depends(reads_json(AuditRequest))],
     engine: EngineDep,
     lanes: LanesDep,
 ) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
     with lanes.batches.place():
-        return await lanes.batches.run(index_answers.audit, engine, asked)
+        return await lanes.batches.run(index_answers.audit, engine, request)
 
 
 def _model(loaded: Checkpoint | None) -> ModelOut | None:

@@ -36,9 +36,9 @@ class FlatSummaries:
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """The highest products."""
-        asked = summary(query, self.side)[None]  # (1, D)
-        found: list[int] = self.index.search(asked, limit)[1][0].tolist()
-        return found
+        query_vector = summary(query, self.side)[None]  # (1, D)
+        ids: list[int] = self.index.search(query_vector, limit)[1][0].tolist()
+        return ids
 
     def close(self) -> None:
         """Forget the index."""
@@ -72,17 +72,17 @@ class FlatFragments:
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """Sum the products of the pairs that were found, each of the summed side's once."""
         vectors = only_part(query)
-        products, found = self.index.search(vectors, min(NEAREST, self.index.ntotal))  # (T, n)
-        rows, values = found.ravel(), products.ravel()
+        products, neighbours = self.index.search(vectors, min(NEAREST, self.index.ntotal))  # (T, n)
+        rows, values = neighbours.ravel(), products.ravel()
         bags = self.owners[rows]
         summed = np.arange(len(vectors)).repeat(products.shape[1])
         summed = rows if self.side == "sentences" else summed
         order = np.lexsort((-values, summed, bags))
         bags, summed, values = bags[order], summed[order], values[order]
         first = np.r_[True, (np.diff(bags) != 0) | (np.diff(summed) != 0)]
-        here, place = np.unique(bags[first], return_inverse=True)
+        ids, place = np.unique(bags[first], return_inverse=True)
         scores = np.bincount(place, values[first]).astype(np.float32)
-        best: list[int] = here[highest(scores, limit)].tolist()
+        best: list[int] = ids[highest(scores, limit)].tolist()
         return best
 
     def close(self) -> None:

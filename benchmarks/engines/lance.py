@@ -38,9 +38,9 @@ class Lance:
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """The sum of the largest products of every row."""
-        asked = self.table.search(only_part(query), vector_column_name=COLUMN)
-        found = asked.distance_type("dot").select(["id", "_distance"]).limit(limit).to_arrow()
-        ids: list[int] = found["id"].to_pylist()
+        search = self.table.search(only_part(query), vector_column_name=COLUMN)
+        rows = search.distance_type("dot").select(["id", "_distance"]).limit(limit).to_arrow()
+        ids: list[int] = rows["id"].to_pylist()
         return ids
 
     def close(self) -> None:

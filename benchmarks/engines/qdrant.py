@@ -83,9 +83,9 @@ class Qdrant:
             multivector_config=sums,
             hnsw_config=graph,
         )
-        one = qdrant.EdgeVectorParams(size=dimension, distance=qdrant.Distance.Dot)
+        summary_vector = qdrant.EdgeVectorParams(size=dimension, distance=qdrant.Distance.Dot)
         return qdrant.EdgeConfig(
-            vectors={FRAGMENTS: fragments, SUMMARY: one},
+            vectors={FRAGMENTS: fragments, SUMMARY: summary_vector},
             max_search_threads=self.threads,
         )
 
@@ -132,7 +132,7 @@ class QdrantTwoStages(Qdrant):
         """MaxSim of the best by summary."""
         if self.source.side == "sentences":
             raise Unable("its MaxSim cannot sum over the stored side")
-        asked = qdrant.Query.Nearest(summary(query, self.source.side), using=SUMMARY)
-        candidates = qdrant.Prefetch(limit=CANDIDATES, query=asked)
+        by_summary = qdrant.Query.Nearest(summary(query, self.source.side), using=SUMMARY)
+        candidates = qdrant.Prefetch(limit=CANDIDATES, query=by_summary)
         request = qdrant.QueryRequest(limit, query=self.nearest(query), prefetches=[candidates])
         return self.ask(request)

@@ -56,7 +56,7 @@ def database(kind: str, folder: Path) -> Iterator[str]:
 def run(kind: str, count: int, folder: Path) -> Counter[str]:
     """Rounds on a database of a kind; gives how many there were of which kind."""
     paths = matchers(folder / "matchers")
-    done: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     with database(kind, folder) as url:
         site = Site(folder, url, paths[0])
         rounds = Rounds(site, [Models.load(path, None, None) for path in paths])
@@ -64,18 +64,18 @@ def run(kind: str, count: int, folder: Path) -> Counter[str]:
             for number in range(count):
                 name = random.choices([*SHARES], [*SHARES.values()])[0] if number else "writing"
                 began = time.monotonic()
-                told = rounds.kinds[name]()
-                done[name] += 1
-                line = {"database": kind, "round": number + 1, "kind": name, **told}
+                report = rounds.kinds[name]()
+                counts[name] += 1
+                line = {"database": kind, "round": number + 1, "kind": name, **report}
                 line["seconds"] = round(time.monotonic() - began, 1)
                 print(json.dumps(line), flush=True)
         finally:
             if rounds.service is not None:
                 rounds.service.kill()
     print(
-        json.dumps({"database": kind, "rounds": done, "acknowledged": rounds.ledger.acknowledged})
+        json.dumps({"database": kind, "rounds": counts, "acknowledged": rounds.ledger.acknowledged})
     )
-    return done
+    return counts
 
 
 def main() -> None:
@@ -84,13 +84,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200, help="of all databases together")
     parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"])
     parser.add_argument("--seed", type=int, default=None)
-    asked = parser.parse_args()
-    random.seed(asked.seed)
+    options = parser.parse_args()
+    random.seed(options.seed)
     torch.set_num_threads(1)
-    for kind in asked.databases:
+    for kind in options.databases:
         folder = Path(tempfile.mkdtemp(prefix=f"tessera-kills-{kind}-"))
         print(json.dumps({"database": kind, "folder": str(folder)}), flush=True)
-        run(kind, asked.rounds // len(asked.databases), folder)
+        run(kind, options.rounds // len(options.databases), folder)
 
 
 if __name__ == "__main__":

@@ -41,5 +41,5 @@ def age(connection: Connection, version: str) -> None:
             connection.execute(text(statement))
         if older == version:
             break
-    told = text("UPDATE alembic_version SET version_num = :version")
-    connection.execute(told, {"version": version})
+    update = text("UPDATE alembic_version SET version_num = :version")
+    connection.execute(update, {"version": version})

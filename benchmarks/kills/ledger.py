@@ -49,8 +49,8 @@ class State:
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> State:
         """The state that an item of the API shows; AssertionError for one that is torn."""
-        told = item["metadata"]
-        state = cls(told["version"], told["patches"], told["batch"])
+        metadata = item["metadata"]
+        state = cls(metadata["version"], metadata["patches"], metadata["batch"])
         assert item["sentences"] == state.sentences, f"torn: {item}"
         assert (item["image"] is None) == (state.photo is None), f"torn: {item}"
         return state
@@ -92,12 +92,12 @@ class Ledger:
 
         yield settle
 
-    def settle(self, found: Mapping[str, State]) -> None:
+    def settle(self, states: Mapping[str, State]) -> None:
         """Compare with what there is, and take that for the truth from now on."""
-        for item in found.keys() | self.allowed.keys():
-            state, allowed = found.get(item), self.allowed.get(item, {None})
+        for item in states.keys() | self.allowed.keys():
+            state, allowed = states.get(item), self.allowed.get(item, {None})
             assert state in allowed, f"{item} is {state}, and acknowledged was {allowed}"
-        self.allowed = {item: {state} for item, state in found.items()}
+        self.allowed = {item: {state} for item, state in states.items()}
 
     def copy(self) -> Ledger:
         """The same at this moment."""

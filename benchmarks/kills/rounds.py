@@ -50,19 +50,19 @@ class Rounds:
         """Kill a restore: all is as before, or all is as in the snapshot; then finish it."""
         service = self._started()
         name = service.client.post("/snapshots").raise_for_status().json()["name"]
-        made = Snapshots(self.site.settings.snapshot_folder).path(name)
-        file = made.rename(self.site.folder / "before.tar")  # where no writer deletes it
-        kept = self.ledger.copy()
+        archive = Snapshots(self.site.settings.snapshot_folder).path(name)
+        file = archive.rename(self.site.folder / "before.tar")  # where no writer deletes it
+        saved_ledger = self.ledger.copy()
         self._kill_writing()
         killed = self.site.run_killed("restore", str(file), "--force")
         with truth.catalog_of(self.site) as catalog:
-            found = truth.states(truth.entries(catalog))
-        restored = found == {item: kept.state(item) for item in kept.allowed}
+            states = truth.states(truth.entries(catalog))
+        restored = states == {item: saved_ledger.state(item) for item in saved_ledger.allowed}
         if not restored:
-            self.ledger.settle(found)
+            self.ledger.settle(states)
         self.site.run("restore", str(file), "--force")
-        kept.acknowledged = self.ledger.acknowledged
-        self.ledger = kept
+        saved_ledger.acknowledged = self.ledger.acknowledged
+        self.ledger = saved_ledger
         return {"killed": killed, "restored": restored} | self._verify()
 
     def migrating(self) -> dict[str, object]:
@@ -107,26 +107,26 @@ class Rounds:
 
     def _verify_snapshots(self) -> int:
         """Read every snapshot that has its name, to the last byte; gives how many there are."""
-        kept = Snapshots(self.site.settings.snapshot_folder)
-        snapshots = kept.all()
-        for one in snapshots:
-            verify(kept.path(one.name), lambda *_: None)
-        for one in snapshots[2:]:
-            kept.delete(one.name)
+        folder = Snapshots(self.site.settings.snapshot_folder)
+        snapshots = folder.all()
+        for stored in snapshots:
+            verify(folder.path(stored.name), lambda *_: None)
+        for stored in snapshots[2:]:
+            folder.delete(stored.name)
         return len(snapshots)
 
     def _verify(self) -> dict[str, object]:
         """Compare a new service's items and searches with what must be there, and check all."""
         service = self.service = Service(self.site)
         service.wait()
-        found = truth.listed(service.client)
-        self.ledger.settle(found)
+        states = truth.listed(service.client)
+        self.ledger.settle(states)
         with truth.catalog_of(self.site) as catalog:
             stored = truth.entries(catalog)
-        assert truth.states(stored) == found, "the service shows what the catalog does not hold"
+        assert truth.states(stored) == states, "the service shows what the catalog does not hold"
         searches = truth.compare_searches(service.client, self.models[0], stored)
         repaired = truth.check(self.site)
-        return {"items": len(found), "searches": searches, "repaired": repaired}
+        return {"items": len(states), "searches": searches, "repaired": repaired}
 
     def _change_model(self) -> None:
         self.models.reverse()

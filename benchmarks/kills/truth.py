@@ -33,11 +33,11 @@ def catalog_of(site: Site) -> Iterator[Catalog]:
 
 def entries(catalog: Catalog) -> list[Entry]:
     """All items with their bags and pictures, which must be as their checksums say."""
-    home, after, found = catalog.find(DEFAULT_COLLECTION), "", []
+    home, after, entries = catalog.find(DEFAULT_COLLECTION), "", []
     while page := catalog.list_items(home, after=after, limit=PAGE):
-        found += [catalog.entry(home, item.id) for item in page]
+        entries += [catalog.entry(home, item.id) for item in page]
         after = page[-1].id
-    return found
+    return entries
 
 
 def states(stored: Sequence[Entry]) -> dict[str, State]:
@@ -56,13 +56,13 @@ def states(stored: Sequence[Entry]) -> dict[str, State]:
 
 def listed(client: httpx2.Client) -> dict[str, State]:
     """The states of items as the service lists them."""
-    found: dict[str, State] = {}
+    states: dict[str, State] = {}
     cursor: dict[str, str | int] = {"limit": 100}
     while True:
         page = client.get("/items", params=cursor).raise_for_status().json()
-        found |= {item["id"]: State.of(item) for item in page["items"]}
+        states |= {item["id"]: State.of(item) for item in page["items"]}
         if page["cursor"] is None:
-            return found
+            return states
         cursor["cursor"] = page["cursor"]
 
 
@@ -70,13 +70,15 @@ def compare_searches(client: httpx2.Client, models: Models, stored: Sequence[Ent
     """Compare searches with brute force over the stored bags; gives how many there were."""
     for text in TEXTS:
         query = models.query(text).bag
-        truth = {one.id: _score(models, one.images[0], query) for one in stored if one.images}
+        truth = {
+            entry.id: _score(models, entry.images[0], query) for entry in stored if entry.images
+        }
         answer = client.post("/search/image", json={"text": text, "limit": LIMIT})
         _compare(answer.raise_for_status().json()["hits"], truth)
     photo = State(0).photo
     assert photo is not None
-    seen = models.photo(images.read(photo))
-    truth = {one.id: _score(models, seen, one.bags[0]) for one in stored}
+    photo_bag = models.photo(images.read(photo))
+    truth = {entry.id: _score(models, photo_bag, entry.bags[0]) for entry in stored}
     answer = client.post("/search/text", data={"limit": LIMIT}, files={"image": photo})
     _compare(answer.raise_for_status().json()["hits"], truth)
     return len(TEXTS) + 1

@@ -41,10 +41,14 @@ def _refused(response: httpx2.Response) -> bool:
 def _pause(state: RetryCallState) -> float:
     """Seconds to wait: what Retry-After says, or longer each time."""
     outcome = state.outcome
-    said = None
+    retry_after = None
     if outcome is not None and not outcome.failed:
-        said = outcome.result().headers.get("retry-after")
-    seconds = float(said) if said and said.isdigit() else 0.25 * 2**state.attempt_number
+        retry_after = outcome.result().headers.get("retry-after")
+    seconds = (
+        float(retry_after)
+        if retry_after and retry_after.isdigit()
+        else 0.25 * 2**state.attempt_number
+    )
     return min(seconds, LONGEST_WAIT)
 
 

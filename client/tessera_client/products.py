@@ -51,9 +51,9 @@ class TooManyGone(RuntimeError):
     `ids` are those items. Call `sync` again with a larger `most_deleted`, or with the whole list.
     """
 
-    def __init__(self, ids: Sequence[str], there: int, most: float) -> None:
+    def __init__(self, ids: Sequence[str], total: int, most: float) -> None:
         super().__init__(
-            f"{len(ids):,} of {there:,} items are not in the list, and {most:.0%} at most may be "
+            f"{len(ids):,} of {total:,} items are not in the list, and {most:.0%} at most may be "
             f"deleted: nothing was. Is the list whole? most_deleted=1 allows it"
         )
         self.ids = list(ids)
@@ -86,17 +86,17 @@ def sync(
     report = Report()
     yield calls.upload(b"")  # which makes a collection that is new
     stamps = yield from _stamps(filter)
-    seen: set[str] = set()
-    stream = _unseen(items, seen, report)
+    listed_ids: set[str] = set()
+    stream = _unseen(items, listed_ids, report)
     while part := list(islice(stream, TOGETHER)):
         changed = [item for item in part if stamps.get(item.id) != item.stamp]
         report.unchanged += len(part) - len(changed)
-        alike = {one.id for one in changed if _same_content(stamps.get(one.id), one)}
+        alike = {item.id for item in changed if _same_content(stamps.get(item.id), item)}
         vanished = yield from _patch([item for item in changed if item.id in alike], report)
         others = [item for item in changed if item.id not in alike]
         yield from _store([*others, *vanished], report, progress)
         _tell(progress, report)
-    gone = sorted(stamps.keys() - seen)
+    gone = sorted(stamps.keys() - listed_ids)
     if len(gone) > most_deleted * len(stamps):
         raise TooManyGone(gone, len(stamps), most_deleted)
     for start in range(0, len(gone), TOGETHER):
@@ -157,20 +157,20 @@ def _stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | N
             return stamps
 
 
-def _unseen(items: Iterable[NewItem], seen: set[str], report: Report) -> Iterator[NewItem]:
+def _unseen(items: Iterable[NewItem], listed_ids: set[str], report: Report) -> Iterator[NewItem]:
     """The items whose ids come for the first time, and whose photos are there, with stamps."""
     for item in items:
         report.read += 1
         try:
             stamp = stamp_of(item)
         except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
-            seen.add(item.id)
+            listed_ids.add(item.id)
             report.refused.append((item.id, str(wrong)))
             continue
-        if item.id in seen:
+        if item.id in listed_ids:
             report.refused.append((item.id, "its id comes twice"))
         else:
-            seen.add(item.id)
+            listed_ids.add(item.id)
             yield replace(item, stamp=stamp)
 
 
@@ -279,6 +279,6 @@ def _next(work: Work, answer: Any) -> Call[Any] | Report:
     """The next call of some work, or its report; what it does not catch is raised."""
     try:
         return work.throw(answer) if isinstance(answer, TesseraError) else work.send(answer)
-    except StopIteration as done:
-        report: Report = done.value
+    except StopIteration as stop:
+        report: Report = stop.value
         return report

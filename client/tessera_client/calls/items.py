@@ -59,7 +59,9 @@ def patch_item(
     """
     sent: dict[str, Any] = {"metadata": metadata}
     if images is not None:
-        sent["images"] = [one if isinstance(one, int) else image_text(one) for one in images]
+        sent["images"] = [
+            image if isinstance(image, int) else image_text(image) for image in images
+        ]
     if stamp is not None:
         sent["stamp"] = stamp
     return Call("PATCH", _item(id), model_of(Item), document=sent)

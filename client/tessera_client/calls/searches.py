@@ -91,7 +91,7 @@ def search_products(
     cursor: str | None = None,
 ) -> Call[Products]:
     """Items that answer a text by their words and photos, or a photo; without both, all."""
-    asked = {
+    parameters = {
         "text": text,
         "id": id,
         "photo": photo,
@@ -108,7 +108,7 @@ def search_products(
         "limit": limit,
         "cursor": cursor,
     }
-    sent = {name: value for name, value in asked.items() if value not in (None, [], {})}
+    sent = {name: value for name, value in parameters.items() if value not in (None, [], {})}
     data = None if image is None else read_image(image)
     return Call("POST", "/search/products", model_of(Products), sent, data)
 
