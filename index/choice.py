@@ -45,7 +45,7 @@ def choose(
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
     while score is not None and query is not None and rows > max(candidates.SCANNED, wanted):
-        refined = candidates.refined(rows, wanted)
+        refined = (candidates.WIDER if negated else 1) * candidates.refined(rows, wanted)
         promising = _promising(segments, request, query, refined, passed, workers)
         if negated:
             promising = candidates.best(promising, candidates.WIDER * wanted)
