@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import chain
 from typing import Any, ClassVar
 
 from asgi_correlation_id import correlation_id
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from app.engine import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
@@ -44,6 +47,14 @@ class TooSlow(HTTPException):
 
     def __str__(self) -> str:
         return self.detail
+
+
+class NoSuchBytes(ValueError):
+    """A range of a file that begins behind its end."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the file has {size:,} bytes, and Range begins behind them")
+        self.headers = {"Content-Range": f"bytes */{size}"}
 
 
 class NotAcceptable(ValueError):
@@ -121,6 +132,9 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
+    NoSuchBytes: Kind(
+        "no-such-bytes", HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "There are no such bytes"
+    ),
     Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
     Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
     OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
@@ -221,10 +235,23 @@ async def _raise_again(_: Request, error: Exception) -> JSONResponse:
 
 async def _answer_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
-    detail = {
-        HTTPStatus.NOT_FOUND: "there is nothing at this address; /docs lists what there is",
-        HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} is not allowed at this address",
-    }.get(status, str(error.detail))
+    status, headers = HTTPStatus(error.status_code), dict(error.headers or {})
+    detail = str(error.detail)
+    if status is HTTPStatus.NOT_FOUND:
+        detail = "there is nothing at this address; /docs lists what there is"
+    elif status is HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
+        detail = f"{request.method} is not allowed at this address; it takes {headers['Allow']}"
     kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
-    return problem(kind, detail, request.url.path, **(error.headers or {}))
+    return problem(kind, detail, request.url.path, **headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods of all routes of a request's path; HEAD is answered wherever GET is."""
+    here = [
+        route.methods or ()
+        for route in iter_route_contexts(request.app.routes)
+        if route.matches(request.scope)[0] is not Match.NONE
+    ]
+    methods = set(chain.from_iterable(here)) or {"GET"}  # without any: a file of a folder
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
