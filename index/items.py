@@ -66,11 +66,13 @@ class Expected:
     def check(self, item: str, revision: int) -> None:
         """ConditionFailed unless an item at this revision may be changed."""
         if not self.allows(revision):
-            state = f"is at revision {revision}" if revision else "is not there"
+            there = "is there already" if self == ABSENT else f"is at revision {revision}"
+            state = there if revision else "is not there"
             raise ConditionFailed(f"item {item!r:.220} {state}, so nothing was changed")
 
 
 ANY = Expected()
+ABSENT = Expected(frozenset({0}), but=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,8 @@ def test_item_is_stored_only_where_there_is_none(client: TestClient) -> None:
         201,
         first.headers["etag"],
     )
-    assert client.put("/items/a", json=item, headers={"if-none-match": "*"}).status_code == 412
+    again = client.put("/items/a", json=item, headers={"if-none-match": "*"})
+    assert (again.status_code, "'a' is there already" in again.json()["detail"]) == (412, True)
     assert client.put("/items/a", json=item, headers={"if-match": "*"}).status_code == 200
     both = {"if-match": "*", "if-none-match": "*"}
     assert client.put("/items/a", json=item, headers=both).status_code == 422
@@ -250,3 +251,18 @@ def test_put_patch_and_delete_race_without_a_server_error(shop: TestClient) -> N
         statuses = list(pool.map(work, range(6)))
     assert statuses[0] <= {200, 201}
     assert set.union(*statuses) <= {200, 201, 204, 404}
+
+
+def test_patch_keeps_changes_or_removes_the_stamp(client: TestClient) -> None:
+    client.put("/items/a", json={"sentences": ["red"], "stamp": "monday"})
+
+    def patched(**change: Any) -> str | None:
+        stamp: str | None = client.patch("/items/a", json=change).json()["stamp"]
+        assert client.get("/items/a").json()["stamp"] == stamp
+        return stamp
+
+    assert patched(metadata={"n": 1}) == "monday"
+    assert patched(stamp="tuesday") == "tuesday"
+    assert patched(stamp="") == ""  # as PUT keeps it
+    assert patched(stamp=None) is None
+    assert patched(metadata={"n": 2}) is None
