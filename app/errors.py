@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from asgi_correlation_id import correlation_id
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import iter_route_contexts
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
@@ -115,7 +114,6 @@ INVALID = Kind("invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request 
 KINDS: dict[type[Exception], Kind] = {
     ValueError: INVALID,
     RequestValidationError: INVALID,
-    ValidationError: INVALID,
     LookupError: Kind("not-found", HTTPStatus.NOT_FOUND, "There is no such thing here"),
     ImageError: Kind("broken-image", HTTPStatus.UNPROCESSABLE_ENTITY, "The image is broken"),
     ImageTooLarge: Kind(
@@ -176,15 +174,6 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(bug, _raise_again)
 
 
-def explain(errors: Iterable[Any]) -> str:
-    """One sentence for what pydantic found wrong."""
-    said = []
-    for error in errors:
-        place = ".".join(str(part) for part in error["loc"] if part not in ("body", "query"))
-        said.append(f"{place}: {error['msg']}" if place else error["msg"])
-    return "; ".join(dict.fromkeys(said))
-
-
 def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONResponse:
     """A problem document as a response."""
     document = Problem(
@@ -199,9 +188,14 @@ def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONRespo
 
 async def _answer(request: Request, error: Exception) -> JSONResponse:
     kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
-    checked = isinstance(error, RequestValidationError | ValidationError)
-    detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
-    return problem(kind, detail, request.url.path, **_headers(error))
+    return problem(kind, _detail(error), request.url.path, **_headers(error))
+
+
+def _detail(error: Exception) -> str:
+    """What was wrong, and what would work."""
+    if isinstance(error, RequestValidationError):  # of parameters; app.mistakes reads bodies
+        return "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+    return str(error)
 
 
 def _headers(error: Exception) -> dict[str, str]:

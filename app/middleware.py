@@ -50,7 +50,8 @@ class Heads:
             elif not message.get("more_body"):
                 await send({"type": "http.response.body"})
 
-        asked = scope | {
+        asked = {
+            **scope,
             "method": "GET",
             # A range is of GET alone (RFC 9110, 14.2).
             "headers": [header for header in scope["headers"] if header[0] != b"range"],

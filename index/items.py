@@ -166,10 +166,10 @@ def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
                 )
 
 
-def check_id(item: str) -> None:
-    """Refuse an id that is empty, too long, or not printable."""
+def check_id(item: str, thing: str = "an id") -> None:
+    """Refuse an id, or what else `thing` says, that is empty, too long, or not printable."""
     if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
-        raise ValueError(f"an id is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
+        raise ValueError(f"{thing} is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
 
 
 def check_photo(item: str, number: int, count: int) -> None:

@@ -86,6 +86,12 @@ class ItemPatch(BaseModel):
         return self.stamp if "stamp" in self.model_fields_set else ...
 
 
+class Listing(BaseModel):
+    """What the items of a page have."""
+
+    filter: Filter
+
+
 class Deletion(Body):
     """Which items to delete: those with some ids, or those that a filter lets through."""
 

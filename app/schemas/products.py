@@ -84,7 +84,11 @@ class ProductSearch(PhotoBody):
     facets: Annotated[list[Key | FacetIn], Field(max_length=MOST_FACETS)] = Field(
         default_factory=list, description="Keys whose values are counted among relevant items."
     )
-    sort: SortIn | None = Field(None, description="By relevance if not set.")
+    sort: SortIn | None = Field(
+        None,
+        description="By relevance if not set.",
+        examples=[{"key": "price", "order": "asc"}],
+    )
     collapse: Key | None = Field(None, description="Give the best item of each value of this key.")
     weights: WeightsIn = WeightsIn()
     fields: Annotated[dict[str, Weight], Field(max_length=MOST_FIELDS)] = Field(

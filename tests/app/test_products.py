@@ -196,7 +196,7 @@ def test_photo_is_searched_by_looks_alone(shop: TestClient, post: Post, png: Any
     [
         (
             {"text": "a", "id": "AB-1"},
-            "a photo_weight; got text and id",
+            "got text and id",
         ),
         ({"boosts": [{"weight": 0.1}]}, "either a key or a filter"),
         ({"filter": {"price": {"above": 3}}}, "takes gt, gte"),
