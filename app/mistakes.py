@@ -6,6 +6,7 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -16,6 +17,7 @@ from app.mapping import nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[str | int, ...]  # the keys and numbers that lead to a value
+MOST_TOLD = 20  # mistakes of one body: it may have as many as bytes
 EXPECTED = "Input should be "  # how pydantic begins what it says of a type
 DICTIONARY = re.compile(r"a valid dictionary( or instance of \w+)?")
 
@@ -42,9 +44,9 @@ def read_fields(model: type[Model], fields: Mapping[str, Any]) -> Model:
 
 
 def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel) -> str:
-    """One sentence for what pydantic found wrong with what was sent."""
+    """One sentence for what pydantic found wrong with what was sent, at first."""
     messages: dict[Place, list[str]] = {}
-    for error in errors:
+    for error in islice(errors, MOST_TOLD):
         place = _place(error, sent)
         told, message = messages.setdefault(place, []), _message(error, place, model)
         if message not in told:

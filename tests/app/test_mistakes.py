@@ -65,6 +65,11 @@ def test_mistake_is_named_by_its_place(model: Any, sent: dict[str, Any], detail:
         read_json(model, json.dumps(sent).encode())
 
 
+def test_answer_to_a_thousand_mistakes_is_short(client: TestClient) -> None:
+    answer = client.post("/search/image", json={f"field {n}": n for n in range(1000)})
+    assert (answer.status_code, answer.json()["detail"].count("no such field")) == (422, 20)
+
+
 def test_byte_order_mark_is_no_mistake(client: TestClient) -> None:
     assert read_json(ImportLine, BOM + b'{"id": "a"}').id == "a"
     body = BOM + b'{"sentences": ["red"]}'
