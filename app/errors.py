@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, ClassVar
+from itertools import chain
+from typing import ClassVar
 
 from asgi_correlation_id import correlation_id
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field, ValidationError
+from fastapi.routing import iter_route_contexts
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from app.engine import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
@@ -44,6 +46,14 @@ class TooSlow(HTTPException):
 
     def __str__(self) -> str:
         return self.detail
+
+
+class NoSuchBytes(ValueError):
+    """A range of a file that begins behind its end."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the file has {size:,} bytes, and Range begins behind them")
+        self.headers = {"Content-Range": f"bytes */{size}"}
 
 
 class NotAcceptable(ValueError):
@@ -104,7 +114,6 @@ INVALID = Kind("invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request 
 KINDS: dict[type[Exception], Kind] = {
     ValueError: INVALID,
     RequestValidationError: INVALID,
-    ValidationError: INVALID,
     LookupError: Kind("not-found", HTTPStatus.NOT_FOUND, "There is no such thing here"),
     ImageError: Kind("broken-image", HTTPStatus.UNPROCESSABLE_ENTITY, "The image is broken"),
     ImageTooLarge: Kind(
@@ -121,6 +130,9 @@ KINDS: dict[type[Exception], Kind] = {
     ),
     TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
     NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
+    NoSuchBytes: Kind(
+        "no-such-bytes", HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "There are no such bytes"
+    ),
     Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
     Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
     OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
@@ -162,15 +174,6 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(bug, _raise_again)
 
 
-def explain(errors: Iterable[Any]) -> str:
-    """One sentence for what pydantic found wrong."""
-    messages = []
-    for error in errors:
-        place = ".".join(str(part) for part in error["loc"] if part not in ("body", "query"))
-        messages.append(f"{place}: {error['msg']}" if place else error["msg"])
-    return "; ".join(dict.fromkeys(messages))
-
-
 def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONResponse:
     """A problem document as a response."""
     document = Problem(
@@ -185,9 +188,14 @@ def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONRespo
 
 async def _answer(request: Request, error: Exception) -> JSONResponse:
     kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
-    checked = isinstance(error, RequestValidationError | ValidationError)
-    detail = explain(error.errors()) if checked else str(error)  # type: ignore[attr-defined]
-    return problem(kind, detail, request.url.path, **_headers(error))
+    return problem(kind, _detail(error), request.url.path, **_headers(error))
+
+
+def _detail(error: Exception) -> str:
+    """What was wrong, and what would work."""
+    if isinstance(error, RequestValidationError):  # of parameters; app.mistakes reads bodies
+        return "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+    return str(error)
 
 
 def _headers(error: Exception) -> dict[str, str]:
@@ -221,10 +229,23 @@ async def _raise_again(_: Request, error: Exception) -> JSONResponse:
 
 async def _answer_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
-    detail = {
-        HTTPStatus.NOT_FOUND: "there is nothing at this address; /docs lists what there is",
-        HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} is not allowed at this address",
-    }.get(status, str(error.detail))
+    status, headers = HTTPStatus(error.status_code), dict(error.headers or {})
+    detail = str(error.detail)
+    if status is HTTPStatus.NOT_FOUND:
+        detail = "there is nothing at this address; /docs lists what there is"
+    elif status is HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
+        detail = f"{request.method} is not allowed at this address; it takes {headers['Allow']}"
     kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
-    return problem(kind, detail, request.url.path, **(error.headers or {}))
+    return problem(kind, detail, request.url.path, **headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods of all routes of a request's path; HEAD is answered wherever GET is."""
+    here = [
+        route.methods or ()
+        for route in iter_route_contexts(request.app.routes)
+        if route.matches(request.scope)[0] is not Match.NONE
+    ]
+    methods = set(chain.from_iterable(here)) or {"GET"}  # without any: a file of a folder
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

@@ -126,10 +126,16 @@ def photos_of(
 def _read(photo: str, fetch: Fetch) -> bytes:
     if photo.startswith(("http://", "https://")):
         return fetch(photo)
+    return from_base64("images", photo, " nor an http address")
+
+
+def from_base64(field: str, text: str, other: str = "") -> bytes:
+    """The bytes of a photo as base64; ValueError names the field and what `other` it may have."""
     try:
-        return b64decode(photo, validate=True)
+        return b64decode(text, validate=True)
     except ValueError as broken:
-        raise ValueError(f"images: neither base64 nor an http address: {broken}") from broken
+        neither = "neither" if other else "not"
+        raise ValueError(f"{field}: {neither} base64{other}: {broken}") from broken
 
 
 def refuse(_: str) -> bytes:

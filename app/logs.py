@@ -17,6 +17,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 Style = Literal["json", "plain"]
 
 ROOMS = ("app", "index", "models", "tessera", "uvicorn")  # whose records of level INFO are kept
+POOL = "index.failures.Pool"  # SQLAlchemy's of connections: it tells when it makes itself anew
 LONGEST = 200  # characters of a fact that a client chose
 
 _facts: ContextVar[dict[str, str] | None] = ContextVar("facts", default=None)
@@ -49,7 +50,7 @@ def configuration(style: Style) -> dict[str, Any]:
         "formatters": {"records": {"()": formatter, "style": style}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "records"}},
         "root": {"level": "WARNING", "handlers": ["stderr"]},
-        "loggers": dict.fromkeys(ROOMS, info),
+        "loggers": {**dict.fromkeys(ROOMS, info), POOL: {"level": "WARNING"}},
     }
 
 

@@ -22,7 +22,7 @@ from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.fetching import Fetcher
 from app.lanes import Lanes
-from app.middleware import RawPaths, SecurityHeaders
+from app.middleware import Heads, RawPaths, SecurityHeaders
 from app.observation import observe
 from app.openapi import describe
 from app.origins import AllowedHosts, SameOrigin, allowed_hosts
@@ -85,6 +85,7 @@ def create_app(
         app.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"]
         )
+    app.add_middleware(Heads)
     app.add_middleware(RawPaths)
     app.add_middleware(
         Patience, idle=settings.idle_seconds, body=settings.body_seconds, streams=STREAMS

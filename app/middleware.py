@@ -1,4 +1,4 @@
-"""Middleware: encoded item ids in paths, and security headers."""
+"""Middleware: encoded item ids in paths, HEAD as GET, and security headers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,37 @@ class RawPaths:
         if scope["type"] == "http" and scope["path"].startswith(starts):
             scope["path"] = scope["raw_path"].decode("latin-1").partition("?")[0]
         await self.app(scope, receive, send)
+
+
+class Heads:
+    """Answers HEAD on every route of GET: with the headers of its answer, and without its body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on as a GET; the scope of the outer middleware stays that of HEAD."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            return await self.app(scope, receive, send)
+
+        async def drop_body(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+            elif not message.get("more_body"):
+                await send({"type": "http.response.body"})
+
+        asked = {
+            **scope,
+            "method": "GET",
+            # A range is of GET alone (RFC 9110, 14.2).
+            "headers": [header for header in scope["headers"] if header[0] != b"range"],
+            # Files are named, not read.
+            "extensions": {**scope.get("extensions", {}), "http.response.pathsend": {}},
+        }
+        try:
+            await self.app(asked, receive, drop_body)
+        finally:
+            scope["route"] = asked.get("route")  # for the log and the metrics
 
 
 class SecurityHeaders:

@@ -128,7 +128,9 @@ class Settings(BaseSettings):
         description="Most memory that a process that decodes images may take, in bytes.",
     )
     text_bytes: PositiveInt = Field(
-        default=2**20, description="Largest JSON body, and largest form around an image, in bytes."
+        default=2**20,
+        description="Most that a JSON body, a form or a line of an import may have beside its "
+        "photos, in bytes.",
     )
     fetch: bool = Field(
         default=False,

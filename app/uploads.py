@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
@@ -15,6 +15,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from app.drafts import Decode
 from app.errors import TooLarge, WrongMediaType
 from app.lanes import Lane
+from app.mistakes import read_fields, read_json
 from app.openapi import FORM, JSON, JSON_IN_FORMS
 from app.routes.dependencies import DecodersDep, LanesDep, SettingsDep
 from app.schemas.fields import PhotoBody
@@ -63,7 +64,8 @@ def reads(
             with lane.place():
                 limit = _json_bytes(settings, photos=most > 1)
                 data = b"".join([chunk async for chunk in bounded(request, limit)])
-                fields = model.model_validate_json(data)
+                fields = read_json(model, data)
+                check_text(len(data), getattr(fields, "images", ()), settings.text_bytes)
                 if not (isinstance(fields, PhotoBody) and fields.embeds_photo):
                     yield Upload(fields, (), decode, lane)
                     return
@@ -74,7 +76,7 @@ def reads(
             form = await _read_form(request, settings, most)
             try:
                 images = _images(form)
-                yield Upload(model.model_validate(_fields(form)), images, decode, lanes.photos)
+                yield Upload(read_fields(model, _fields(form)), images, decode, lanes.photos)
             finally:
                 await form.close()
 
@@ -96,9 +98,18 @@ def reads_json(
             raise WrongMediaType(f"send {' or '.join(accepted)}")
         limit = _json_bytes(limits, photos=photos)
         data = b"".join([chunk async for chunk in bounded(request, limit)])
-        return model.model_validate_json(data)
+        fields = read_json(model, data)
+        check_text(len(data), getattr(fields, "images", ()), limits.text_bytes)
+        return fields
 
     return read
+
+
+def check_text(size: int, photos: Iterable[object] | None, most: int) -> None:
+    """TooLarge if more than `most` bytes of JSON are neither base64 nor addresses of photos."""
+    text = size - sum(len(photo) for photo in photos or () if isinstance(photo, str))
+    if text > most:
+        raise TooLarge(f"beside photos there are {text:,} bytes of text; {most:,} at most are read")
 
 
 def _json_bytes(limits: Settings, *, photos: bool) -> int:
@@ -188,13 +199,14 @@ def _fields(form: FormData) -> dict[str, Any]:
         elif name in fields:
             raise ValueError(f"the field {name!r:.50} is there twice")
         elif name in JSON_IN_FORMS:
-            fields[name] = _json(name, value)
+            fields[name] = json_of(name, value)
         else:
             fields[name] = value.split(",") if name == "box" else value
     return fields
 
 
-def _json(name: str, value: str) -> Any:
+def json_of(name: str, value: str) -> Any:
+    """What the text of a field says as JSON; ValueError names the field."""
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as broken:

@@ -16,14 +16,14 @@ class Audit:
     recalls: tuple[float, ...]
 
     @property
-    def recall(self) -> float:
-        """Their mean; 1 where there were no requests."""
-        return sum(self.recalls) / len(self.recalls) if self.recalls else 1.0
+    def recall(self) -> float | None:
+        """Their mean; None where there were no requests."""
+        return sum(self.recalls) / len(self.recalls) if self.recalls else None
 
     @property
-    def worst(self) -> float:
-        """The smallest of them; 1 where there were no requests."""
-        return min(self.recalls, default=1.0)
+    def worst(self) -> float | None:
+        """The smallest of them; None where there were no requests."""
+        return min(self.recalls, default=None)
 
 
 def audit(shard: Shard, requests: Sequence[Request]) -> Audit:

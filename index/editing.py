@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
@@ -61,12 +62,13 @@ class Chosen:
 class Change:
     """A change of an item: a patch of its metadata, or None: none of that is left.
 
-    `photos` are those that it is to have, in order: new ones, and the numbers of old ones.
+    `photos` are those that it is to have, in order: new ones, and the numbers of old ones. Its
+    stamp stays where none is given, and goes where it is None.
     """
 
     metadata: Mapping[str, Any] | None = field(default_factory=dict)
     photos: Sequence[int | NewPhoto] | None = None
-    stamp: str | None = None
+    stamp: str | EllipsisType | None = ...
 
     def __post_init__(self) -> None:
         if self.photos is not None and len(self.photos) > MOST_PHOTOS:
@@ -111,7 +113,7 @@ def patch(
         merged = merge(json.loads(row.metadata), change.metadata)
         metadata = {} if change.metadata is None else merged
         record = changed(connection, collection.key, row, metadata, change.photos)
-        record.item["stamp"] = change.stamp or row.stamp
+        record.item["stamp"] = row.stamp if change.stamp is ... else change.stamp
         write(connection, collection.key, revision, [record])
         row = row_of(connection, collection, item)
         (patched,) = read_items(connection, collection.key, [row])

@@ -66,11 +66,13 @@ class Expected:
     def check(self, item: str, revision: int) -> None:
         """ConditionFailed unless an item at this revision may be changed."""
         if not self.allows(revision):
-            state = f"is at revision {revision}" if revision else "is not there"
+            there = "is there already" if self == ABSENT else f"is at revision {revision}"
+            state = there if revision else "is not there"
             raise ConditionFailed(f"item {item!r:.220} {state}, so nothing was changed")
 
 
 ANY = Expected()
+ABSENT = Expected(frozenset({0}), but=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +166,10 @@ def check_dimension(collection: Collection, entries: Iterable[Entry]) -> None:
                 )
 
 
-def check_id(item: str) -> None:
-    """Refuse an id that is empty, too long, or not printable."""
+def check_id(item: str, thing: str = "an id") -> None:
+    """Refuse an id, or what else `thing` says, that is empty, too long, or not printable."""
     if not 1 <= len(item) <= LONGEST_ID or not item.isprintable():
-        raise ValueError(f"an id is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
+        raise ValueError(f"{thing} is 1 to {LONGEST_ID} printable characters, got {item[:300]!r}")
 
 
 def check_new_id(item: str) -> None:

@@ -139,7 +139,7 @@ class Names:
 
 
 def _find(connection: Connection, name: str) -> Collection | None:
-    check_id(name)
+    check_id(name, "collection: its name")
     key = select(aliases.c.collection).where(aliases.c.name == name).scalar_subquery()
     either = or_(collections.c.name == name, collections.c.key == key)
     row = connection.execute(select(collections).where(either)).one_or_none()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 MOST_WORDS = 200
+LONGEST_TEXT = 40 * MOST_WORDS  # characters
 NO_HEAD = -1
 
 chosen = str(shipped.PARSER)  # the pipeline that `choose` sets
@@ -149,10 +150,10 @@ def parse_trees(texts: Sequence[str]) -> list[ParsedSentence]:
 
 def refuse_huge(text: str) -> None:
     """Raise ValueError by a cheap count, before a huge text is tokenized."""
-    if len(text) > 40 * MOST_WORDS or len(text.split()) > MOST_WORDS:
+    if len(text) > LONGEST_TEXT or len(text.split()) > MOST_WORDS:
         raise ValueError(
             f"the text has {len(text.split()):,} words and {len(text):,} characters; "
-            f"send a sentence of at most {MOST_WORDS} words"
+            f"send a sentence of at most {MOST_WORDS} words and {LONGEST_TEXT:,} characters"
         )
 
 

@@ -7,6 +7,9 @@ from app.engine import Engine
 from app.schemas.system import AuditOut, AuditRequest, IndexOut, SideOut
 from index.requests import Request
 
+NO_QUERY = "no search so far left rows out, so there is nothing to compare; send queries"
+NO_WORD = "no query has a word that the model knows; send others"
+
 
 def index(engine: Engine, collection: str) -> IndexOut:
     """How a collection is searched."""
@@ -39,4 +42,5 @@ def audit(engine: Engine, request: AuditRequest) -> AuditOut:
         queries=len(measurement.recalls),
         recall=measurement.recall,
         worst=measurement.worst,
+        note=None if measurement.recalls else NO_QUERY if request.queries is None else NO_WORD,
     )

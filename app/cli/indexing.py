@@ -137,9 +137,12 @@ def audit(
 
         request = AuditRequest(collection=collection, queries=queries, limit=limit)
         report = answers.audit(load_engine(settings), request)
-    typer.echo(
-        f"recall {report.recall:.3f}, worst {report.worst:.3f}, of {report.queries:,} queries"
-    )
+    if report.recall is None:
+        typer.echo(f"nothing was measured: {report.note}")
+    else:
+        typer.echo(
+            f"recall {report.recall:.3f}, worst {report.worst:.3f}, of {report.queries:,} queries"
+        )
 
 
 def _reembed(engine: Engine, collection: str) -> None:

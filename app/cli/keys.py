@@ -94,7 +94,14 @@ def remove(name: Name, keys: File = None, data: Data = None) -> None:
     """
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        from app.keyring import remove_key
+        from app.keyring import read_keys, remove_key
 
         remove_key(file, name)
+        left = read_keys(file)
     typer.echo(f"{name} is no key any more.", err=True)
+    if not left:
+        typer.echo(
+            f"It was the last one in {file}. Services that run still ask for a key: add another, "
+            "or delete the file and restart them to serve without keys.",
+            err=True,
+        )

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64decode
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Sequence
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
-from pydantic import ValidationError
+from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from app.access import may
 from app.drafts import Decode, Draft
 from app.engine import Engine
-from app.errors import WrongMediaType, explain
-from app.fetching import Fetch, photos_of
+from app.errors import WrongMediaType
+from app.fetching import Fetch, from_base64, photos_of
 from app.lanes import Lanes
 from app.metrics import IMPORT_LINES
+from app.mistakes import read_json
 from app.openapi import OF_COLLECTION, Responses, lines_of, problems, reference
 from app.routes.dependencies import (
     DEFAULT,
@@ -32,7 +33,7 @@ from app.routes.dependencies import (
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.spool import Backlog, Line, patiently, split_lines
-from app.uploads import media_type
+from app.uploads import check_text, media_type
 from index.items import Entry
 
 router = APIRouter(tags=["items"])
@@ -123,15 +124,16 @@ class Import:
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; each that is refused says why."""
-        parsed = [_parsed(line) for line in lines]
-        fetches = [self.lanes.fetches.run(self._photos, sent) for sent in parsed]
-        read = await self.lanes.batches.run(self._embed, parsed, await asyncio.gather(*fetches))
-        entries = [outcome for _, outcome in read if isinstance(outcome, Entry)]
+        parsed = [self._parsed(line) for line in lines]
+        sent = [content for _, content in parsed]
+        fetches = [self.lanes.fetches.run(self._photos, content) for content in sent]
+        read = await self.lanes.batches.run(self._embed, sent, await asyncio.gather(*fetches))
+        entries = [outcome for outcome in read if isinstance(outcome, Entry)]
         stored = await self.lanes.writes.run(self.engine.store_each, self.collection, entries)
         revisions = iter(stored)
         return [
             _status(line, name, next(revisions) if isinstance(outcome, Entry) else outcome)
-            for line, (name, outcome) in zip(lines, read, strict=True)
+            for line, (name, _), outcome in zip(lines, parsed, read, strict=True)
         ]
 
     async def _read(self, request: Request) -> None:
@@ -154,27 +156,36 @@ class Import:
         """Whether the client may be waiting for a status."""
         return self.storing or bool(self.backlog)
 
+    def _parsed(self, line: Line) -> tuple[str | None, ImportLine | str]:
+        """The id in a line, and what the line says, or what is wrong with it."""
+        if line.refused:
+            return None, line.refused
+        data = line.read()
+        try:
+            sent = read_json(ImportLine, data)
+            check_text(len(data), (sent.image, *sent.images), self.settings.text_bytes)
+        except ValueError as wrong:
+            return _id_in(data), str(wrong)
+        return sent.id, sent
+
     def _photos(self, sent: ImportLine | str) -> list[bytes] | str:
         """The photos that a line brings or names, or what is wrong with it."""
         if isinstance(sent, str):
             return sent
         try:
-            image = None if sent.image is None else b64decode(sent.image, validate=True)
+            image = None if sent.image is None else from_base64("image", sent.image)
             return photos_of(image, sent.image_url, sent.images, self.fetch)
         except ValueError as wrong:
             return str(wrong)
 
     def _embed(
         self, lines: Sequence[ImportLine | str], photos: Sequence[list[bytes] | str]
-    ) -> list[tuple[str | None, Outcome]]:
-        """The id in each line, and what is to be stored or what is wrong."""
+    ) -> list[Outcome]:
+        """What is to be stored of each line, or what is wrong with it."""
         read = [self._draft(*pair) for pair in zip(lines, photos, strict=True)]
-        embedded = iter(
-            self.engine.embed_each([draft for draft in read if isinstance(draft, Draft)])
-        )
-        outcomes = [next(embedded) if isinstance(entry, Draft) else entry for entry in read]
-        names = [None if isinstance(line, str) else line.id for line in lines]
-        return list(zip(names, outcomes, strict=True))
+        drafts = [entry for entry in read if isinstance(entry, Draft)]
+        embedded = iter(self.engine.embed_each(drafts))
+        return [next(embedded) if isinstance(entry, Draft) else entry for entry in read]
 
     def _draft(self, sent: ImportLine | str, photos: list[bytes] | str) -> Draft | str:
         """The draft of a line, or what is wrong with it."""
@@ -187,16 +198,14 @@ class Import:
             return str(wrong)
 
 
-def _parsed(line: Line) -> ImportLine | str:
-    """What a line says, or what is wrong with it."""
-    if line.refused:
-        return line.refused
+def _id_in(data: bytes) -> str | None:
+    """The id in a line that is refused, where it can be read."""
     try:
-        return ImportLine.model_validate_json(line.read())
-    except ValidationError as wrong:
-        return explain(wrong.errors())
-    except ValueError as wrong:
-        return str(wrong)
+        sent = from_json(data.removeprefix(BOM_UTF8))
+    except ValueError:
+        return None
+    name = sent.get("id") if isinstance(sent, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _status(line: Line, name: str | None, outcome: int | str | Entry) -> ImportStatus:

@@ -33,7 +33,7 @@ NEW_ALIAS: Responses = {201: {"model": AliasOut, "description": "New."}}
 
 async def path_name(name: Annotated[str, Path(description="Percent-encoded, slashes too.")]) -> str:
     """The name that a path holds, decoded."""
-    return decoded(name)
+    return decoded(name, "a collection's name")
 
 
 NameDep = Annotated[str, Depends(path_name)]

@@ -53,10 +53,13 @@ async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes 
     return decoded(id)
 
 
-def decoded(part: str) -> str:
-    """A part of a path that app.middleware.RawPaths left encoded; ValueError if it is no text."""
-    name = unquote(part, errors="strict")
-    check_id(name)
+def decoded(part: str, thing: str = "an id") -> str:
+    """A part of a path that app.middleware.RawPaths left encoded; ValueError for no `thing`."""
+    try:
+        name = unquote(part, errors="strict")
+    except UnicodeDecodeError as odd:
+        raise ValueError(f"a path is UTF-8, percent-encoded, got {part!r:.220}") from odd
+    check_id(name, thing)
     return name
 
 

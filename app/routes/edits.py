@@ -65,7 +65,7 @@ async def patch_item(
 
     def patch(home: Collection) -> tuple[Collection, Item]:
         expected = conditions.expected(home)
-        change = Change(sent.metadata, photos, sent.stamp)
+        change = Change(sent.metadata, photos, sent.changed_stamp)
         with stage("store"):
             return home, editing.patch(engine.catalog, home, id, change, expected)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import TypeAdapter
 
 from app.access import may
 from app.answers.cursors import Cursors, kind_of_items
@@ -15,6 +14,7 @@ from app.conditions import ConditionsDep, etag
 from app.drafts import Draft
 from app.errors import NotFetched
 from app.fetching import photos_of
+from app.mistakes import read_fields
 from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
 from app.routes.dependencies import (
     DEFAULT,
@@ -24,16 +24,15 @@ from app.routes.dependencies import (
     ItemIdDep,
     LanesDep,
 )
-from app.schemas.fields import Cursor, Filter, Limit
-from app.schemas.items import ItemBody, ItemOut, ItemsOut, StoredItem
+from app.schemas.fields import Cursor, Limit
+from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, StoredItem
 from app.stages import stage
-from app.uploads import Upload, reads
+from app.uploads import Upload, json_of, reads
 from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 from index.pictures import PictureLost
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
 
-FILTER = TypeAdapter(Filter)
 CREATED: Responses = {201: {"model": StoredItem, "description": "New."}}
 JPEG: Responses = {
     200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
@@ -156,7 +155,7 @@ def list_items(
     ] = None,
 ) -> ItemsOut:
     """A page of the items there are, in the order of their ids."""
-    where = FILTER.validate_json(filter) if filter else None
+    where = read_fields(Listing, {"filter": json_of("filter", filter)}).filter if filter else None
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
     after = cursors.read(cursor, kind) if cursor else ""
     items = engine.on(

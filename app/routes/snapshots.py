@@ -7,9 +7,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse
+from starlette.responses import MalformedRangeHeader, RangeNotSatisfiable
 
 from app.access import may
-from app.errors import Unavailable
+from app.errors import NoSuchBytes, Unavailable
 from app.openapi import Responses, problems
 from app.routes.dependencies import EngineDep, SettingsDep
 from app.schemas.snapshots import (
@@ -27,16 +28,29 @@ router = APIRouter(tags=["snapshots"])
 
 TAR = "application/x-tar"
 FILE = {"content": {TAR: {"schema": {"type": "string", "format": "binary"}}}}
-TEXT = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 BEGUN: Responses = {
     202: {"model": BegunSnapshot, "description": "It is being made; GET /snapshots lists it then."}
 }
 DOWNLOAD: Responses = {
     200: FILE | {"description": "All of it."},
     206: FILE | {"description": "The bytes that `Range` asks for."},
-    400: TEXT | {"description": "The range is malformed."},
-    416: TEXT | {"description": "The snapshot has no such bytes."},
 }
+
+
+class Download(FileResponse):
+    """A file, or parts of it: a Range that is malformed or of another unit is ignored.
+
+    NoSuchBytes for one that begins behind the end (RFC 9110, 14.2 and 15.5.17).
+    """
+
+    @classmethod
+    def _parse_range_header(cls, http_range: str, file_size: int) -> list[tuple[int, int]]:
+        try:
+            return super()._parse_range_header(http_range, file_size)
+        except MalformedRangeHeader:
+            return []  # all of it
+        except RangeNotSatisfiable as behind:
+            raise NoSuchBytes(file_size) from behind
 
 
 async def snapshots(settings: SettingsDep) -> Snapshots:
@@ -86,12 +100,12 @@ def list_snapshots(snapshots: SnapshotsDep) -> SnapshotsOut:
 @router.get(
     "/snapshots/{name}",
     dependencies=[may("admin", unbound=True)],
-    responses=DOWNLOAD | problems(LookupError, ValueError),
+    responses=DOWNLOAD | problems(LookupError, ValueError, NoSuchBytes),
 )
-def download_snapshot(name: str, snapshots: SnapshotsDep) -> FileResponse:
+def download_snapshot(name: str, snapshots: SnapshotsDep) -> Download:
     """Download a snapshot; with `Range`, from where a download broke off."""
     path = snapshots.path(name)
-    return FileResponse(path, media_type=TAR, filename=name, stat_result=path.stat())
+    return Download(path, media_type=TAR, filename=name, stat_result=path.stat())
 
 
 @router.delete(

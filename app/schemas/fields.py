@@ -19,6 +19,7 @@ Filter = Annotated[
         '{"$or": [filters]}, {"$and": [filters]} and {"$not": filter} combine filters. Up to '
         f"{MOST_CONDITIONS} conditions and {MOST_VALUES:,} values in all.",
         json_schema_extra={"maxProperties": MOST_CONDITIONS},
+        examples=[{"colour": ["red", "blue"]}],
     ),
 ]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -49,7 +50,8 @@ PhotoWeight = Annotated[
         ge=-10,
         le=10,
         description="Search by a text and a photo together, and count the photo so much, where the "
-        'text counts 1: "like this, but blue". Below 0, what looks like the photo loses.',
+        'text counts 1: "like this, but blue". Below 0, what looks like the photo loses; 0 is '
+        "refused, as the photo would not count.",
     ),
 ]
 HitPhoto = Annotated[int, Field(description="Which of the item's photos answers best, from 0.")]

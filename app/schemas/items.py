@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
@@ -91,7 +92,18 @@ class ItemPatch(BaseModel):
         description="All photos that the item is to have, in order: the numbers of those that "
         "stay, from 0, and new ones, as base64 or an address.",
     )
-    stamp: Stamp = None
+    stamp: Stamp = Field(None, description="Another stamp; null removes it.")
+
+    @property
+    def changed_stamp(self) -> str | EllipsisType | None:
+        """The stamp that the item is to have; `...` where it stays."""
+        return self.stamp if "stamp" in self.model_fields_set else ...
+
+
+class Listing(BaseModel):
+    """What the items of a page have."""
+
+    filter: Filter
 
 
 class Deletion(Body):

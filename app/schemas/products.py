@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.schemas.fields import (
     MOST_FIELDS,
@@ -70,7 +70,10 @@ class BoostIn(Part):
 
 
 class ProductSearch(PhotoBody):
-    """Search items by a text, by a photo, or by nothing: then all that pass the filter."""
+    """Search items by a text, by a photo, or by nothing: then all that pass the filter.
+
+    A blank text is as none.
+    """
 
     filter: Filter | None = None
     min_probability: Fraction | None = Field(
@@ -81,7 +84,11 @@ class ProductSearch(PhotoBody):
     facets: Annotated[list[Key | FacetIn], Field(max_length=MOST_FACETS)] = Field(
         default_factory=list, description="Keys whose values are counted among relevant items."
     )
-    sort: SortIn | None = Field(None, description="By relevance if not set.")
+    sort: SortIn | None = Field(
+        None,
+        description="By relevance if not set.",
+        examples=[{"key": "price", "order": "asc"}],
+    )
     collapse: Key | None = Field(None, description="Give the best item of each value of this key.")
     weights: WeightsIn = WeightsIn()
     fields: Annotated[dict[str, Weight], Field(max_length=MOST_FIELDS)] = Field(
@@ -90,6 +97,11 @@ class ProductSearch(PhotoBody):
     boosts: Annotated[list[BoostIn], Field(max_length=MOST_BOOSTS)] = Field(default_factory=list)
     limit: Limit = 20
     cursor: Cursor = None
+
+    @field_validator("text")
+    @classmethod
+    def _empty_blank(cls, text: str | None) -> str | None:
+        return "" if text is not None and text.isspace() else text
 
 
 class WordOut(BaseModel):

@@ -90,5 +90,6 @@ class AuditOut(BaseModel):
 
     collection: str
     queries: int
-    recall: float = Field(description="The mean over queries; 1 where there were none.")
-    worst: float = Field(description="The smallest of any query.")
+    recall: float | None = Field(description="The mean over queries; null where there were none.")
+    worst: float | None = Field(description="The smallest of any query.")
+    note: str | None = Field(description="Why there were no queries, where there were none.")

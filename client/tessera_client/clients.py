@@ -19,7 +19,7 @@ from tenacity import (
 
 from tessera_client import calls
 from tessera_client.calls import Call
-from tessera_client.errors import check
+from tessera_client.errors import check, reaching
 from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, SentenceHit
@@ -56,7 +56,7 @@ RETRIES: dict[str, Any] = {
     "retry": retry_if_result(_refused) | retry_if_exception_type(httpx2.ConnectError),
     "wait": _pause,
     "stop": stop_after_attempt(ATTEMPTS),
-    # The last answer is told as it is.
+    # The last answer, or what kept it away, is told as it is.
     "retry_error_callback": lambda state: state.outcome.result(),
 }
 
@@ -167,7 +167,9 @@ class Client(Endpoints):
     def send(self, call: Call[Answer]) -> Answer:
         """Send a call, again where the service is busy."""
         arguments = call.arguments(self.collection)
-        response = Retrying(**RETRIES)(self._http.request, call.method, call.path, **arguments)
+        send = Retrying(**RETRIES)
+        with reaching(call.path):
+            response = send(self._http.request, call.method, call.path, **arguments)
         return call.read(check(response))
 
     def image_hits(self, text: str | None = None, **options: Any) -> Iterator[ImageHit]:
@@ -254,9 +256,10 @@ class AsyncClient(Endpoints):
         """Send a call, again where the service is busy."""
         arguments = call.arguments(self.collection)
         send = AsyncRetrying(**RETRIES)
-        response: httpx2.Response = await send(
-            self._http.request, call.method, call.path, **arguments
-        )
+        with reaching(call.path):
+            response: httpx2.Response = await send(
+                self._http.request, call.method, call.path, **arguments
+            )
         return call.read(check(response))
 
     async def image_hits(self, text: str | None = None, **options: Any) -> AsyncIterator[ImageHit]:

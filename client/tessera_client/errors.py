@@ -1,6 +1,9 @@
-"""Errors: what the service refused, in its own words."""
+"""Errors: what the service refused, in its own words, and that it was not reached."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx2
 from pydantic import ValidationError
@@ -9,13 +12,33 @@ from tessera_client.models import Problem
 
 
 class TesseraError(Exception):
-    """The service refused a request. `kind` is the end of the problem's URN, such as not-found."""
+    """The service refused a request, or did not answer, which has the kind "unreachable".
+
+    `kind` is the end of the problem's URN, such as not-found.
+    """
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(f"{problem.title}: {problem.detail}")
         self.problem = problem
         self.status, self.detail = problem.status, problem.detail
         self.kind = problem.type.rpartition(":")[2]
+
+
+@contextmanager
+def reaching(path: str) -> Iterator[None]:
+    """TesseraError with status 503 where nothing comes of a request; its cause is httpx's error."""
+    try:
+        yield
+    except httpx2.TransportError as failed:
+        raise TesseraError(
+            Problem(
+                type="urn:tessera:problem:unreachable",
+                title="No answer came from the service",
+                status=503,
+                detail=str(failed) or type(failed).__name__,
+                instance=path,
+            )
+        ) from failed
 
 
 def check(response: httpx2.Response) -> httpx2.Response:

@@ -36,8 +36,13 @@ class Audit(BaseModel):
 
     collection: str
     queries: int
-    recall: Annotated[float, Field(description="The mean over queries; 1 where there were none.")]
-    worst: Annotated[float, Field(description="The smallest of any query.")]
+    recall: Annotated[
+        float | None, Field(description="The mean over queries; null where there were none.")
+    ]
+    worst: Annotated[float | None, Field(description="The smallest of any query.")]
+    note: Annotated[
+        str | None, Field(description="Why there were no queries, where there were none.")
+    ]
 
 
 class BegunSnapshot(BaseModel):

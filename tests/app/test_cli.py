@@ -85,6 +85,16 @@ def test_a_search_says_when_nothing_looks_like_the_query(
         assert ("0.05" if nothing else "0.95") in said
 
 
+def test_audit_of_unknown_words_says_that_nothing_was_measured(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    command("index", photos)
+    assert command("index", "audit", "a dog") == (0, "recall 1.000, worst 1.000, of 1 queries\n")
+    code, said = command("index", "audit", "asdfgh")
+    assert code == 0
+    assert said.startswith("nothing was measured: no query has a word that the model knows")
+
+
 def test_a_search_for_unknown_words_says_so(command: Callable[..., tuple[int, str]]) -> None:
     code, said = command("search", "asdfgh")
     assert code == 0

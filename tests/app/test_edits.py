@@ -60,7 +60,7 @@ def test_patch_reaches_filters_of_searches_and_lists(shop: TestClient) -> None:
     [
         ("/items/x", {"json": {"metadata": {"a": 1}}}, 404, "no item 'x'"),
         ("/items/a?collection=x", {"json": {}}, 404, "no collection 'x'"),
-        ("/items/a", {"json": {"sentences": ["blue"]}}, 422, "sentences: Extra inputs"),
+        ("/items/a", {"json": {"sentences": ["blue"]}}, 422, "sentences: there is no such field"),
         ("/items/a", {"json": {"metadata": [1]}}, 422, "metadata: Input should be"),
         ("/items/a", {"content": b"{", "headers": MERGE}, 422, "JSON"),
         ("/items/a", {"content": b"{}"}, 415, "merge-patch"),
@@ -107,7 +107,8 @@ def test_item_is_stored_only_where_there_is_none(client: TestClient) -> None:
         201,
         first.headers["etag"],
     )
-    assert client.put("/items/a", json=item, headers={"if-none-match": "*"}).status_code == 412
+    again = client.put("/items/a", json=item, headers={"if-none-match": "*"})
+    assert (again.status_code, "'a' is there already" in again.json()["detail"]) == (412, True)
     assert client.put("/items/a", json=item, headers={"if-match": "*"}).status_code == 200
     both = {"if-match": "*", "if-none-match": "*"}
     assert client.put("/items/a", json=item, headers=both).status_code == 422
@@ -269,3 +270,18 @@ def test_id_that_no_address_ends_in_is_not_stored(client: TestClient, step: str)
     answer = client.put("/items/a", json=body)
     assert (answer.status_code, "a step in an address" in answer.json()["detail"]) == (422, True)
     assert client.get("/items").json()["items"] == []
+
+
+def test_patch_keeps_changes_or_removes_the_stamp(client: TestClient) -> None:
+    client.put("/items/a", json={"sentences": ["red"], "stamp": "monday"})
+
+    def patched(**change: Any) -> str | None:
+        stamp: str | None = client.patch("/items/a", json=change).json()["stamp"]
+        assert client.get("/items/a").json()["stamp"] == stamp
+        return stamp
+
+    assert patched(metadata={"n": 1}) == "monday"
+    assert patched(stamp="tuesday") == "tuesday"
+    assert patched(stamp="") == ""  # as PUT keeps it
+    assert patched(stamp=None) is None
+    assert patched(metadata={"n": 2}) is None

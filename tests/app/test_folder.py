@@ -96,6 +96,13 @@ def test_same_id_twice_in_one_import_is_refused(
     assert "is taken by" in refused.reason
 
 
+def test_lines_may_begin_with_a_byte_order_mark(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text('{"id": "a", "sentences": ["red"]}\n', "utf-8-sig")
+    run(engine, file)
+    assert stored(engine) == ["a"]
+
+
 def test_lines_bring_photos_sentences_and_metadata(
     engine: Engine, tmp_path: Path, png: Png
 ) -> None:

@@ -115,10 +115,18 @@ def test_bulk_import_answers_every_line_in_order(client: TestClient, png: Png) -
     statuses = [json.loads(line) for line in answer.text.splitlines()]
     assert [s["line"] for s in statuses] == [1, 3, 4, 5, 6, 7, 8, 9]
     assert [s["status"] == "stored" for s in statuses] == [True] + [False] * 6 + [True]
+    assert [s.get("id") for s in statuses] == ["a", None, "b", "c", "c", "d", None, "f"]
     reasons = [s.get("reason", "") for s in statuses]
     for reason, words in zip(
         reasons[1:7],
-        ["JSON", "no words", "not an image", "base64", "more: Extra inputs", "longer than"],
+        [
+            "JSON",
+            "no words",
+            "not an image",
+            "base64",
+            "more: there is no such field",
+            "longer than",
+        ],
         strict=True,
     ):
         assert words in reason

@@ -46,11 +46,27 @@ def test_a_key_is_shown_once_and_works(command: Command, tmp_path: Path) -> None
 
 def test_a_key_is_taken_back(command: Command, tmp_path: Path) -> None:
     secret = command("keys", "add", "anna", "--role", "admin")[1].strip()
-    assert command("keys", "remove", "anna")[0] == 0
+    command("keys", "add", "otto", "--role", "read")
+    assert command("keys", "remove", "anna") == (0, "", "anna is no key any more.\n")
     assert Keyring.of(Settings(data=tmp_path / "data")).find(secret) is None
     code, _, said = command("keys", "remove", "anna")
     assert code == 1
     assert said.startswith("error: there is no key 'anna' in ")
+
+
+def test_whoever_takes_back_the_last_key_reads_that_services_stay_locked(
+    command: Command, tmp_path: Path
+) -> None:
+    command("keys", "add", "anna", "--role", "admin")
+    keyring = Keyring.of(Settings(data=tmp_path / "data"))
+    code, _, said = command("keys", "remove", "anna")
+    assert code == 0
+    assert "It was the last one in" in said
+    assert "Services that run still ask for a key" in said
+    assert keyring.required
+    (tmp_path / "data" / "keys.jsonl").unlink()
+    assert keyring.required
+    assert not Keyring.of(Settings(data=tmp_path / "data")).required
 
 
 @pytest.mark.parametrize(

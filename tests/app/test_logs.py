@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from app import logs
+from index.catalog import Catalog
+from index.storage import Storage
 
 
 def written(style: logs.Style, **extra: str) -> str:
@@ -75,3 +77,12 @@ def test_records_of_the_follower_are_those_of_the_service():
     record = json.loads(ended.stderr)
     assert (record["event"], record["level"]) == ("no room", "warning")
     assert record["logger"] == "index.following"
+
+
+def test_connections_of_the_database_come_and_go_without_a_line(tmp_path, caplog):
+    for name, logger in logs.configuration("json")["loggers"].items():
+        caplog.set_level(logger["level"], name)
+    catalog = Catalog(Storage(tmp_path))
+    catalog.collections()
+    catalog.close()
+    assert [record.getMessage() for record in caplog.records] == []

@@ -126,7 +126,8 @@ def test_a_part_of_a_stored_photo_is_searched_with(halves: TestClient) -> None:
 @pytest.mark.parametrize(
     ("path", "asked", "reason"),
     [
-        ("image", {"text": "red", "id": "red-lime"}, "photo_weight; got text and id and none"),
+        ("image", {"text": "red", "id": "red-lime"}, "got text and id, without one"),
+        ("image", {"text": "red", "id": "x", "photo_weight": 0}, "id, and photo_weight 0"),
         ("image", {"text": "red", "photo_weight": 1}, "needs a text and a photo"),
         ("image", {"text": "red", "box": [0, 0, 1, 1]}, "send an id or an image with it"),
         ("text", {"text": "red", "id": "red-lime", "photo_weight": 1}, "/search/image takes both"),

@@ -196,7 +196,7 @@ def test_photo_is_searched_by_looks_alone(shop: TestClient, post: Post, png: Any
     [
         (
             {"text": "a", "id": "AB-1"},
-            "a photo_weight; got text and id",
+            "got text and id",
         ),
         ({"boosts": [{"weight": 0.1}]}, "either a key or a filter"),
         ({"filter": {"price": {"above": 3}}}, "takes gt, gte"),
@@ -322,3 +322,8 @@ def test_what_looks_like_a_photo_loses_by_a_weight_below_none(post: Post) -> Non
     towards, away = likely(1.0), likely(-1.0)
     assert towards["AB-1"] > 0.5 > away.get("AB-1", 0.0)
     assert min(towards, key=towards.__getitem__) in away
+
+
+@pytest.mark.parametrize("text", ["", " ", " \t\n"])
+def test_blank_text_browses(post: Post, text: str) -> None:
+    assert post(text=text)["total"] == len(SHOP)

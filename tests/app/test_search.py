@@ -270,8 +270,20 @@ def test_index_tells_how_a_collection_is_searched(filled: TestClient) -> None:
 def test_audit_repeats_queries_exactly(filled: TestClient) -> None:
     told = filled.post("/index/audit", json={"queries": ["red", "a blue thing"]}).json()
     assert (told["queries"], told["recall"], told["worst"]) == (2, 1.0, 1.0)
-    assert filled.post("/index/audit", json={}).json()["queries"] == 0  # every search was exact
+    assert told["note"] is None
     assert filled.post("/index/audit", json={"queries": []}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("queries", "why"),
+    [(None, "no search so far left rows out"), (["xyzzy"], "no query has a word that the model")],
+)
+def test_audit_without_queries_has_no_recall(
+    filled: TestClient, queries: list[str] | None, why: str
+) -> None:
+    told = filled.post("/index/audit", json={"queries": queries}).json()
+    assert (told["queries"], told["recall"], told["worst"]) == (0, None, None)
+    assert told["note"].startswith(why)
 
 
 @pytest.mark.parametrize("side", ["image", "text"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from socket import socket
 
 import httpx2
 import pytest
@@ -28,6 +29,14 @@ def local(tmp_path: Path, small_matcher: Path) -> Iterator[Client]:
     options = {"matcher": small_matcher, "captioner": None, "grounder": None}
     with Client(path=tmp_path / "local", settings=options) as client:
         yield client
+
+
+@pytest.fixture
+def unused() -> Iterator[str]:
+    """An address at which nothing listens: its port is taken."""
+    with socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def items(png: Png) -> Iterator[NewItem]:
@@ -162,6 +171,28 @@ def test_a_service_that_stays_busy_is_told_as_it_is(monkeypatch: pytest.MonkeyPa
     with pytest.raises(TesseraError, match="slow down") as refused:
         answering(busy).collections()
     assert refused.value.status == 429
+
+
+def test_a_service_that_is_not_there_is_told_after_all_attempts(
+    monkeypatch: pytest.MonkeyPatch, unused: str
+) -> None:
+    attempts: list[int] = []
+    monkeypatch.setitem(clients.RETRIES, "wait", lambda _: attempts.append(1) or 0)
+
+    def ask_at_once() -> None:
+        with Client(unused) as client:
+            client.collections()
+
+    async def ask() -> None:
+        async with AsyncClient(unused) as client:
+            await client.collections()
+
+    for asked in (ask_at_once, lambda: asyncio.run(ask())):
+        with pytest.raises(TesseraError, match="No answer came") as refused:
+            asked()
+        assert (refused.value.status, refused.value.kind) == (503, "unreachable")
+        assert isinstance(refused.value.__cause__, httpx2.ConnectError)
+    assert len(attempts) == 2 * clients.ATTEMPTS
 
 
 def test_a_failure_is_not_repeated() -> None:

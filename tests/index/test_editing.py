@@ -249,3 +249,9 @@ def test_put_races_delete_and_patch(filled, collection, entry):
         live, retired = set(view.revisions().tolist()), view.retired(0).tolist()
     assert len(retired) == len(set(retired))
     assert not live & set(retired)
+
+
+def test_stamp_stays_changes_or_goes(filled, collection):
+    assert patch(filled, collection, "01", Change(stamp="x")).stamp == "x"
+    assert patch(filled, collection, "01", Change({"n": 1})).stamp == "x"
+    assert patch(filled, collection, "01", Change(stamp=None)).stamp is None
