@@ -17,6 +17,7 @@ from models import alignment, backbones, checkpoint, images, parsing, queries, r
 from models.checkpoint import Checkpoint
 from models.images import Photo
 from models.looks import Look, share_sight
+from models.noun_phrases import noun_phrases
 from models.queries import Query
 from models.region_captions import RegionCaption
 from models.registry import Captioner, Generation, Grounder, Matcher
@@ -260,20 +261,24 @@ class Models:
         self,
         photo: Photo,
         text: str,
-        phrases: Sequence[str],
+        phrases: Sequence[str] | None = None,
         *,
         count: int,
         bag: FragmentBag | None = None,
     ) -> list[GroundedPhrase]:
         """The `count` boxes of a photo that each phrase of a text means most likely.
 
-        `bag` is the photo's, where it is known. A phrase that the photo does not show, or of which
+        Without phrases, those of its noun phrases, or of all of it where it names nothing. `bag` is
+        the photo's, where it is known. A phrase that the photo does not show, or of which
         no word is known, gets no boxes. ValueError for a phrase that is not in the text,
         NoGrounder where none is loaded.
         """
         if self.grounder is None:
             raise NoGrounder("no grounder is loaded; set TESSERA_GROUNDER to a checkpoint")
-        spans = [queries.find_phrase(text, phrase) for phrase in phrases]
+        if phrases is None:
+            spans = noun_phrases(text) or [Span(0, len(text))]
+        else:
+            spans = [queries.find_phrase(text, phrase) for phrase in phrases]
         with stage("ground"):
             boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
         if self.calibration is not None:

@@ -25,7 +25,8 @@ class ProductText:
     asked: its words. refused: words that no item may have. corrected: with spellings as they are
     known; a photo is asked for this. length: how many words a field has that is all of the query.
     unknown: words that no item has. unsaid: the text as it was typed, where it has an English word
-    that no item has; sentences are asked for this, as they may say it in other words.
+    that no item has; sentences are asked for this, as they may say it in other words. literal:
+    whether a negation was taken by its words, as nothing else is asked for.
     """
 
     text: str
@@ -35,6 +36,7 @@ class ProductText:
     length: int = 0
     unknown: tuple[str, ...] = ()
     unsaid: str | None = None
+    literal: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -44,6 +46,8 @@ class ProductText:
         notes = [f'"{was}" is taken for "{spelling}".' for was, spelling in typed]
         refused = dict.fromkeys(self.text[word.start : word.end] for word in self.refused)
         notes += [f'"{word}" is in no item.' for word in self.unknown]
+        if self.literal:
+            notes.append("Nothing else is asked for: all words are searched for; -word leaves out.")
         return (*notes, *(f'Items with "{word}" are left out.' for word in refused))
 
 
@@ -58,7 +62,8 @@ def read_text(text: str, documents: Documents) -> ProductText:
     plain = blanked(text, minus)
     phrases, around = _negated(plain)
     query_words = wording.read(blanked(plain, around))
-    if not query_words and not minus:
+    literal = bool(phrases) and not query_words and not minus
+    if literal:
         phrases, query_words = [], wording.read(plain)
     refused = [wording.read(_only(text, span)) for span in [*minus, *phrases]]
     corrected = wording.corrected(plain, query_words)
@@ -74,9 +79,9 @@ def read_text(text: str, documents: Documents) -> ProductText:
     )
     unsaid = None
     if any(_unsaid(text, word, unknown) for word in query_words):
-        unsaid = (plain + without).strip()
-    rewritten = (corrected + without).strip()
-    return ProductText(text, query_words, words, rewritten, length, unknown, unsaid)
+        unsaid = " ".join((plain + without).split())
+    rewritten = " ".join((corrected + without).split())
+    return ProductText(text, query_words, words, rewritten, length, unknown, unsaid, literal)
 
 
 def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:

@@ -24,7 +24,7 @@ from index.query_parts import Role, Term
 from index.requests import Answer, Hit, Place, Request, ShardAnswer
 from index.rescorer import Rescorer
 from index.rows import Numbers, Side
-from index.scan import Scan
+from index.scan import Scan, Scored
 from index.snapshot import Reader, Snapshot
 from index.wording import Synonyms
 from index.workers import Workers
@@ -37,6 +37,7 @@ from models.scoring import score_named
 LIKELY = {Role.QUERY_IS_SENTENCE: 0.25, Role.ROWS_ARE_SENTENCES: 0.08}
 TRIES = 4  # to find what was replaced during a search
 RECENT = 200  # requests that are kept for an audit
+SHARED = 512  # rows up to which another thread costs more time than it saves
 
 
 class Index:
@@ -171,7 +172,7 @@ class Index:
         scan = Scan(self._rescorer, request, terms)
         if exact:
             chosen = scan.narrowed(chosen, request.limit + 1 + SPARE)
-        scored = [scan.scored(rows, numbers) for rows, numbers in chosen]
+        scored = self._scored(scan, chosen)
         candidates = sum(len(segment.numbers) for segment in scored)
         # Where rows were left out before, so can be what only the bound of the error would let in.
         share = np.float32(1 if exact else LIKELY[request.role])
@@ -203,7 +204,7 @@ class Index:
         if not chosen:
             return replace(NONE, asked=True)
         scan = Scan(self._rescorer, request, terms)
-        scored = [scan.scored(rows, numbers) for rows, numbers in chosen]
+        scored = self._scored(scan, chosen)
         no_error = np.float32(0)
         probabilities = [
             np.array(probable.probabilities(calibration, segment, request, no_error))
@@ -225,6 +226,11 @@ class Index:
         for (revision, _), row in ranked.items():
             best[revision] = min(best.get(revision, row), row, key=Ranked.by_probability)
         return dict(zip(best, self._exact.hits(list(best.values()), request), strict=True))
+
+    def _scored(self, scan: Scan, chosen: Chosen) -> list[Scored]:
+        """The scores of the rows of each segment, from their codes."""
+        few = sum(len(numbers) for _, numbers in chosen) < SHARED
+        return self._workers.map(lambda pair: scan.scored(*pair), chosen, alone=few)
 
     def _chosen(
         self, request: Request, terms: Sequence[Term], snapshot: Snapshot, revisions: Numbers | None

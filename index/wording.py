@@ -11,9 +11,10 @@ from math import log
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from index import spelling
 from index.lexical import Alternative, Lexical
 from index.terms import Word, fold, stem, words
-from models.lexicon import is_function_word
+from models.lexicon import is_function_word, known_words
 
 LEAST_LETTERS = 3  # of a word that is corrected, and of each half of a compound
 TWO_EDITS = 8  # letters of a word in which two edits are corrected
@@ -78,9 +79,9 @@ class Wording:
         for word in sorted(
             {(word.start, word.end, word.spelling) for word in query_words}, reverse=True
         ):
-            start, end, spelling = word
-            if spelling is not None:
-                text = text[:start] + spelling + text[end:]
+            start, end, known = word
+            if known is not None:
+                text = text[:start] + known + text[end:]
         return text
 
     def complete(self, text: str, count: int) -> list[str]:
@@ -100,20 +101,25 @@ class Wording:
 
     def _read(self, word: Word) -> list[QueryWord]:
         folded = word.folded
+        variants = [variant for variant in spelling.variants(folded) if self._known(variant)]
         if self._known(folded):
-            query_word = self._word(word, [Alternative(stem(folded)), *self._synonymous(folded)])
+            others = [Alternative(stem(variant)) for variant in variants]
+            others += self._synonymous(folded)
+            query_word = self._word(word, [Alternative(stem(folded)), *others])
             return [replace(query_word, synonyms=tuple(self._synonyms.get(folded, ())))]
+        if variants:
+            return [self._word(word, [Alternative(stem(variants[0]))], variants[0])]
         if halves := self._halves(folded):
-            spelling = " ".join(halves)
-            return [self._word(word, [Alternative(stem(half))], spelling) for half in halves]
+            both = " ".join(halves)
+            return [self._word(word, [Alternative(stem(half))], both) for half in halves]
         if nearest := self._nearest(folded):
             return [self._word(word, [Alternative(stem(nearest))], nearest)]
         return [self._word(word, [Alternative(stem(folded))])]
 
     def _word(
-        self, word: Word, alternatives: Sequence[Alternative], spelling: str | None = None
+        self, word: Word, alternatives: Sequence[Alternative], spelled: str | None = None
     ) -> QueryWord:
-        return QueryWord(word.start, word.end, tuple(alternatives), spelling)
+        return QueryWord(word.start, word.end, tuple(alternatives), spelled)
 
     def _known(self, folded: str) -> bool:
         having = self._lexical.having
@@ -137,8 +143,13 @@ class Wording:
         )
 
     def _nearest(self, folded: str) -> str | None:
-        """The known word that a few edits lead to: fewest edits, same start, most documents."""
+        """The known word that a few edits lead to: fewest edits, same start, most documents.
+
+        None for a short English word, which near ones are other words of: "sofa" is not "soft".
+        """
         if len(folded) < LEAST_LETTERS or any(sign.isdigit() for sign in folded):
+            return None
+        if len(folded) < TWO_EDITS and {folded, folded.removesuffix("s")} & known_words():
             return None
         edits = 2 if len(folded) >= TWO_EDITS else 1
         vocabulary = self._lexical.vocabulary

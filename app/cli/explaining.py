@@ -152,7 +152,9 @@ def ground(
     text: Annotated[str, typer.Argument(help="A sentence about it.")],
     phrase: Annotated[
         list[str] | None,
-        typer.Option(help="Words of the text; may be given more than once. [default: all of it]"),
+        typer.Option(
+            help="Words of the text; may be given more than once. [default: what it names]"
+        ),
     ] = None,
     count: Annotated[int, typer.Option(min=1, max=20, help="Boxes a phrase.")] = 1,
     out: Drawing = None,
@@ -167,7 +169,7 @@ def ground(
         from app.cli.loading import load_models
 
         photo = _photo(image, settings)
-        grounded = load_models(settings).ground(photo, text, phrase or [text], count=count)
+        grounded = load_models(settings).ground(photo, text, phrase or None, count=count)
         if out:
             from app.drawing.explanations import draw_grounding
 

@@ -31,7 +31,7 @@ class GroundRequest(Body):
     id: str | None = None
     photo: PhotoNumber = 0
     phrases: Annotated[list[str], Field(min_length=1, max_length=50)] | None = Field(
-        None, description="Parts of the text, in its words; the whole text if there are none."
+        None, description="Parts of the text, in its words; without any, its noun phrases."
     )
     count: int = Field(1, ge=1, le=20, description="Boxes to give for each phrase.")
 

@@ -27,7 +27,7 @@ def typed(read: ProductText, words: str) -> list[str]:
     ("text", "asked", "refused", "corrected"),
     [
         ("sofa", ["sofa"], [], "sofa"),
-        ("sofa -leather", ["sofa"], ["leather"], "sofa          without leather"),
+        ("sofa -leather", ["sofa"], ["leather"], "sofa without leather"),
         ("sofa without leather", ["sofa"], ["leather"], "sofa without leather"),
         ("lether sofa", ["lether", "sofa"], [], "leather sofa"),
         ("no boundaries", ["boundaries"], [], "no boundaries"),
@@ -50,6 +50,7 @@ def test_notes_say_what_was_changed_left_out_and_not_found(documents: Documents)
         '"xylophone" is in no item.',
         'Items with "oak" are left out.',
     )
+    assert "-word leaves out" in read_text("no boundaries", documents).notes[0]
 
 
 def test_length_counts_the_words_of_a_field_that_is_all_of_the_query(documents: Documents) -> None:

@@ -14,6 +14,9 @@ TITLES = [
     "Bookshelf of oak",
     "Women's T-Shirts AB-12",
     "Chairs",
+    "Grey rug",
+    "Rug with a color",
+    "Chili sauce",
 ]
 
 
@@ -40,6 +43,8 @@ def looked_up(wording: Wording, text: str) -> list[list[str]]:
         ("oak", "oak"),
         ("xyzzy", "xyzzy"),
         ("ab13", "ab13"),
+        ("gray colour", "grey color"),
+        ("child", "child"),  # an English word, and no misspelling of chili
     ],
 )
 def test_typos_and_compounds_are_corrected(wording: Wording, typed: str, meant: str) -> None:

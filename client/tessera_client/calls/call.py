@@ -20,7 +20,7 @@ Picture = Literal["png", "svg"]
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """A request, and how its response is read. The client adds the collection."""
+    """A request, and how its response is read; where it is `of_collection`, the client adds that."""
 
     method: str
     path: str
@@ -32,12 +32,13 @@ class Call(Generic[Answer]):
     document: Mapping[str, Any] | None = None  # a JSON body that names no collection
     lines: bytes | None = None
     accept: str = "application/json"
+    of_collection: bool = True
 
     def arguments(self, collection: str) -> dict[str, Any]:
         """What httpx2's `request` takes beside method and address."""
         query = {name: value for name, value in self.query.items() if value is not None}
         sent: dict[str, Any] = {"headers": {"Accept": self.accept}, "params": query}
-        if self.fields is None:
+        if self.fields is None and self.of_collection:
             query["collection"] = collection
         if self.lines is not None:
             sent |= {"content": self.lines}

@@ -10,44 +10,52 @@ from tessera_client.models import Alias, Aliases, Audit, Collection, Collections
 
 def collections() -> Call[Collections]:
     """The collections there are."""
-    return Call("GET", "/collections", model_of(Collections))
+    return Call("GET", "/collections", model_of(Collections), of_collection=False)
 
 
 def make_collection(name: str) -> Call[Collection]:
     """Make a collection, empty; one that is there stays as it is."""
-    return Call("PUT", path_of("collections", name), model_of(Collection))
+    return Call("PUT", path_of("collections", name), model_of(Collection), of_collection=False)
 
 
 def rename_collection(name: str, new: str, *, alias: bool = False) -> Call[Collection]:
     """Rename a collection; `alias` leaves the old name as an alias."""
     sent = {"name": new, "alias": alias}
-    return Call("PATCH", path_of("collections", name), model_of(Collection), document=sent)
+    return Call(
+        "PATCH",
+        path_of("collections", name),
+        model_of(Collection),
+        document=sent,
+        of_collection=False,
+    )
 
 
 def drop_collection(name: str) -> Call[None]:
     """Drop a collection; refused while an alias stands for it."""
-    return Call("DELETE", path_of("collections", name), lambda _: None)
+    return Call("DELETE", path_of("collections", name), lambda _: None, of_collection=False)
 
 
 def aliases() -> Call[Aliases]:
     """The aliases there are."""
-    return Call("GET", "/aliases", model_of(Aliases))
+    return Call("GET", "/aliases", model_of(Aliases), of_collection=False)
 
 
 def point_alias(name: str, collection: str) -> Call[Alias]:
     """Have an alias stand for a collection, at once for everyone."""
     sent = {"collection": collection}
-    return Call("PUT", path_of("aliases", name), model_of(Alias), document=sent)
+    return Call(
+        "PUT", path_of("aliases", name), model_of(Alias), document=sent, of_collection=False
+    )
 
 
 def forget_alias(name: str) -> Call[None]:
     """Delete an alias; its collection stays."""
-    return Call("DELETE", path_of("aliases", name), lambda _: None)
+    return Call("DELETE", path_of("aliases", name), lambda _: None, of_collection=False)
 
 
 def models() -> Call[Models]:
     """The models that answer, and how much may be uploaded."""
-    return Call("GET", "/model", model_of(Models))
+    return Call("GET", "/model", model_of(Models), of_collection=False)
 
 
 def index() -> Call[Index]:
