@@ -34,8 +34,9 @@ with TestClient(app, raise_server_exceptions=False, base_url="http://localhost")
     headers = {{"traceparent": "00-{TRACE}-{CALLER}-01", "x-request-id": "proxy-17"}}
     body = {{"text": "a crimson kite", "collection": "default"}}
     assert client.get("/nowhere?secret").status_code == 404
-    assert client.get("/collections?secret").status_code == 500
-    assert client.post("/search/image?secret", json=body, headers=headers).status_code == 200
+    assert client.get("/items?cursor=secret").status_code == 422
+    assert client.get("/collections").status_code == 500
+    assert client.post("/search/image", json=body, headers=headers).status_code == 200
 """
 
 

@@ -20,7 +20,7 @@ Picture = Literal["png", "svg"]
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """A request, and how its response is read; where it is `of_collection`, the client adds that."""
+    """A request, and how its response is read; the client adds the collection that it is of."""
 
     method: str
     path: str
