@@ -50,7 +50,7 @@ class Heads:
             elif not message.get("more_body"):
                 await send({"type": "http.response.body"})
 
-        asked = {
+        as_get = {
             **scope,
             "method": "GET",
             # A range is of GET alone (RFC 9110, 14.2).
@@ -59,9 +59,9 @@ class Heads:
             "extensions": {**scope.get("extensions", {}), "http.response.pathsend": {}},
         }
         try:
-            await self.app(asked, receive, drop_body)
+            await self.app(as_get, receive, drop_body)
         finally:
-            scope["route"] = asked.get("route")  # for the log and the metrics
+            scope["route"] = as_get.get("route")  # for the log and the metrics
 
 
 class SecurityHeaders:

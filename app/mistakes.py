@@ -17,7 +17,7 @@ from app.mapping import nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[str | int, ...]  # the keys and numbers that lead to a value
-MOST_TOLD = 20  # mistakes of one body: it may have as many as bytes
+MOST_NAMED = 20  # mistakes of one body: it may have as many as bytes
 EXPECTED = "Input should be "  # how pydantic begins what it says of a type
 DICTIONARY = re.compile(r"a valid dictionary( or instance of \w+)?")
 
@@ -46,17 +46,17 @@ def read_fields(model: type[Model], fields: Mapping[str, Any]) -> Model:
 def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel) -> str:
     """One sentence for what pydantic found wrong with what was sent, at first."""
     messages: dict[Place, list[str]] = {}
-    for error in islice(errors, MOST_TOLD):
+    for error in islice(errors, MOST_NAMED):
         place = _place(error, sent)
-        told, message = messages.setdefault(place, []), _message(error, place, model)
-        if message not in told:
-            told.append(message)
+        at_place, message = messages.setdefault(place, []), _message(error, place, model)
+        if message not in at_place:
+            at_place.append(message)
     # An error inside of a value says more than that the value is of no other kind of a union.
-    inner = {place[:end] for place in messages for end in range(len(place))} - {()}
+    outer = {place[:end] for place in messages for end in range(len(place))} - {()}
     return "; ".join(
-        ": ".join(filter(None, (".".join(map(str, place)), _either(told))))
-        for place, told in messages.items()
-        if place not in inner
+        ": ".join(filter(None, (".".join(map(str, place)), _either(at_place))))
+        for place, at_place in messages.items()
+        if place not in outer
     )
 
 
@@ -100,7 +100,7 @@ def _example(model: type[BaseModel], place: Place) -> str:
     field = _model_at(model, place[:-1]).model_fields.get(place[-1])
     kinds = [] if field is None else [field, *_kinds(field.annotation)]
     examples = (kind.examples for kind in kinds if isinstance(kind, FieldInfo) and kind.examples)
-    return next((f", such as {json.dumps(found[0])}" for found in examples), "")
+    return next((f", such as {json.dumps(values[0])}" for values in examples), "")
 
 
 def _model_at(model: type[BaseModel], place: Place) -> type[BaseModel]:

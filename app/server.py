@@ -7,10 +7,14 @@ import logging
 from socket import socket
 from typing import Any
 
+import h11
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEADERS = 10.0  # seconds, from the connection or the last answer on
+HEADERS = 10.0  # seconds, from the connection or the first byte of a request on
+# Longer than clients and proxies keep a connection (httpx 5 s, nginx 60): if it is closed just as
+# they send a request, they cannot know whether that was done.
+KEEP_ALIVE = 75
 
 logger = logging.getLogger("uvicorn.error")
 
@@ -18,7 +22,7 @@ logger = logging.getLogger("uvicorn.error")
 class PatientProtocol(H11Protocol):
     """HTTP/1.1 that closes connections over which no whole request comes in time.
 
-    uvicorn itself only closes connections that are silent after an answer.
+    uvicorn itself only closes connections that are silent after an answer, after `KEEP_ALIVE`.
     """
 
     deadline: asyncio.TimerHandle | None = None
@@ -28,23 +32,35 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._wait()
 
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of a request that begins to come."""
+        if self.deadline is None:
+            self._wait()
+        super().data_received(data)
+
     def on_response_complete(self) -> None:
-        """Wait for the rest of a body that nobody reads, and for the next request."""
+        """Wait for the rest of a body that nobody reads."""
+        self._cancel()
         super().on_response_complete()
-        self._wait()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing."""
         super().connection_lost(exc)
-        if self.deadline is not None:
-            self.deadline.cancel()
+        self._cancel()
 
     def _wait(self) -> None:
-        if self.deadline is not None:
-            self.deadline.cancel()
+        self._cancel()
         self.deadline = self.loop.call_later(HEADERS, self._close_if_idle)
 
+    def _cancel(self) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
+
     def _close_if_idle(self) -> None:
+        self.deadline = None
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
 
@@ -71,7 +87,7 @@ OPTIONS: dict[str, Any] = {
     # Not what else is installed beside uvicorn: a service runs as it was tested.
     "loop": "asyncio",
     "ws": "none",
-    "timeout_keep_alive": 5,
+    "timeout_keep_alive": KEEP_ALIVE,
     "timeout_graceful_shutdown": 5,  # then requests that are still being answered are cut
     "access_log": False,
 }

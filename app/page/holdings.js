@@ -29,16 +29,16 @@ export function label(key) {
 /** What the current collection holds; most products have a title and something else to choose by. */
 export async function holdings(signal) {
   const name = collection();
-  if (!known.has(name)) known.set(name, await lookedAt(signal));
+  if (!known.has(name)) known.set(name, await sampled(signal));
   return known.get(name);
 }
 
-async function lookedAt(signal) {
-  const { items: sampled } = await items(null, signal);
-  const keys = [...new Set(sampled.flatMap(({ metadata }) => Object.keys(metadata)))];
+async function sampled(signal) {
+  const { items: first } = await items(null, signal);
+  const keys = [...new Set(first.flatMap(({ metadata }) => Object.keys(metadata)))];
   const title = firstOf(TITLES, keys);
   const fields = keys.filter((key) => ![...TITLES, ...CREDITS, ...LONG].includes(key));
-  const most = (test) => 2 * sampled.filter(({ metadata }) => test(metadata)).length > sampled.length;
+  const most = (test) => 2 * first.filter(({ metadata }) => test(metadata)).length > first.length;
   const shop = title !== null && most((metadata) => typeof metadata[title] === "string") &&
     most((metadata) => fields.some((key) => key in metadata));
   if (!shop) return { shop, title, hidden: CREDITS };

@@ -122,6 +122,14 @@ def test_every_photo_names_its_author_and_licence(page, search):
     assert credit.inner_text() == "Photo: Stéfan van der Walt · CC0"
 
 
+def test_one_item_with_something_to_choose_by_makes_no_shop(page, search, changed):
+    changed(page, "items?*", lambda body: body["items"][0]["metadata"].update(album="park"))
+    page.goto("/")
+    search(page, "cat log")
+    assert page.locator(".hit .credit").count() == 5
+    assert page.locator(".product, #facets:visible").count() == 0
+
+
 def test_an_unlikely_caption_is_a_guess_and_no_headline(asked, png, changed):
     def change(body) -> None:
         body["captions"][0]["unsure"] = True

@@ -63,6 +63,20 @@ def test_a_connection_without_a_whole_request_is_closed(impatient, sent: bytes) 
         assert all_of(connection) == b""
 
 
+def test_a_connection_that_was_answered_waits_for_the_next_request(impatient) -> None:
+    """A client that sends just as it is closed would not know whether that was done."""
+    with connect(impatient) as connection:
+        for pause in (1.5, 0):
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += connection.recv(65536)
+            assert answer.startswith(b"HTTP/1.1 200 ")
+            time.sleep(pause)
+        connection.sendall(b"GET /livez HTTP/1.1\r\nHost:")
+        assert all_of(connection) == b""
+
+
 def test_a_body_that_does_not_come_is_answered_408_and_the_connection_closed(impatient) -> None:
     with connect(impatient) as connection:
         connection.sendall(SEARCH + b'Content-Length: 100\r\n\r\n{"text":')

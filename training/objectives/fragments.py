@@ -16,7 +16,8 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     `mil` it is C_F of eq. 5, by the heuristic of mi-SVM: within a true pair y_ij is the sign of
     v_iᵀ s_j, and the best region of a sentence fragment is positive if none is. Gives a scalar.
     A batch has some hundred false pairs for each true one; `balanced` gives both the same weight
-    for every sentence fragment and divides by their number, so that a batch's size does not matter.
+    for every sentence fragment and divides by their number, so that a batch's size does not matter:
+    the paper's first version (arXiv:1406.5679) has constants in eq. 4 to this end.
     """
     R = match.images.mask.shape[1]
     similarity = match.products
