@@ -22,7 +22,7 @@ from models.scoring import Score
 
 Chosen = list[tuple[Rows, Numbers]]
 
-SHARED = 2**16  # rows up to which another thread costs more time than it saves
+SHARED = 2**17  # rows up to which another thread costs more time than it saves
 
 
 def choose(
