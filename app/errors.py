@@ -242,10 +242,11 @@ async def _answer_http(request: Request, error: Exception) -> JSONResponse:
 
 def _methods(request: Request) -> list[str]:
     """The methods of all routes of a request's path; HEAD is answered wherever GET is."""
-    here = [
+    scope = dict(request.scope, root_path=request.scope.get("app_root_path", ""))
+    at_path = [
         route.methods or ()
         for route in iter_route_contexts(request.app.routes)
-        if route.matches(request.scope)[0] is not Match.NONE
+        if route.matches(scope)[0] is not Match.NONE
     ]
-    methods = set(chain.from_iterable(here)) or {"GET"}  # without any: a file of a folder
+    methods = set(chain.from_iterable(at_path)) or {"GET"}  # without any: a file of a folder
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)

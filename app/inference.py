@@ -173,6 +173,11 @@ class Models:
         """A text as a query; ValueError for one without words or with too many."""
         return self.phrases([(text, 1.0)])
 
+    def notes(self, text: str) -> tuple[str, ...]:
+        """What of a text the model does not read."""
+        words = self.calibration.words if self.calibration else frozenset[str]()
+        return () if self.matcher.any_word else tuple(queries.left_out_of(text, words))
+
     def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
         """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
         phrases = tuple((text, weight) for text, weight in weighted)

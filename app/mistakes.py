@@ -32,7 +32,9 @@ def read_json(model: type[Model], data: bytes) -> Model:
             sent = from_json(data)
         except ValueError:
             sent = None
-        raise ValueError(explain(wrong.errors(), sent, model)) from wrong
+        raise ValueError(
+            explain(wrong.errors(include_url=False, include_context=False), sent, model)
+        ) from wrong
 
 
 def read_fields(model: type[Model], fields: Mapping[str, Any]) -> Model:
@@ -40,7 +42,9 @@ def read_fields(model: type[Model], fields: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(fields)
     except ValidationError as wrong:
-        raise ValueError(explain(wrong.errors(), fields, model)) from wrong
+        raise ValueError(
+            explain(wrong.errors(include_url=False, include_context=False), fields, model)
+        ) from wrong
 
 
 def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel) -> str:
@@ -54,10 +58,15 @@ def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel
     # An error inside of a value says more than that the value is of no other kind of a union.
     outer = {place[:end] for place in messages for end in range(len(place))} - {()}
     return "; ".join(
-        ": ".join(filter(None, (".".join(map(str, place)), _either(at_place))))
+        ": ".join(filter(None, (_named(place), _either(at_place))))
         for place, at_place in messages.items()
         if place not in outer
     )
+
+
+def _named(place: Place) -> str:
+    """A place as people read it."""
+    return ".".join(f"{part:.100}" if isinstance(part, str) else str(part) for part in place)
 
 
 def _place(error: Any, sent: Any) -> Place:

@@ -39,10 +39,10 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
 
     def on_response_complete(self) -> None:
-        """Wait for the rest of a body that nobody reads."""
+        """Wait for the rest of a body that nobody reads, or of a request that has begun."""
         self._cancel()
         super().on_response_complete()
-        if self.conn.their_state is h11.SEND_BODY:
+        if self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]:
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -133,7 +133,7 @@ def simple_parts(condition: Condition) -> Iterator[Simple]:
 
 
 def restricts(condition: Condition) -> bool:
-    """Whether a condition says something of a key wherever it could.
+    """Whether no part of a condition is empty, so that it would hold, or fail, for all items.
 
     >>> [restricts(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
     [True, False, False]
@@ -149,21 +149,19 @@ def restricts(condition: Condition) -> bool:
             return True
 
 
-def holds_for_none(condition: Condition) -> bool:
-    """Whether a condition holds for an item without metadata.
+def negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
+    """The keys for the lack of which a condition can hold.
 
-    >>> [holds_for_none(parse(where)) for where in ({"a": 1}, {"a": {"exists": False}})]
-    [False, True]
+    >>> sorted(negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
+    ['b', 'c']
     """
     match condition:
-        case Every(parts):
-            return all(holds_for_none(part) for part in parts)
-        case Either(parts):
-            return any(holds_for_none(part) for part in parts)
+        case Every(parts) | Either(parts):
+            return frozenset().union(*(negated_keys(part, negated=negated) for part in parts))
         case Not(part):
-            return not holds_for_none(part)
+            return negated_keys(part, negated=not negated)
         case _:
-            return False
+            return frozenset({condition.key} if negated else ())
 
 
 def canonical(value: str | float | bool | None) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from index.catalog import PAUSE, Catalog
-from index.conditions import holds_for_none, parse, restricts, simple_parts
+from index.conditions import negated_keys, parse, restricts
 from index.facets import passing
 from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
 from index.pictures import name_of
@@ -125,20 +125,15 @@ def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     """How many items there are of those that are chosen; errors are those of `delete`."""
     with catalog.reader.begin() as connection:
         _check_keys(connection, collection, chosen)
-        return sum(
-            connection.execute(
-                select(func.count()).select_from(items).where(_here(collection), part)
-            ).scalar_one()
-            for part in chosen.parts(collection.key)
-        )
+        return _count(connection, collection, chosen)
 
 
 def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     """Delete items in short transactions, between which others write; gives how many there were.
 
     What is put or patched meanwhile stays. An interruption leaves the items that were still to
-    go: the same call deletes them. ValueError for a filter that chooses items for lack of a key
-    that no item has.
+    go: the same call deletes them, but for a filter that chooses items for the lack of a key that
+    none of those left has. That is a ValueError, as a typo would choose too many.
     """
     with catalog.reader.begin() as connection:
         _check_keys(connection, collection, chosen)
@@ -153,16 +148,25 @@ def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     return deleted
 
 
+def _count(connection: Connection, collection: Collection, chosen: Chosen) -> int:
+    return sum(
+        connection.execute(
+            select(func.count()).select_from(items).where(_here(collection), part)
+        ).scalar_one()
+        for part in chosen.parts(collection.key)
+    )
+
+
 def _check_keys(connection: Connection, collection: Collection, chosen: Chosen) -> None:
-    """ValueError for a key that no item has in a filter by which items without it are chosen."""
-    if chosen.where is None or not holds_for_none(condition := parse(chosen.where)):
+    """ValueError where a filter chooses items for the lack of a key that no item has."""
+    if chosen.where is None or _count(connection, collection, chosen) == 0:
         return
-    for key in {part.key for part in simple_parts(condition)}:
+    for key in sorted(negated_keys(parse(chosen.where))):
         named = (facets.c.collection == collection.key) & (facets.c.key == key)
         if connection.execute(select(facets.c.key).where(named).limit(1)).first() is None:
             raise ValueError(
-                f"no item has {key!r:.100} in its metadata, and the filter chooses items without "
-                "it: that is all of them or a typo, so nothing was deleted"
+                f"no item has {key!r:.100} in its metadata, and the filter chooses items for the "
+                "lack of it, which may be a typo: nothing was deleted; name their ids if it is none"
             )
 
 

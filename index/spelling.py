@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 ISE = r"(?<=\w{4})%s(?=e[sdr]?$|ing$|ation|ers$)"  # "organise", and not "rise"
-OUR = r"(?<=\w{2})%s(?=$|s$|ed$|ing$|ful|less|ite)"  # "colour"
-# The two ways in which words are written, each where the pattern has %s.
+OUR = r"(?<=\w{3})%s(?=$|s$|ed$|ing$|ful|less|ite)"  # "colour"
+# The two ways in which words are written, each where the pattern has %s; groups stay as they are.
 WAYS = (
     ("%s", "grey", "gray"),
     ("%s", "yoghurt", "yogurt"),
@@ -23,8 +23,8 @@ WAYS = (
     ("^%s", "cosy", "cozy"),
     ("%s", "jewellery", "jewelry"),
     (r"(?<=en)%s(?=e$|es$)", "c", "s"),  # "licence"
-    (r"(?<=[bct])%s(?=s?$)", "re", "er"),  # "fibre"
-    (r"(?<=o)%s(?=s?$)", "gue", "g"),  # "catalogue"
+    (r"^(cent|fib|met|lit|theat|calib|somb|lust|sab)%s(?=s?$)", "re", "er"),
+    (r"^((?:catal|dial|anal|monol|prol)o)%s(?=s?$)", "gue", "g"),
     (ISE, "is", "iz"),
     (OUR, "our", "or"),
 )
@@ -38,9 +38,9 @@ PATTERNS = tuple(
 def variants(word: str) -> Iterator[str]:
     """Other spellings of a word, in lower case; some of them nobody uses.
 
-    >>> [*variants("grey")], "colour" in variants("color"), [*variants("four")]
-    (['gray'], True, [])
+    >>> [[*variants(word)] for word in ("grey", "color", "fibres", "catalog", "four", "flour")]
+    [['gray'], ['colour'], ['fibers'], ['catalogue'], [], []]
     """
     for pattern, other in PATTERNS:
-        if pattern.search(word):
-            yield pattern.sub(other, word, count=1)
+        if match := pattern.search(word):
+            yield word[: match.start()] + "".join(match.groups()) + other + word[match.end() :]

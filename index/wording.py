@@ -14,7 +14,7 @@ from rapidfuzz.distance import OSA
 from index import spelling
 from index.lexical import Alternative, Lexical
 from index.terms import Word, fold, stem, words
-from models.lexicon import is_function_word, known_words
+from models.lexicon import is_common, is_function_word
 
 LEAST_LETTERS = 3  # of a word that is corrected, and of each half of a compound
 TWO_EDITS = 8  # letters of a word in which two edits are corrected
@@ -103,18 +103,21 @@ class Wording:
         folded = word.folded
         variants = [variant for variant in spelling.variants(folded) if self._known(variant)]
         if self._known(folded):
-            others = [Alternative(stem(variant)) for variant in variants]
-            others += self._synonymous(folded)
-            query_word = self._word(word, [Alternative(stem(folded)), *others])
-            return [replace(query_word, synonyms=tuple(self._synonyms.get(folded, ())))]
+            return [self._taken(word, folded, *variants)]
         if variants:
-            return [self._word(word, [Alternative(stem(variants[0]))], variants[0])]
+            return [replace(self._taken(word, *variants), spelling=variants[0])]
         if halves := self._halves(folded):
             both = " ".join(halves)
             return [self._word(word, [Alternative(stem(half))], both) for half in halves]
         if nearest := self._nearest(folded):
             return [self._word(word, [Alternative(stem(nearest))], nearest)]
         return [self._word(word, [Alternative(stem(folded))])]
+
+    def _taken(self, word: Word, known: str, *variants: str) -> QueryWord:
+        """A word that is taken for a known one, with its synonyms, or for variants of that."""
+        alternatives = [Alternative(stem(variant)) for variant in (known, *variants)]
+        query_word = self._word(word, [*alternatives, *self._synonymous(known)])
+        return replace(query_word, synonyms=tuple(self._synonyms.get(known, ())))
 
     def _word(
         self, word: Word, alternatives: Sequence[Alternative], spelled: str | None = None
@@ -149,7 +152,7 @@ class Wording:
         """
         if len(folded) < LEAST_LETTERS or any(sign.isdigit() for sign in folded):
             return None
-        if len(folded) < TWO_EDITS and {folded, folded.removesuffix("s")} & known_words():
+        if len(folded) < TWO_EDITS and is_common(folded):
             return None
         edits = 2 if len(folded) >= TWO_EDITS else 1
         vocabulary = self._lexical.vocabulary

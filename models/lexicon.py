@@ -60,12 +60,11 @@ def is_enclitic(word: str) -> bool:
     return plain(word) in ENCLITICS
 
 
+Endings = tuple[tuple[str, tuple[str, ...]], ...]
 # Endings of regular inflection and derivation, and what stands for them in the shorter word.
-ENDINGS = (
-    ("s", ("",)),
-    ("es", ("",)),
-    ("ies", ("y",)),
-    ("ves", ("f", "fe")),
+PLURALS: Endings = (("s", ("",)), ("es", ("",)), ("ies", ("y",)), ("ves", ("f", "fe")))
+ENDINGS: Endings = (
+    *PLURALS,
     ("ed", ("", "e")),
     ("ied", ("y",)),
     ("ing", ("", "e")),
@@ -113,6 +112,15 @@ def is_known(word: str) -> bool:
     return all(len(run) <= short or is_listed(run, known_words()) for run in runs)
 
 
+def is_common(word: str) -> bool:
+    """Whether a lower-case word is listed, or the plural of one that is.
+
+    >>> [is_common(word) for word in ("couch", "couches", "knives", "lether")]
+    [True, True, True, False]
+    """
+    return word in known_words() or any(stem in known_words() for stem in stems(word, PLURALS))
+
+
 def without_accents(word: str) -> str:
     """A lower-case word in the letters a to z as far as it is Latin."""
     parts = unicodedata.normalize("NFKD", word.translate(LETTERS))
@@ -135,9 +143,9 @@ def inflected(word: str, words: Collection[str]) -> bool:
     return any(stem in words for stem in stems(word))
 
 
-def stems(word: str) -> Iterator[str]:
+def stems(word: str, endings: Endings = ENDINGS) -> Iterator[str]:
     """What a word may be inflected from: "running" from "running" less "ing", and from "run"."""
-    for ending, replacements in ENDINGS:
+    for ending, replacements in endings:
         stem = word.removesuffix(ending)
         if stem == word or len(stem) < 2:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from models.negation import NEGATIONS
 from models.parsing import parse_trees
 from models.types import Span, Word
 
@@ -12,13 +13,15 @@ BEFORE = frozenset({"case", "cc", "mark"})  # relations of words that lead to a 
 
 
 def noun_phrases(text: str) -> list[Span]:
-    """The noun phrases of a text, none within another; "a cup of coffee" is one."""
+    """The noun phrases of a text, none within another; "a cup of coffee" is one, "no dog" none."""
     (tree,) = parse_trees([text])
     phrases: list[range] = []
     for noun, word in enumerate(tree.words):
         inside = word.relation in INSIDE or any(noun in phrase for phrase in phrases)
         if word.tag.startswith("NN") and not inside:
-            phrases.append(range(_first(tree.words, noun), _last(tree.words, noun) + 1))
+            phrase = range(_first(tree.words, noun), _last(tree.words, noun) + 1)
+            if not any(tree.words[place].text.lower() in NEGATIONS for place in phrase):
+                phrases.append(phrase)
     ends = [
         (tree.words[phrase[0]].span.start, tree.words[phrase[-1]].span.end) for phrase in phrases
     ]
@@ -44,7 +47,12 @@ def _leads(word: Word, noun: int) -> bool:
 
 
 def _last(words: Sequence[Word], noun: int) -> int:
-    """The last word of a noun's phrase: the noun itself, or that of what it is "of"."""
+    """The last word of a noun's phrase: of its name, or of what it is "of"."""
+    while noun + 1 < len(words) and (words[noun + 1].head, words[noun + 1].relation) == (
+        noun,
+        "flat",
+    ):
+        noun += 1
     for place in range(len(words) - 1, noun, -1):
         of = words[noun + 1].text.lower() == "of" and words[noun + 1].head == place
         if of and words[place].head == noun and words[place].tag.startswith("NN"):

@@ -90,8 +90,7 @@ def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> R
         for negated in spoken
         if negated.named or any(has_content(words[i]) for i in negated.words - unknown)
     ]
-    notes = [why_unknown(words[i]) for i in sorted(unknown)]
-    notes += [] if any_word else symbols(text)
+    notes = [] if any_word else left_out_of(text, known)
     notes += [f'Negation: photos with "{negated.phrase(text)}" come later.' for negated in denied]
     remaining: str | None = blanked(text, [words[i].span for i in left_out])
     if left_out and not any(has_content(word) for i, word in enumerate(words) if i not in left_out):
@@ -103,6 +102,12 @@ def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> R
         tuple(blanked(alone(negated, text), gone) for negated in denied),
         tuple(dict.fromkeys(notes)),
     )
+
+
+def left_out_of(text: str, known: Collection[str] = ()) -> list[str]:
+    """Notes about what of a text no model reads: words that are not `known`, and symbols."""
+    unknown = [word for word in parse(text).words if not knows(word, known)]
+    return [*map(why_unknown, unknown), *symbols(text)]
 
 
 def knows(word: Word, known: Collection[str]) -> bool:

@@ -169,7 +169,8 @@ def ground(
         from app.cli.loading import load_models
 
         photo = _photo(image, settings)
-        grounded = load_models(settings).ground(photo, text, phrase or None, count=count)
+        models = load_models(settings)
+        grounded = models.ground(photo, text, phrase or None, count=count)
         if out:
             from app.drawing.explanations import draw_grounding
 
@@ -181,7 +182,7 @@ def ground(
             table.add_row(words, "", "not in this photo")
         for box, similarity in answer.boxes:
             table.add_row(words, f"{similarity:+.2f}", _edges(box))
-    Console().print(table)
+    Console().print(table, *models.notes(text), sep="\n")
 
 
 def _photo(file: Path, settings: Settings) -> Photo:

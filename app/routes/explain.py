@@ -90,14 +90,15 @@ async def ground(
 
     def explain() -> GroundingOut | Response:
         photo, bag = _photo(engine, upload)
-        query = engine.models.query(fields.text)
         grounded = engine.models.ground(
             photo, fields.text, fields.phrases, count=fields.count, bag=bag
         )
         if kind != JSON:
             drawn = draw_grounding(photo.pixels, fields.text, grounded, kind)
             return Response(drawn, media_type=kind)
-        return explanations.grounding(grounded, _about(fields, photo, query.notes))
+        return explanations.grounding(
+            grounded, _about(fields, photo, engine.models.notes(fields.text))
+        )
 
     return await answer(upload, explain)
 

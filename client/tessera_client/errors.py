@@ -12,9 +12,11 @@ from tessera_client.models import Problem
 
 
 class TesseraError(Exception):
-    """The service refused a request, or did not answer, which has the kind "unreachable".
+    """The service refused a request, or did not answer.
 
-    `kind` is the end of the problem's URN, such as not-found.
+    Of the kind "unreachable" is a request that did not reach the service, and of the kind
+    "no-answer" one that it may have carried out. Else `kind` is the end of the problem's URN,
+    such as not-found.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -26,15 +28,19 @@ class TesseraError(Exception):
 
 @contextmanager
 def reaching(path: str) -> Iterator[None]:
-    """TesseraError with status 503 where nothing comes of a request; its cause is httpx's error."""
+    """TesseraError where no answer comes; its cause is httpx's error.
+
+    The status is 503 where the service was not reached, and 504 where it may have done its work.
+    """
     try:
         yield
     except httpx2.TransportError as failed:
+        reached = not isinstance(failed, httpx2.ConnectError | httpx2.ConnectTimeout)
         raise TesseraError(
             Problem(
-                type="urn:tessera:problem:unreachable",
+                type=f"urn:tessera:problem:{'no-answer' if reached else 'unreachable'}",
                 title="No answer came from the service",
-                status=503,
+                status=504 if reached else 503,
                 detail=str(failed) or type(failed).__name__,
                 instance=path,
             )

@@ -167,6 +167,8 @@ def test_items_are_deleted_by_filter_after_a_dry_run(shop: TestClient) -> None:
         ({"filter": {"$not": {"kind": []}}}, 422, "an empty one"),
         ({"filter": {"$not": {"knid": "hat"}}}, 422, "no item has 'knid'"),
         ({"filter": {"knid": {"exists": False}}, "dry_run": True}, 422, "no item has 'knid'"),
+        ({"filter": {"kind": "hat", "$not": {"colur": "red"}}}, 422, "no item has 'colur'"),
+        ({"filter": {"kind": "hat", "colur": {"exists": False}}}, 422, "no item has 'colur'"),
         ({"ids": []}, 422, "ids"),
         ({"ids": ["a"] * 10_001}, 422, "10000 items"),
         ({"ids": ["a\0"]}, 422, "printable"),

@@ -17,6 +17,7 @@ TITLES = [
     "Grey rug",
     "Rug with a color",
     "Chili sauce",
+    "Coaches whistle",
 ]
 
 
@@ -45,6 +46,7 @@ def looked_up(wording: Wording, text: str) -> list[list[str]]:
         ("ab13", "ab13"),
         ("gray colour", "grey color"),
         ("child", "child"),  # an English word, and no misspelling of chili
+        ("couches", "couches"),
     ],
 )
 def test_typos_and_compounds_are_corrected(wording: Wording, typed: str, meant: str) -> None:
@@ -63,6 +65,15 @@ def test_two_words_are_looked_up_joined_as_well(wording: Wording) -> None:
 def test_synonym_finds_what_the_word_itself_does_not(wording: Wording) -> None:
     assert looked_up(wording, "sofa") == [["sofa", "couch", "chair"]]
     assert wording.read("sofa")[0].spelling is None
+
+
+def test_variant_is_known_by_its_synonyms_too():
+    lexical = Lexical()
+    lexical.add({"title": "Silk nightwear"})
+    wording = Wording(lexical, parse_synonyms(["pyjamas, nightwear"]))
+    (word,) = wording.read("pajamas")
+    assert (word.spelling, word.synonyms) == ("pyjamas", ("nightwear",))
+    assert looked_up(wording, "pajamas") == [["pyjama", "nightwear"]]
 
 
 def test_completions_come_by_the_number_of_documents(wording: Wording) -> None:

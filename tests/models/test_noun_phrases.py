@@ -19,6 +19,8 @@ from models.noun_phrases import noun_phrases
         ("a bunch of slices of bread", ["a bunch of slices of bread"]),
         ("coffee cup", ["coffee cup"]),
         ("dog", ["dog"]),
+        ("a dog and not a cat", ["a dog"]),
+        ("no dogs on the beach", ["the beach"]),
         ("he is running", []),
         ("red", []),
     ],
