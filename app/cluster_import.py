@@ -110,7 +110,7 @@ def _stored(sources: Sequence[Source], collection: str, settings: Settings) -> I
             fn_constructor_args=(settings,),
             batch_size=settings.batch,
             compute=ActorPoolStrategy(min_size=1, max_size=embedders),
-            num_cpus=0.5,
+            num_cpus=0,  # a tenth of what embedding takes
         )
         .map_batches(
             Storer,
@@ -130,8 +130,7 @@ def _resources(settings: Settings) -> tuple[int, dict[str, float]]:
     if settings.device.startswith("cuda"):
         return max(1, int(resources.get("GPU", 0))), {"num_gpus": 1, "num_cpus": 0.5}
     threads = settings.threads or 1
-    # A processor and a half for each: a half is for reading and decoding.
-    return max(1, int(resources.get("CPU", 0) / (threads + 0.5))), {"num_cpus": float(threads)}
+    return max(1, int(resources.get("CPU", 0) / threads)), {"num_cpus": float(threads)}
 
 
 def _each_id_once(sources: Sequence[Source]) -> tuple[list[Source], list[Outcome]]:
