@@ -159,11 +159,10 @@ def _count(connection: Connection, collection: Collection, chosen: Chosen) -> in
 
 def _check_keys(connection: Connection, collection: Collection, chosen: Chosen) -> None:
     """ValueError where a filter chooses items for the lack of a key that no item has."""
-    if chosen.where is None or _count(connection, collection, chosen) == 0:
-        return
     for key in sorted(negated_keys(parse(chosen.where))):
         named = (facets.c.collection == collection.key) & (facets.c.key == key)
-        if connection.execute(select(facets.c.key).where(named).limit(1)).first() is None:
+        unknown = connection.execute(select(facets.c.key).where(named).limit(1)).first() is None
+        if unknown and _count(connection, collection, chosen):
             raise ValueError(
                 f"no item has {key!r:.100} in its metadata, and the filter chooses items for the "
                 "lack of it, which may be a typo: nothing was deleted; name their ids if it is none"

@@ -183,6 +183,13 @@ def test_odd_deletion_is_refused(
     assert len(found(shop)) == 3
 
 
+def test_deletion_that_matches_nothing_is_no_mistake(shop: TestClient) -> None:
+    """A retry after a lost answer, for one."""
+    where = {"kind": "sock", "$not": {"colur": "red"}}
+    answer = shop.post("/items/delete", json={"filter": where})
+    assert (answer.status_code, answer.json()["deleted"]) == (200, 0)
+
+
 @pytest.mark.parametrize("where", [{f"k{n}": 1 for n in range(2_000)}, {"k": [*range(1_001)]}])
 def test_filter_of_too_many_keys_or_values_is_refused(shop: TestClient, where: Any) -> None:
     answers = [
