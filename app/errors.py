@@ -194,7 +194,8 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
 def _detail(error: Exception) -> str:
     """What was wrong, and what would work."""
     if isinstance(error, RequestValidationError):  # of parameters; app.mistakes reads bodies
-        return "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+        mistakes = error.errors()
+        return "; ".join(f"{mistake['loc'][-1]}: {mistake['msg']}" for mistake in mistakes)
     return str(error)
 
 

@@ -65,7 +65,7 @@ def reads(
                 limit = _json_bytes(settings, photos=most > 1)
                 data = b"".join([chunk async for chunk in bounded(request, limit)])
                 fields = read_json(model, data)
-                check_text(len(data), getattr(fields, "images", ()), settings.text_bytes)
+                check_text_size(len(data), getattr(fields, "images", ()), settings.text_bytes)
                 if not (isinstance(fields, PhotoBody) and fields.embeds_photo):
                     yield Upload(fields, (), decode, lane)
                     return
@@ -99,13 +99,13 @@ def reads_json(
         limit = _json_bytes(limits, photos=photos)
         data = b"".join([chunk async for chunk in bounded(request, limit)])
         fields = read_json(model, data)
-        check_text(len(data), getattr(fields, "images", ()), limits.text_bytes)
+        check_text_size(len(data), getattr(fields, "images", ()), limits.text_bytes)
         return fields
 
     return read
 
 
-def check_text(size: int, photos: Iterable[object] | None, most: int) -> None:
+def check_text_size(size: int, photos: Iterable[object] | None, most: int) -> None:
     """TooLarge if more than `most` bytes of JSON are neither base64 nor addresses of photos."""
     text = size - sum(len(photo) for photo in photos or () if isinstance(photo, str))
     if text > most:

@@ -15,7 +15,7 @@ class Workers:
     """Threads that help whoever has several parts of work. Safe for many threads.
 
     Whoever asks works, too, and waits for no thread that has not begun to help: so work may be
-    shared within shared work, and many searches at once take no longer than one after another.
+    shared within shared work, and searches that come at once share little.
     """
 
     def __init__(self, threads: int | None = None) -> None:

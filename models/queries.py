@@ -90,7 +90,7 @@ def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> R
         for negated in spoken
         if negated.named or any(has_content(words[i]) for i in negated.words - unknown)
     ]
-    notes = [] if any_word else left_out_of(text, known)
+    notes = [] if any_word else why_left_out([words[i] for i in sorted(unknown)], text)
     notes += [f'Negation: photos with "{negated.phrase(text)}" come later.' for negated in denied]
     remaining: str | None = blanked(text, [words[i].span for i in left_out])
     if left_out and not any(has_content(word) for i, word in enumerate(words) if i not in left_out):
@@ -107,6 +107,11 @@ def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> R
 def left_out_of(text: str, known: Collection[str] = ()) -> list[str]:
     """Notes about what of a text no model reads: words that are not `known`, and symbols."""
     unknown = [word for word in parse(text).words if not knows(word, known)]
+    return why_left_out(unknown, text)
+
+
+def why_left_out(unknown: Iterable[Word], text: str) -> list[str]:
+    """Notes about the unknown words of a text, and its symbols."""
     return [*map(why_unknown, unknown), *symbols(text)]
 
 

@@ -56,7 +56,7 @@ RETRIES: dict[str, Any] = {
     "retry": retry_if_result(_refused) | retry_if_exception_type(httpx2.ConnectError),
     "wait": _pause,
     "stop": stop_after_attempt(ATTEMPTS),
-    # The last answer, or what kept it away, is told as it is.
+    # At last the answer is given as it is, or the failure raised.
     "retry_error_callback": lambda state: state.outcome.result(),
 }
 
