@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from app.engine import Engine
 from app.stages import stage
 from index import products, promising
@@ -16,9 +18,11 @@ from index.product_requests import SIDE_OF, Near, Product, ProductAnswer, Produc
 from index.promising import BEST, Promising
 from index.reading import ProductText, read_text
 from index.requests import Hit
+from index.rows import Numbers
 from index.search import Index
 from models.queries import Query
 
+NEAR_ORDER: tuple[Near, ...] = ("meaning", "likeness", "looks")  # the last depends on the second
 UNCALIBRATED = "The matcher is not calibrated: only words count, not how photos look."
 Explained = dict[Near, dict[int, Hit]]  # photos and sentences by their items' revisions
 
@@ -44,11 +48,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What is searched for: a text, a photo, both with the photo's weight, or nothing."""
+    """What is searched for: a text, a photo, both, or nothing."""
 
     text: str | None = None
     photo: Query | None = None
-    weight: float = 0.0
 
 
 def search(engine: Engine, collection: str, request: ProductRequest, sought: Sought) -> Found:
@@ -92,10 +95,9 @@ def _queries(
     """What photos are asked for, and sentences where an English word is in no item."""
     queries: dict[Near, Query] = {}
     if request.weights.looks:
-        query = engine.models.query(text.corrected)
+        queries["looks"] = engine.models.query(text.corrected)
         if sought.photo is not None:
-            query = query.beside(sought.photo.bag, sought.weight, sought.photo.notes)
-        queries["looks"] = query
+            queries["likeness"] = sought.photo
     if request.weights.meaning and text.unsaid is not None:
         queries["meaning"] = engine.models.query(text.unsaid)
     return queries
@@ -125,12 +127,20 @@ def _near(
     if request.where:
         with documents.lock:
             revisions = documents.revisions[products.passing(documents, request.where)]
-    return {
-        kind: index.promising(SIDE_OF[kind], query, BEST, revisions)
-        if query.parts
-        else replace(promising.NONE, asked=True)
-        for kind, query in queries.items()
-    }
+    near: dict[Near, Promising] = {}
+    for kind in sorted(queries, key=NEAR_ORDER.index):
+        near[kind] = _promising(index, kind, queries[kind], revisions)
+        if kind == "likeness" and request.weights.likeness > 0:
+            # The text ranks what the photo finds: it is asked of all that, and of nothing else.
+            revisions = np.unique(near[kind].revisions)
+    return near
+
+
+def _promising(index: Index, kind: Near, query: Query, revisions: Numbers | None) -> Promising:
+    """What promises most, of the items with some revisions; nothing for a query without parts."""
+    if not query.parts:
+        return replace(promising.NONE, asked=True)
+    return index.promising(SIDE_OF[kind], query, BEST, revisions)
 
 
 def _explained(

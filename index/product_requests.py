@@ -14,8 +14,10 @@ from index.rows import Side
 FIELDS: Mapping[str, float] = {"title": 2.0, "name": 2.0, "description": 0.5}  # others weigh 1
 
 
-Near = Literal["looks", "meaning"]  # what is near in the joint space: a photo, or a sentence
-SIDE_OF: Mapping[Near, Side] = {"looks": "images", "meaning": "sentences"}
+# What is near in the joint space: a photo that shows the text, or that is like a photo beside the
+# text, or a sentence. Without a text, a photo that is like the one that is shown is "looks".
+Near = Literal["looks", "likeness", "meaning"]
+SIDE_OF: Mapping[Near, Side] = {"looks": "images", "likeness": "images", "meaning": "sentences"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +45,20 @@ class FacetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a perfect match earns: of all words, of a whole field, of a photo, and of a sentence."""
+    """What a perfect match earns: of all words, of a whole field, of a photo, and of a sentence.
+
+    likeness: of a photo that is like the one beside the text; below 0, it loses.
+    """
 
     words: float = 1.0
     exact: float = 0.5
     looks: float = 0.2
     meaning: float = 0.2
+    likeness: float = 0.0
 
     def of(self, near: Near) -> float:
         """What a match in the joint space earns."""
-        return self.looks if near == "looks" else self.meaning
+        return {"looks": self.looks, "likeness": self.likeness, "meaning": self.meaning}[near]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ class ProductRequest:
 class Part:
     """What one thing gave to a score: a word in a field, a whole field, what is near, a boost."""
 
-    kind: Literal["words", "exact", "looks", "meaning", "boost"]
+    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
     gave: float
     field: str | None = None
     word: str | None = None
@@ -106,7 +112,7 @@ class Part:
 class Product:
     """A hit; its parts add up to its score. `variants` are the relevant items of its group.
 
-    `probabilities` are those of its best photo and sentence, where they gave something.
+    `probabilities` are those of its best photos and sentence, where they gave something.
     """
 
     id: str

@@ -1,7 +1,8 @@
 """Product search: one ranking of items by their words and by how their photos look.
 
     score = words · S_w / bound + exact · [a field is all of the query]
-          + looks · P(the photo shows it) + meaning · P(a sentence says it) + Σ boosts
+          + looks · P(the photo shows it) + likeness · P(the photo is like the one beside the text)
+          + meaning · P(a sentence says it) + Σ boosts
 
 S_w / bound is the BM25F share of index.lexical, from 0 to 1. P is the calibrated probability; it is
 known of the photos and sentences that promise most, and 0 beyond them. Each term is a part of a
@@ -82,7 +83,7 @@ class Ranking:
         """Which documents have all words, or what answers near; failing that, half the words."""
         least = max(self.request.least, np.finfo(float).tiny)
         answering: Mask = np.zeros(len(self.documents), np.bool_)
-        for probabilities in self.probabilities.values():
+        for probabilities in self._deciding():
             answering |= probabilities >= least
         if not self.words:
             return answering
@@ -98,6 +99,20 @@ class Ranking:
             weight: Gains = np.array(idf) @ having
             every = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
         return answering | every
+
+    def _deciding(self) -> list[Gains]:
+        """Probabilities (N,), of which one that is high enough makes a document relevant.
+
+        A photo beside a text finds what it finds alone, and the text ranks that: else a word that
+        no item has would leave nothing. A photo whose weight is below 0 finds nothing, and what is
+        like it has to go.
+        """
+        deciding = dict(self.probabilities)
+        likeness = deciding.pop("likeness", None)
+        if likeness is not None:
+            towards = self.request.weights.likeness > 0
+            deciding["looks"] = likeness if towards else np.minimum(deciding["looks"], 1 - likeness)
+        return list(deciding.values())
 
     def scores(self) -> Gains:
         """The scores (M,) of the chosen documents."""

@@ -41,7 +41,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
     cursors, kind = Cursors(engine.catalog.secret), _kind(search, shown)
     offset = cursors.read(search.cursor, kind) if search.cursor is not None else 0
     request = _request(search, offset, engine.models.weak_below)
-    sought = Sought(search.text or None, shown, search.photo_weight or 0.0)
+    sought = Sought(search.text or None, shown)
     result = products.search(engine, search.collection, request, sought)
     answer, end = result.answer, offset + search.limit
     return ProductsOut(
@@ -82,11 +82,11 @@ def suggestions(engine: Engine, collection: str, text: str, limit: int) -> Sugge
 
 def _request(search: ProductSearch, offset: int, weak_below: float | None) -> ProductRequest:
     """What is asked of the index, but for the query."""
-    least = search.min_probability
+    least, likeness = search.min_probability, search.weights.looks * (search.photo_weight or 0.0)
     return ProductRequest(
         where=search.filter,
         least=(weak_below or 0.0) if least is None else least,
-        weights=Weights(**search.weights.model_dump()),
+        weights=Weights(**search.weights.model_dump(), likeness=likeness),
         fields=search.fields,
         boosts=tuple(_boost(boost.weight, boost.filter, boost.key) for boost in search.boosts),
         facets=tuple(_facet(facet) for facet in search.facets),
@@ -144,12 +144,13 @@ def _words(text: str, words: Sequence[QueryWord]) -> list[WordOut]:
 
 
 def _hit(collection: str, result: Found, hit: Product, stored: Item) -> ProductHit:
-    photo = result.explained.get("looks", {}).get(hit.revision)
+    photos = (result.explained.get(kind, {}).get(hit.revision) for kind in ("looks", "likeness"))
+    photo = next(filter(None, photos), None)
     number = (photo.photo if photo else None) or 0
     return ProductHit(
         id=hit.id,
         score=hit.score,
-        probability=hit.probabilities.get("looks"),
+        probability=_probability(result, hit),
         photo=number,
         image=photo_address(collection, stored.id, number) if stored.photos else None,
         **size_of(stored, number),
@@ -160,9 +161,22 @@ def _hit(collection: str, result: Found, hit: Product, stored: Item) -> ProductH
     )
 
 
+def _probability(result: Found, hit: Product) -> float | None:
+    """How probable it is that a hit's photo answers: it is as probable as the least of its parts.
+
+    Those are the text, and the photo beside it or, where its weight is below 0, its absence.
+    """
+    looks, likeness = hit.probabilities.get("looks"), hit.probabilities.get("likeness")
+    if likeness is None:
+        return looks
+    if result.request.weights.likeness < 0:
+        return None if looks is None else min(looks, 1 - likeness)
+    return likeness if looks is None else min(looks, likeness)
+
+
 def _part(part: Part, result: Found, revision: int) -> PartOut:
     part_out = PartOut(kind=part.kind, gave=part.gave, field=part.field, word=part.word)
-    if part.kind not in ("looks", "meaning"):
+    if part.kind not in ("looks", "likeness", "meaning"):
         return part_out
     near, query = result.explained[part.kind].get(revision), result.queries[part.kind]
     if near is None:

@@ -4,11 +4,13 @@ import { make, number } from "./dom.js";
 import { label } from "./holdings.js";
 import { likelihoodName } from "./likelihood.js";
 
+const OF_PHOTO = ["looks", "likeness"]; // what a photo gives: it shows the text, or is like a photo
+
 /** The parts of a score by where they come from: {name, words, gave}, the largest first. */
 function reasons({ parts }) {
   const sums = new Map();
   for (const { kind, field, word, gave } of parts) {
-    const name = kind === "looks" ? "Photo" : kind === "meaning" ? "Meaning" : kind === "boost" ? "Boost" : label(field);
+    const name = OF_PHOTO.includes(kind) ? "Photo" : kind === "meaning" ? "Meaning" : kind === "boost" ? "Boost" : label(field);
     const { words = [], gave: before = 0 } = sums.get(name) ?? {};
     sums.set(name, { name, kind, words: word && !words.includes(word) ? [...words, word] : words, gave: before + gave });
   }
@@ -23,7 +25,7 @@ function meter(share) {
 
 /** Whether no word of the question is in a product's fields: its photo alone was found. */
 export function byPhotoAlone({ parts }) {
-  return Boolean(parts) && parts.length > 0 && parts.every(({ kind }) => kind === "looks" || kind === "boost");
+  return Boolean(parts) && parts.length > 0 && parts.every(({ kind }) => OF_PHOTO.includes(kind) || kind === "boost");
 }
 
 /** One line: how well a product matches beside the best one, and what matched. */
@@ -41,7 +43,7 @@ export function whyRows(hit) {
   const found = reasons(hit);
   const most = Math.max(...found.map(({ gave }) => gave), 0.01);
   const rows = found.map(({ name, kind, words, gave }) => {
-    const what = kind === "looks" ? likelihoodName(hit) : words.join(", ");
+    const what = OF_PHOTO.includes(kind) ? likelihoodName(hit) : words.join(", ");
     return make("li", { tabIndex: 0, title: number(gave) },
       make("span", { className: "name" }, what ? `${name}: ${what}` : name),
       meter(gave / most), make("span", { className: "number" }, number(gave)));

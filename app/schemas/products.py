@@ -52,7 +52,8 @@ class WeightsIn(Part):
     """What a perfect match of each kind gives to a score.
 
     `meaning` is that of an item's sentences in the joint space with the text; they are asked where
-    the text has an English word that no item has.
+    the text has an English word that no item has. Beside a text, a photo that is like the one that
+    is shown gives looks times `photo_weight`.
     """
 
     words: Weight = 1.0
@@ -124,13 +125,14 @@ class ProductQueryOut(BaseModel):
 
 
 class PartOut(BaseModel):
-    """One part of a score: a word in a field, a whole field, looks, meaning, a boost.
+    """One part of a score: a word in a field, a whole field, looks, likeness, meaning, a boost.
 
-    Those of looks and of meaning are explained by the links of the photo, or of the sentence, with
-    the text; the similarities of links add up to its own score.
+    likeness: how much a photo is like the one beside the text, times `photo_weight`. Those of
+    looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
+    with what is searched for; the similarities of links add up to its own score.
     """
 
-    kind: Literal["words", "exact", "looks", "meaning", "boost"]
+    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
     gave: float
     field: str | None = None
     word: str | None = None

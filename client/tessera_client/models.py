@@ -596,13 +596,14 @@ class MadeSnapshot(BaseModel):
 
 
 class Part(BaseModel):
-    """One part of a score: a word in a field, a whole field, looks, meaning, a boost.
+    """One part of a score: a word in a field, a whole field, looks, likeness, meaning, a boost.
 
-    Those of looks and of meaning are explained by the links of the photo, or of the sentence, with
-    the text; the similarities of links add up to its own score.
+    likeness: how much a photo is like the one beside the text, times `photo_weight`. Those of
+    looks, of likeness and of meaning are explained by the links of the photo, or of the sentence,
+    with what is searched for; the similarities of links add up to its own score.
     """
 
-    kind: Literal["words", "exact", "looks", "meaning", "boost"]
+    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
     gave: float
     field: str | None = None
     word: str | None = None

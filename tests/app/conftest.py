@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import uvicorn
 from PIL import Image
+from starlette.testclient import TestClient
 
 from app import demos
 from app.drafts import Draft
 from app.engine import Engine
 from app.main import create_app
 from app.settings import Settings
+from tests import shops
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -78,6 +80,27 @@ def filled(engine: Engine) -> Engine:
     engine.put("empty", drafts[:1])
     engine.catalog.delete(engine.open("empty"), "astronaut")
     return engine
+
+
+@pytest.fixture
+def shop(engine: Engine, settings: Settings, png: Callable[..., bytes]) -> Iterator[TestClient]:
+    """A service with the products of tests.shops."""
+    app = create_app(settings, shops.filled(engine, settings.data, png))
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture
+def post(shop: TestClient) -> shops.Post:
+    """Asks the shop for products, and gives the answer."""
+
+    def ask(**sent: Any) -> dict[str, Any]:
+        answer = shop.post("/search/products", json=sent)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    return ask
 
 
 @pytest.fixture(scope="session")

@@ -4,62 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
-import torch
 from starlette.testclient import TestClient
 
-from app.drafts import Draft
-from app.engine import Engine
-from app.inference import Models
-from app.main import create_app
-from app.settings import Settings
-from models.calibration import Calibration
-
-SHOP: dict[str, tuple[str, dict[str, Any]]] = {
-    "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),
-    "AB-2": ("blue", {"title": "Summer dress", "brand": "Nike", "price": 20, "group": "g"}),
-    "AB-3": ("lime", {"title": "Chair of oak", "brand": "Ikea", "price": 30.5}),
-    "AB-4": ("red", {"title": "Oak bookcase", "brand": "Ikea", "price": 55}),
-    "AB-5": ("white", {"title": "Sofa of leather", "brand": "Ikea", "tags": ["new", "big"]}),
-    "AB-6": ("black", {"title": "Sofa", "brand": "Acme", "price": 99, "about": "x" * 300}),
-}
-CALIBRATION = Calibration(
-    torch.zeros(1, 3), torch.zeros(1, 3), torch.tensor([[2.0, 0, 0, -4.0]] * 3), 0.5
-)
-Post = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def shop(engine: Engine, settings: Settings, png: Any) -> Iterator[TestClient]:
-    checkpoints = {name: one for name, one in engine.models.checkpoints.items() if one}
-    checkpoints["matcher"] = replace(checkpoints["matcher"], calibration=CALIBRATION)
-    calibrated = Engine(Models(**checkpoints), engine.catalog, settings.data, "cpu", SYNONYMS)
-    drafts = [Draft(name, about).with_photo(png(colour)) for name, (colour, about) in SHOP.items()]
-    calibrated.put("default", drafts)
-    with TestClient(create_app(settings, calibrated), raise_server_exceptions=False) as client:
-        yield client
-
-
-SYNONYMS = {"couch": ("sofa",)}
-
-
-@pytest.fixture
-def post(shop: TestClient) -> Post:
-    def ask(**sent: Any) -> dict[str, Any]:
-        answer = shop.post("/search/products", json=sent)
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
-
-    return ask
-
-
-def ids(found: dict[str, Any]) -> list[str]:
-    return [hit["id"] for hit in found["hits"]]
+from tests.shops import SHOP, Post, ids
 
 
 def test_parts_add_up_to_the_score(post: Post) -> None:
@@ -267,15 +217,6 @@ def test_the_best_photo_of_an_item_is_shown(shop: TestClient, post: Post, png: A
     assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
 
 
-def test_a_text_and_a_photo_are_searched_together(post: Post) -> None:
-    found = post(text="sofa", id="AB-5", photo_weight=0.5, min_probability=0.01)
-    hit = found["hits"][0]
-    assert hit["id"] in ("AB-5", "AB-6")
-    assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
-    looks = [part for hit in found["hits"] for part in hit["parts"] if part["kind"] == "looks"]
-    assert any(link["label"] not in ("sofa",) for part in looks for link in part["links"])
-
-
 def test_a_sentence_answers_a_word_that_no_item_has(shop: TestClient, post: Post) -> None:
     about = {"metadata": {"title": "Rug"}, "sentences": ["red wool"]}
     shop.put("/items/rug", json=about)
@@ -310,18 +251,6 @@ def test_a_group_is_shown_by_the_best_photo_of_its_best_item(
         found = post(text=f"{colour} boot", collapse="group", min_probability=1)
         shown = [hit for hit in found["hits"] if hit["metadata"].get("group") == "boots"]
         assert [(hit["id"], hit["photo"], hit["variants"]) for hit in shown] == [(*best, 2)]
-
-
-def test_what_looks_like_a_photo_loses_by_a_weight_below_none(post: Post) -> None:
-    def likely(weight: float) -> dict[str, float]:
-        found = post(text="red", id="AB-1", photo_weight=weight, min_probability=1e-9)
-        for hit in found["hits"]:
-            assert sum(part["gave"] for part in hit["parts"]) == pytest.approx(hit["score"])
-        return {hit["id"]: hit["probability"] or 0.0 for hit in found["hits"]}
-
-    towards, away = likely(1.0), likely(-1.0)
-    assert towards["AB-1"] > 0.5 > away.get("AB-1", 0.0)
-    assert min(towards, key=towards.__getitem__) in away
 
 
 @pytest.mark.parametrize("text", ["", " ", " \t\n"])
