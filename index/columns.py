@@ -138,12 +138,17 @@ class Column:
             np.maximum.at(shares, documents[numeric], (numbers[numeric] - least) / width)
         return shares
 
+    def counts(self, counted: Mask) -> Codes:
+        """How many documents of a mask (N,) have the value of each code."""
+        documents, codes = self.entries
+        return np.bincount(codes[counted[documents]], minlength=len(self.values))
+
     def facet(self, key: str, counted: Mask, most: int, bounds: Iterable[float] = ()) -> Facet:
         """What the documents of a mask (N,) have, with up to `most` values."""
         documents, codes = self.entries
         inside = np.flatnonzero(counted[documents])
         documents, codes = documents[inside], codes[inside]
-        counts = np.bincount(codes, minlength=len(self.values))
+        counts = self.counts(counted)
         present = np.flatnonzero(counts)
         values = tuple((self.values[code], int(counts[code])) for code in self._most(counts, most))
         having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))

@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,8 @@ class Postings:
         self._documents: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         self._counts: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
         self.lengths = array("H")
+        self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
+        self.size, self.filled = 0, 0  # words of all documents, and documents with any
         self._norms = np.empty(0, np.float32)
         self._cache: dict[str, tuple[Rows, Floats]] = {}  # what was asked for since the last text
 
@@ -72,7 +75,10 @@ class Postings:
             self._documents[term].append(number)
             self._counts[term].append(min(count, 2**16 - 1))
         self.lengths.append(min(len(words), 2**16 - 1))
-        return dict(words)
+        self.size, self.filled = self.size + len(words), self.filled + bool(words)
+        spellings = dict(words)
+        self.vocabulary.update(spellings.keys())
+        return spellings
 
     def documents(self, term: str) -> Rows:
         """The documents with a term, in order."""
@@ -140,12 +146,25 @@ class Lexical:
         having = self.having.get(term, 0)
         return math.log1p((self._size - having + 0.5) / (having + 0.5))
 
-    def having_any(self, alternatives: Sequence[Alternative]) -> NDArray[np.bool_]:
-        """Which documents (N,) have any of some terms in any field."""
+    def mean_lengths(self) -> dict[str, float]:
+        """By field, how many words it has in the documents that have any there."""
+        return {
+            name: postings.size / postings.filled
+            for name, postings in self._fields.items()
+            if postings.filled
+        }
+
+    def frequency(self, folded: str, fields: Iterable[str]) -> int:
+        """How many documents have a folded word in the one of some fields where most have it."""
+        return max((self._fields[name].vocabulary.get(folded, 0) for name in fields), default=0)
+
+    def having_any(
+        self, alternatives: Iterable[Alternative], fields: Iterable[str]
+    ) -> NDArray[np.bool_]:
+        """Which documents (N,) have any of some terms in any of some fields."""
         having = np.zeros(self._size, np.bool_)
-        for alternative in alternatives:
-            for postings in self._fields.values():
-                having[postings.documents(alternative.term)] = True
+        for alternative, name in product(alternatives, fields):
+            having[self._fields[name].documents(alternative.term)] = True
         return having
 
     def scores(

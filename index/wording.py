@@ -84,8 +84,8 @@ class Wording:
                 text = text[:start] + known + text[end:]
         return text
 
-    def complete(self, text: str, count: int) -> list[str]:
-        """Texts that go on where a text stops, by how many documents have their last word."""
+    def complete(self, text: str, count: int, fields: Sequence[str]) -> list[str]:
+        """Texts that go on with a word of some fields where one stops, of most documents first."""
         if len(self._sorted) != len(self._lexical.vocabulary):
             self._sorted = sorted(self._lexical.vocabulary)
         start = max(text.rfind(" ") + 1, 0)
@@ -94,9 +94,8 @@ class Wording:
             return []
         first = bisect_left(self._sorted, prefix)
         last = bisect_left(self._sorted, prefix + "\U0010ffff")
-        ranked = sorted(
-            self._sorted[first:last], key=lambda word: (-self._lexical.vocabulary[word], word)
-        )
+        counts = {word: self._lexical.frequency(word, fields) for word in self._sorted[first:last]}
+        ranked = sorted(filter(counts.get, counts), key=lambda word: (-counts[word], word))
         return [text[:start] + self._lexical.spelling(word) for word in ranked[:count]]
 
     def _read(self, word: Word) -> list[QueryWord]:

@@ -42,5 +42,8 @@ async def search_products(
 def suggest(
     engine: EngineDep, text: Typed, collection: CollectionDep = DEFAULT, limit: Limit = 10
 ) -> SuggestionsOut:
-    """Complete the last word of a text by the words of items, those that find most items first."""
+    """Complete a text by words and values of metadata, those that find most items first.
+
+    They come from titles, brands, kinds and the like, not from descriptions and other prose.
+    """
     return products.suggestions(engine, collection, text, limit)

@@ -204,7 +204,10 @@ class ProductsOut(BaseModel):
 
 
 class SuggestionOut(BaseModel):
-    """A text that goes on where another stops, and how many items have all of its words."""
+    """A text that goes on where another stops, and how many items have all of its words.
+
+    Only words that name things count: those of titles and short metadata.
+    """
 
     text: str
     items: int

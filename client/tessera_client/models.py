@@ -414,7 +414,10 @@ class StoredItem(BaseModel):
 
 
 class Suggestion(BaseModel):
-    """A text that goes on where another stops, and how many items have all of its words."""
+    """A text that goes on where another stops, and how many items have all of its words.
+
+    Only words that name things count: those of titles and short metadata.
+    """
 
     text: str
     items: int

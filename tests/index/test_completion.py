@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from index.completion import Completion, complete
+from index.completion import Completion, complete, naming_fields
 from index.documents import Documents
 from index.views import ItemRow
 
 
 @pytest.fixture
 def documents() -> Documents:
-    documents = Documents()
     titles = ["Nike shirt", "Nike shoe", "Puma shoes", "Puma shorts", "Puma shoe"]
+    return documents_of([{"title": title} for title in titles])
+
+
+def documents_of(metadata: list[dict[str, Any]], *sentences: str) -> Documents:
+    documents = Documents()
     documents.add(
-        [ItemRow(at + 1, f"{at}", {"title": title}, ()) for at, title in enumerate(titles)]
+        [ItemRow(at + 1, f"{at}", fields, sentences) for at, fields in enumerate(metadata)]
     )
     return documents
+
+
+def texts(documents: Documents, typed: str) -> list[str]:
+    return [completion.text for completion in complete(documents, typed, 10)]
 
 
 def test_words_are_ranked_by_the_items_they_find(documents: Documents) -> None:
@@ -29,6 +39,7 @@ def test_words_before_count_too(documents: Documents) -> None:
         Completion("nike shirt", 1),
         Completion("nike shoe", 1),
     ]
+    assert texts(documents, "puma shi") == []
 
 
 def test_words_are_completed_as_they_are_written(documents: Documents) -> None:
@@ -45,3 +56,52 @@ def test_no_more_than_asked_for_and_none_that_find_nothing(documents: Documents)
     documents.retire(np.array([4]))
     assert complete(documents, "shor", 5) == []
     assert complete(documents, "", 5) == []
+
+
+PROSE = "A fine drink that fits all of your days and foams well with coffee or tea of any kind."
+
+
+def test_what_prose_says_by_the_way_is_no_suggestion() -> None:
+    milk = {"title": "Fresh milk", "kind": "Milk", "details": PROSE, "description": "Foams."}
+    documents = documents_of([milk, {"title": "Fat milk", "kind": "Cream"}], "Fills you up")
+    assert texts(documents, "milk f") == ["milk fat", "milk fresh"]
+    assert texts(documents, "fo") == texts(documents, "coff") == []
+    assert naming_fields(documents_of([{"details": PROSE}], "Fills you up")) != []
+
+
+def test_addresses_and_what_all_items_share_are_no_suggestions() -> None:
+    shared = {"license": "MIT", "title": "Oak"}
+    pages = [shared | {"page": f"https://shop.example/{number}"} for number in range(2)]
+    assert texts(documents_of(pages), "mi") == texts(documents_of(pages), "sh") == []
+    assert texts(documents_of(pages), "o") == ["oak"]
+    assert texts(documents_of([{"brand": "Acme"}]), "ac") == ["acme"]
+
+
+def test_values_of_several_words_are_suggested_as_a_whole() -> None:
+    kinds = ["Sour cream", "Sour cream", "Sour milk", "Oat", "T-bar long"]
+    kinds += ["Of more words than one types"]
+    documents = documents_of([{"kind": kind, "brand": f"B{kind[0]}"} for kind in kinds])
+    assert complete(documents, "s", 5) == [
+        Completion("sour", 3),
+        Completion("sour cream", 2),
+        Completion("sour milk", 1),
+    ]
+    assert texts(documents, "sour c") == ["sour cream"]
+    assert texts(documents, "bs so") == ["bs sour", "bs sour cream", "bs sour milk"]
+    assert texts(documents, "bo so") == []
+    assert texts(documents, "tb") == ["t-bar long"]
+    assert texts(documents, "mor") == ["more"]
+    assert texts(documents, "milk s") == ["milk sour"]
+
+
+def test_a_longer_text_stands_for_one_that_finds_no_more() -> None:
+    documents = documents_of([{"kind": "Granny Smith"}, {"kind": "Grape"}])
+    assert texts(documents, "gr") == ["granny smith", "grape"]
+    documents.retire(np.array([1]))
+    assert texts(documents, "gr") == ["grape"]
+
+
+def test_values_of_a_key_that_has_very_many_are_left_to_their_words(monkeypatch) -> None:
+    documents = documents_of([{"kind": "Sour cream"}, {"kind": "Sour milk"}])
+    monkeypatch.setattr("index.completion.MOST_VALUES", 1)
+    assert texts(documents, "s") == ["sour"]

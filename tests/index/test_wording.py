@@ -77,7 +77,8 @@ def test_variant_is_known_by_its_synonyms_too():
 
 
 def test_completions_come_by_the_number_of_documents(wording: Wording) -> None:
-    assert wording.complete("oak bo", 5) == ["oak book", "oak bookshelf"]
-    assert wording.complete("cha", 1) == ["chair"]
-    assert wording.complete("", 5) == []
-    assert wording.complete("zzz", 5) == []
+    assert wording.complete("oak bo", 5, ["title"]) == ["oak book", "oak bookshelf"]
+    assert wording.complete("cha", 1, ["title"]) == ["chair"]
+    assert wording.complete("", 5, ["title"]) == []
+    assert wording.complete("zzz", 5, ["title"]) == []
+    assert wording.complete("cha", 1, []) == []
