@@ -68,10 +68,20 @@ class Columns:
 
 def nearest(key: str, known: Iterable[str], kind: str = "key") -> str:
     """The end of a sentence about an unknown name: the nearest one of those there are."""
+    near = nearest_name(key, known)
+    return "" if near is None else f"; the nearest {kind} is {near!r:.100}"
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """The nearest one of some names, whatever its case; None if there is none near."""
     near = process.extractOne(
-        key, known, scorer=OSA.normalized_similarity, processor=str.casefold, score_cutoff=NEAR
+        name,
+        list(known),
+        scorer=OSA.normalized_similarity,
+        processor=str.casefold,
+        score_cutoff=NEAR,
     )
-    return "" if near is None else f"; the nearest {kind} is {near[0]!r:.100}"
+    return None if near is None else near[0]
 
 
 def read_mapping(file: Path) -> dict[str, Any]:

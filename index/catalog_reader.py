@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, func, select
 
 from index.bags import position_of
+from index.conditions import Scalar
 from index.facets import passing
 from index.items import Collection, Entry, Item, Picture, check_photo
 from index.lookup import Stored, read_bags
@@ -157,6 +158,16 @@ class CatalogReader:
         """The metadata keys that items have."""
         with self.reading(collection) as view:
             return view.keys()
+
+    def values(self, collection: Collection, key: str, most: int) -> list[Scalar]:
+        """The different values that items have under a metadata key, up to so many."""
+        with self.reading(collection) as view:
+            return view.values(key, most)
+
+    def example(self, collection: Collection, key: str) -> Any:
+        """What some item has under a metadata key that no filter compares; None if none has it."""
+        with self.reading(collection) as view:
+            return view.example(key)
 
     @contextmanager
     def reading(self, collection: Collection) -> Iterator[View]:

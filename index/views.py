@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, func, select
 
 from index.buckets import ALL, Buckets
-from index.conditions import Simple
+from index.conditions import Scalar, Simple
 from index.facets import carrying
 from index.tables import bags, changes, facets, items, retired
 
 CHUNK = 2**27  # bytes
+EXAMPLES = 20  # items that are read to find one with a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,29 @@ class View:
             key = self.connection.execute(later).scalar()
             keys += [] if key is None else [key]
         return keys
+
+    def values(self, key: str, most: int) -> list[Scalar]:
+        """The different values that items have under a key, up to so many."""
+        chosen = (
+            select(facets.c.value)
+            .where(facets.c.collection == self.collection, facets.c.key == key)
+            .distinct()
+            .limit(most)
+        )
+        return [json.loads(value) for value in self.connection.execute(chosen).scalars()]
+
+    def example(self, key: str) -> Any:
+        """What some item has under a key, though no filter compares it; None if none is found."""
+        named = items.c.metadata.contains(
+            f"{json.dumps(key, ensure_ascii=False)}:", autoescape=True
+        )
+        chosen = (
+            select(items.c.metadata)
+            .where(items.c.collection == self.collection, named)
+            .limit(EXAMPLES)  # of which some may have the key inside of another's value
+        )
+        texts = self.connection.execute(chosen).scalars()
+        return next((about[key] for about in map(json.loads, texts) if key in about), None)
 
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, following, placed
+from app.answers.filters import unknown_keys, unknown_values
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import photo_address, photo_address_of, size_of
-from app.answers.queries import query_out, unknown_keys
+from app.answers.queries import query_out
 from app.engine import Engine
 from app.schemas.search import (
     ImageHit,
@@ -94,7 +95,7 @@ def _page(
 
 
 def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]) -> list[str]:
-    """Notes about keys that no item has, of those by which no hit has anything.
+    """Notes about keys that no item has, of those by which no hit has anything, and about values.
 
     The catalog is asked only where there are some: it looks at the keys of all items.
     """
@@ -103,7 +104,9 @@ def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceH
     missed = [key for key in (*filtered, *(search.fields or ())) if key not in carried]
     if not missed:
         return []
-    return unknown_keys(dict.fromkeys(missed), engine.on(search.collection, engine.catalog.keys))
+    known = engine.on(search.collection, engine.catalog.keys)
+    notes = unknown_keys(engine, search.collection, dict.fromkeys(missed), known)
+    return notes + ([] if hits else unknown_values(engine, search.collection, search.filter, known))
 
 
 def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:

@@ -8,9 +8,10 @@ from dataclasses import asdict
 
 from app import products
 from app.answers.cursors import Cursors, name_of_list
+from app.answers.filters import unknown_keys, unknown_values
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import photo_address, size_of
-from app.answers.queries import check_together, read_photo, unknown_keys
+from app.answers.queries import check_together, read_photo
 from app.engine import Engine
 from app.products import Found, Sought
 from app.schemas.products import (
@@ -47,7 +48,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
     return ProductsOut(
         collection=search.collection,
         model=engine.models.name,
-        query=_query_out(search, result),
+        query=_query_out(engine, search, result),
         weak_below=engine.models.weak_below,
         items=answer.items,
         behind=answer.behind,
@@ -118,16 +119,18 @@ def _kind(search: ProductSearch, shown: Query | None) -> str:
     return name_of_list("products", fields, canonical_filter(search.filter), digest)
 
 
-def _query_out(search: ProductSearch, result: Found) -> ProductQueryOut:
-    text = result.request.text
-    keys = products.keys_of(result.request) if not result.answer.hits else result.request.keys
-    notes = [*result.notes, *unknown_keys(keys, result.known)]
+def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQueryOut:
+    text, known, home = result.request.text, result.known, search.collection
+    keys = result.request.keys if result.answer.hits else products.keys_of(result.request)
+    notes = [*result.notes, *unknown_keys(engine, home, keys, known)]
+    if not result.answer.hits:
+        notes += unknown_values(engine, home, search.filter, known)
     return ProductQueryOut(
         text=search.text,
         corrected=text.corrected if text else None,
         words=_words(text.text, text.asked) if text else [],
         refused=_words(text.text, text.refused) if text else [],
-        notes=list(notes),
+        notes=notes,
     )
 
 

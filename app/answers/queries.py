@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from app.answers.fragments import fragments
 from app.engine import Engine
 from app.logs import note
-from app.mapping import nearest
 from app.schemas.fields import Corners, PhotoBody
 from app.schemas.search import QueryOut, Search
 from app.stages import stage
@@ -89,15 +88,6 @@ def part(corners: Corners | None) -> Box | None:
     if box.left >= box.right or box.top >= box.bottom:
         raise ValueError("box: left must be less than right, and top less than bottom")
     return box
-
-
-def unknown_keys(keys: Iterable[str], known: Collection[str]) -> list[str]:
-    """Notes about metadata keys that no item has, with the nearest one that there is."""
-    return [
-        f"No item has {key!r:.100} in its metadata{nearest(key, known)}."
-        for key in keys
-        if key not in known
-    ]
 
 
 def query_out(query: Query, notes: Iterable[str] = ()) -> QueryOut:

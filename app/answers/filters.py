@@ -1,0 +1,115 @@
+"""Notes on filters that find nothing: keys and values that no item has, with the nearest ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from app.engine import Engine
+from app.mapping import nearest, nearest_name
+from index.conditions import (
+    LONGEST_VALUE,
+    Equals,
+    Prefix,
+    Scalar,
+    Simple,
+    Within,
+    canonical,
+    fits,
+    parse,
+    simple_parts,
+)
+
+MOST_NOTES = 10  # on the values of a filter: it may have a thousand
+MOST_VALUES = 10_000  # of a key that are looked through; of one with more, nothing is said
+
+
+def unknown_keys(
+    engine: Engine, collection: str, keys: Iterable[str], known: Collection[str]
+) -> list[str]:
+    """Notes about metadata keys that no item has, or has with nothing that can be compared."""
+    return [_unknown(engine, collection, key, known) for key in keys if key not in known]
+
+
+def unknown_values(
+    engine: Engine, collection: str, where: Mapping[str, Any] | None, known: Collection[str]
+) -> list[str]:
+    """Notes about a filter's values that no item has under a key that some have."""
+    parts = list(dict.fromkeys(part for part in simple_parts(parse(where)) if part.key in known))
+    notes = (note for part in parts for note in _unmatched(engine, collection, part))
+    return list(islice(notes, MOST_NOTES))
+
+
+def _unknown(engine: Engine, collection: str, key: str, known: Collection[str]) -> str:
+    outer = key.partition(".")[0]
+    for name in dict.fromkeys((key, outer)):
+        if name in known:
+            break
+        value = engine.on(collection, partial(_example, engine, name))
+        if value is not None:
+            return _why_none(name, value)
+    return f"No item has {key!r:.100} in its metadata{nearest(key, known)}."
+
+
+def _example(engine: Engine, key: str, home: Any) -> Any:
+    return engine.catalog.example(home, key)
+
+
+def _why_none(key: str, value: Any) -> str:
+    """Why nothing under a key can be compared, by what one item has there."""
+    start = f"Items have {key!r:.100}, but filters, facets and orders compare"
+    values = value if isinstance(value, list) else [value]
+    inner = next((inner for part in values if isinstance(part, Mapping) for inner in part), None)
+    if inner is not None:
+        flat = f"{key}_{inner}"
+        return (
+            f"{start} nothing that is nested: send it as a key of its own, such as {flat!r:.100}."
+        )
+    return f"{start} only numbers, true, false, null and texts of up to {LONGEST_VALUE} characters."
+
+
+def _unmatched(engine: Engine, collection: str, part: Simple) -> Iterator[str]:
+    """What to say of a condition, or of some of its values, that no item meets."""
+    values: list[Scalar] = engine.on(
+        collection, lambda home: engine.catalog.values(home, part.key, MOST_VALUES + 1)
+    )
+    if not values or len(values) > MOST_VALUES:
+        return
+    match part:
+        case Equals(key, asked):
+            known = {canonical(value) for value in values}
+            for text in asked:
+                if text not in known:
+                    yield f"No item has {text:.100} under {key!r:.100}{_nearest(text, values)}."
+        case Prefix(key, text) if not any(fits(part, value) for value in values):
+            other = next(filter(None, (_started(text, value) for value in values)), None)
+            hint = "" if other is None else f"; some start with {canonical(other)}: case counts"
+            yield f"No item has a text under {key!r:.100} that starts with {canonical(text)}{hint}."
+        case Within(key):
+            kinds = (int, float) if part.numeric else (str,)
+            if not any(isinstance(value, kinds) for value in values):
+                kind, example = "number" if part.numeric else "text", canonical(values[0])
+                yield f"No item has a {kind} under {key!r:.100}: {example:.100} is none."
+
+
+def _nearest(asked: str, values: list[Scalar]) -> str:
+    """The end of a sentence about a value that no item has: the nearest one, how it differs."""
+    of_name = {canonical(value).strip('"'): canonical(value) for value in reversed(values)}
+    name = nearest_name(asked.strip('"'), of_name)
+    if name is None:
+        return ""
+    text, differs = of_name[name], ""
+    if text.casefold() == asked.casefold():
+        differs = ": case counts"
+    elif name.casefold() == asked.strip('"').casefold():
+        differs = ", a text" if text.startswith('"') else ", which is no text"
+    return f"; the nearest value is {text:.100}{differs}"
+
+
+def _started(text: str, value: Scalar) -> str | None:
+    """The start of a value that is a text but for its case."""
+    if isinstance(value, str) and value.casefold().startswith(text.casefold()):
+        return value[: len(text)]
+    return None

@@ -1,0 +1,86 @@
+"""What answers say of filters that find nothing: keys and values that no item has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+KINDS = ["products", "image", "text"]
+
+
+@pytest.fixture
+def notes(shop: TestClient):
+    """The notes of a search by a filter that finds nothing."""
+    about = {"size": {"height": 3}, "parts": [{"name": "leg"}], "year": "2011", "none": []}
+    sent = {"metadata": {"title": "Rug", **about}, "sentences": ["red wool"]}
+    assert shop.put("/items/rug", json=sent).status_code == 201
+
+    def ask(where: dict[str, Any], kind: str = "products") -> list[str]:
+        answer = shop.post(f"/search/{kind}", json={"text": "red", "filter": where}).json()
+        assert answer["hits"] == []
+        return answer["query"]["notes"]
+
+    return ask
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("where", "note"),
+    [
+        (
+            {"brand": "nike"},
+            'No item has "nike" under \'brand\'; the nearest value is "Nike": case counts.',
+        ),
+        (
+            {"price": "30.5"},
+            "No item has \"30.5\" under 'price'; the nearest value is 30.5, which is no text.",
+        ),
+        (
+            {"year": 2011},
+            "No item has 2011 under 'year'; the nearest value is \"2011\", a text.",
+        ),
+        ({"tags": ["huge"]}, "No item has \"huge\" under 'tags'."),
+        (
+            {"title": {"prefix": "sof"}},
+            "No item has a text under 'title' that starts with \"sof\"; "
+            'some start with "Sof": case counts.',
+        ),
+        ({"title": {"gte": 3}}, "No item has a number under 'title': "),
+        ({"size": 3}, "Items have 'size', but filters, facets and orders compare nothing that is "),
+        ({"size.height": 3}, "send it as a key of its own, such as 'size_height'."),
+        ({"parts": "leg"}, "send it as a key of its own, such as 'parts_name'."),
+        ({"about": "x"}, "Items have 'about', but filters, facets and orders compare only "),
+        ({"none": "x"}, "Items have 'none', but filters, facets and orders compare only "),
+        ({"title.en": "x"}, "No item has 'title.en' in its metadata; the nearest key is 'title'."),
+    ],
+)
+def test_a_filter_that_no_item_meets_is_told(notes, kind: str, where: dict, note: str) -> None:
+    assert [told for told in notes(where, kind) if note in told]
+
+
+def test_each_value_is_told_once_and_those_there_are_not(notes) -> None:
+    where = {"$or": [{"brand": ["nike", "Acme"]}, {"brand": ["nike", "Acme"]}], "price": {"gt": 99}}
+    assert len([note for note in notes(where) if "under" in note]) == 1
+    assert len(notes({"brand": [f"x{number}" for number in range(50)]})) == 10
+
+
+def test_nothing_is_said_of_values_where_there_are_hits(shop: TestClient) -> None:
+    sent = {"text": "sofa", "filter": {"$not": {"brand": "nike"}}, "facets": ["brand"]}
+    answer = shop.post("/search/products", json=sent).json()
+    assert answer["hits"]
+    assert answer["query"]["notes"] == []
+
+
+def test_nothing_is_said_of_a_value_that_a_key_with_very_many_may_have(notes, monkeypatch) -> None:
+    monkeypatch.setattr("app.answers.filters.MOST_VALUES", 1)
+    assert notes({"brand": "nike"}) == []
+
+
+def test_a_nested_facet_is_told_even_where_there_are_hits(shop: TestClient) -> None:
+    about = {"metadata": {"title": "Rug", "size": {"height": 3}}, "sentences": ["red"]}
+    shop.put("/items/rug", json=about)
+    answer = shop.post("/search/products", json={"text": "rug", "facets": ["size"]}).json()
+    assert answer["hits"]
+    assert "nothing that is nested" in answer["query"]["notes"][0]
