@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -15,6 +14,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from app import unique_keys
 from app.drafts import Decode, Draft
 from app.engine import Engine
 from app.fetching import Fetch, refuse
@@ -164,7 +164,7 @@ def _skip_line(lines: BinaryIO) -> None:
 
 
 def _line(file: Path, number: int, line: bytes) -> Source:
-    row = json.loads(line)
+    row = unique_keys.read(line)
     if not isinstance(row, dict) or not row.keys() <= FIELDS:
         raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
     image, sentences = row.get("image"), row.get("sentences", [])

@@ -13,20 +13,25 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import from_json
 
+from app import unique_keys
 from app.mapping import nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[str | int, ...]  # the keys and numbers that lead to a value
 MOST_NAMED = 20  # mistakes of one body: it may have as many as bytes
 EXPECTED = "Input should be "  # how pydantic begins what it says of a type
+STRICT = {"int_type", "float_type", "bool_type"}  # pydantic's errors for a value of another kind
 DICTIONARY = re.compile(r"a valid dictionary( or instance of \w+)?")
 
 
 def read_json(model: type[Model], data: bytes) -> Model:
-    """What JSON says, with or without a byte order mark; ValueError for what the model refuses."""
+    """What JSON says, with or without a byte order mark; ValueError for what the model refuses.
+
+    A number is no text and no true or false; an object has no key twice.
+    """
     data = data.removeprefix(BOM_UTF8)
     try:
-        return model.model_validate_json(data)
+        sent_model = _validated(model, data)
     except ValidationError as wrong:
         try:
             sent = from_json(data)
@@ -35,6 +40,19 @@ def read_json(model: type[Model], data: bytes) -> Model:
         raise ValueError(
             explain(wrong.errors(include_url=False, include_context=False), sent, model)
         ) from wrong
+    unique_keys.check(data)
+    return sent_model
+
+
+def _validated(model: type[Model], data: bytes) -> Model:
+    """A model of JSON, by its strict types but for 3.0, which JSON Schema calls an integer, too."""
+    try:
+        return model.model_validate_json(data, strict=True)
+    except ValidationError as strict:
+        errors = strict.errors(include_url=False, include_context=False)
+        if all(error["type"] == "int_type" and type(error["input"]) is float for error in errors):
+            return model.model_validate_json(data)
+        raise
 
 
 def read_fields(model: type[Model], fields: Mapping[str, Any]) -> Model:
@@ -50,18 +68,28 @@ def read_fields(model: type[Model], fields: Mapping[str, Any]) -> Model:
 def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel) -> str:
     """One sentence for what pydantic found wrong with what was sent, at first."""
     messages: dict[Place, list[str]] = {}
+    inputs: dict[Place, str] = {}
     for error in islice(errors, MOST_NAMED):
         place = _place(error, sent)
+        inputs[place] = _input(error)
         at_place, message = messages.setdefault(place, []), _message(error, place, model)
         if message not in at_place:
             at_place.append(message)
     # An error inside of a value says more than that the value is of no other kind of a union.
     outer = {place[:end] for place in messages for end in range(len(place))} - {()}
     return "; ".join(
-        ": ".join(filter(None, (_named(place), _either(at_place))))
+        ": ".join(filter(None, (_named(place), _either(at_place)))) + inputs[place]
         for place, at_place in messages.items()
         if place not in outer
     )
+
+
+def _input(error: Any) -> str:
+    """What was sent where another kind of value belongs, if that looks like the right one."""
+    value = error.get("input")
+    if error["type"] not in STRICT or not isinstance(value, str | int | float):
+        return ""
+    return f", got {json.dumps(value):.100}"
 
 
 def _named(place: Place) -> str:

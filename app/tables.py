@@ -16,6 +16,7 @@ from math import isnan
 from pathlib import Path
 from typing import IO, Any
 
+from app import unique_keys
 from app.folder import FIELDS, Outcome, Source, stamp_of
 from app.mapping import Columns, columns_of, number_of
 from index.items import check_new_id, metadata_text
@@ -179,8 +180,10 @@ def _lines(_: Path, binary: IO[bytes]) -> Opened:
         for number, line in enumerate(binary, start=1):
             if line.strip():
                 try:
-                    row = json.loads(line)
+                    row = unique_keys.read(line)
                     yield number, row if isinstance(row, dict) else "not a JSON object"
+                except unique_keys.KeyTwice as twice:
+                    yield number, str(twice)
                 except (ValueError, RecursionError) as broken:
                     yield number, f"not JSON: {broken}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Generic, Literal, TypeVar
@@ -12,6 +11,7 @@ from pydantic import BaseModel
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
+from app import unique_keys
 from app.drafts import Decode
 from app.errors import TooLarge, WrongMediaType
 from app.lanes import Lane
@@ -208,6 +208,8 @@ def _fields(form: FormData) -> dict[str, Any]:
 def json_of(name: str, value: str) -> Any:
     """What the text of a field says as JSON; ValueError names the field."""
     try:
-        return json.loads(value)
+        return unique_keys.read(value)
+    except unique_keys.KeyTwice as twice:
+        raise ValueError(f"{name}: {twice}") from twice
     except (ValueError, RecursionError) as broken:
         raise ValueError(f"{name}: not valid JSON ({broken})") from broken

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from app import unique_keys
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
@@ -43,7 +43,7 @@ def delete(
         from index import editing
         from index.editing import Chosen
 
-        chosen = Chosen(ids or None, None if filter is None else json.loads(filter))
+        chosen = Chosen(ids or None, None if filter is None else unique_keys.read(filter))
         home = catalog.find(collection)
         work = editing.count if dry_run else editing.delete
         count = work(catalog, home, chosen)

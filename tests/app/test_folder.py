@@ -119,16 +119,18 @@ def test_lines_bring_photos_sentences_and_metadata(
         {"id": "m", "sentences": ["red"], "metadata": []},
     ]
     file = tmp_path / "lines.jsonl"
-    file.write_text("\n".join([*map(json.dumps, lines), "", "{"]))
+    twice = '{"id": "t", "sentences": ["red"], "sentences": ["blue"]}'
+    file.write_text("\n".join([*map(json.dumps, lines), "", "{", twice]))
     outcomes = run(engine, file)
     assert stored(engine) == ["lines-3", "p.png", "x"]
     refused = {name: reason for name, (status, reason) in outcomes.items() if status == "refused"}
-    assert len(refused) == 7
+    assert len(refused) == 8
     assert "neither a picture nor a sentence" in refused["lines.jsonl#nothing"]
     assert "missing.png" in refused["lines.jsonl:5"]
     assert "a JSON object with some of" in refused["lines.jsonl:6"]
     assert "id: a text" in refused["lines.jsonl:7"]
     assert "sentences: a list" in refused["lines.jsonl:8"]
+    assert "the key 'sentences' is there twice" in refused["lines.jsonl:12"]
     assert "metadata" in refused["lines.jsonl#m"]
     assert engine.catalog.get(engine.open("default"), "x").metadata == {"a": 1}
 

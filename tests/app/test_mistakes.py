@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.mistakes import read_json
+from app.schemas.explain import CaptionRequest
 from app.schemas.items import ImportLine, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch
@@ -63,6 +64,84 @@ LINES = {"content-type": "application/x-ndjson"}
 def test_mistake_is_named_by_its_place(model: Any, sent: dict[str, Any], detail: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(detail)}"):
         read_json(model, json.dumps(sent).encode())
+
+
+@pytest.mark.parametrize(
+    ("model", "sent", "detail"),
+    [
+        (ProductSearch, {"limit": True}, "limit: Input should be a valid integer, got true"),
+        (ProductSearch, {"limit": "3"}, 'limit: Input should be a valid integer, got "3"'),
+        (
+            ProductSearch,
+            {"limit": 3.5},
+            "limit: Input should be a valid integer, got a number with",
+        ),
+        (ImageSearch, {"min_probability": True}, "min_probability: Input should be a valid number"),
+        (
+            ImageSearch,
+            {"box": [True, 0, 1, "1"]},
+            "box.0: Input should be a valid number, got true",
+        ),
+        (ImageSearch, {"exact": 1}, "exact: Input should be a valid boolean, got 1"),
+        (ImageSearch, {"exact": "no"}, 'exact: Input should be a valid boolean, got "no"'),
+        (ProductSearch, {"weights": {"words": "1"}}, "weights.words: Input should be a valid"),
+        (
+            ProductSearch,
+            {"fields": {"title": True}},
+            "fields.title: Input should be a valid number",
+        ),
+        (ItemPatch, {"images": [True]}, "images.0: Input should be a valid integer or a valid"),
+        (CaptionRequest, {"beam": "5"}, "beam: Input should be a valid integer"),
+    ],
+)
+def test_in_json_a_number_is_no_text_and_no_truth(model: Any, sent: Any, detail: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(detail)}"):
+        read_json(model, json.dumps(sent).encode())
+
+
+def test_numbers_are_written_in_several_ways() -> None:
+    read = read_json(ProductSearch, b'{"limit": 3.0, "min_probability": 1, "photo": 1e0}')
+    assert (read.limit, read.min_probability, read.photo) == (3, 1.0, 1)
+
+
+def test_fields_of_forms_and_of_addresses_are_numbers_as_texts(
+    client: TestClient, png: Callable[..., bytes]
+) -> None:
+    sent = {"limit": "3", "exact": "true", "box": "0,0,1,1"}
+    answer = client.post("/search/image", data=sent, files={"image": png("red")})
+    assert answer.status_code in (200, 404)
+    assert client.get("/suggest?text=a&limit=3").status_code in (200, 404)
+
+
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ('{"text": "a", "text": "b"}', "text"),
+        ('{"filter": {"price": {"gt": 1, "gt": 2}}}', "gt"),
+        ('{"filter": {"$or": [{"a": 1, "a": 1}]}, "limit": 3.0}', "a"),
+        ('{"text": "a", "\\u0074ext": "b"}', "text"),
+    ],
+)
+def test_a_key_that_an_object_has_twice_is_named(client: TestClient, body: str, key: str) -> None:
+    answer = client.post("/search/products", content=body, headers=JSON)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == f"the key '{key}' is there twice in one object; send it once"
+
+
+def test_a_key_twice_refuses_a_line_of_an_import_and_a_field_of_a_form(
+    client: TestClient, png: Callable[..., bytes]
+) -> None:
+    lines = '{"id": "a", "metadata": {"b": 1, "b": 2}}\n{"id": "c", "sentences": ["red"]}'
+    answer = client.post("/items", content=lines, headers=LINES)
+    first, second = (json.loads(line) for line in answer.text.splitlines())
+    assert (first["id"], first["status"], second["status"]) == ("a", "refused", "stored")
+    assert "the key 'b' is there twice" in first["reason"]
+    form = {"metadata": '{"b": 1, "b": 2}'}
+    put = client.put("/items/d", files={"image": png("red")}, data=form)
+    assert (
+        put.json()["detail"] == "metadata: the key 'b' is there twice in one object; send it once"
+    )
+    assert "filter: the key" in client.get('/items?filter={"b":1,"b":2}').json()["detail"]
 
 
 def test_answer_to_a_thousand_mistakes_is_short(client: TestClient) -> None:

@@ -144,6 +144,9 @@ def test_table_without_an_id_says_how_to_name_one(tmp_path: Path) -> None:
         pass
 
 
+BROKEN = '\n{\n{"id": "3", "title": "a", "title": "b"}\n'
+
+
 def test_lines_of_json_and_parquet_keep_the_types_of_their_values(
     engine: Engine, tmp_path: Path, png: Png
 ) -> None:
@@ -153,7 +156,7 @@ def test_lines_of_json_and_parquet_keep_the_types_of_their_values(
         {"id": "2", "title": "red", "price": None, "tags": [], "images": []},
     ]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, [*rows, [1]])) + "\n{\n", "utf-8")
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, [*rows, [1]])) + BROKEN, "utf-8")
     for name in ("a.parquet", "a.jsonl"):
         outcomes = run(engine, tmp_path / name)
         assert [outcomes[number].status for number in (1, 2)] == ["stored", "stored"], outcomes
@@ -164,6 +167,7 @@ def test_lines_of_json_and_parquet_keep_the_types_of_their_values(
         engine.catalog.delete(engine.open("default"), "2")
     assert "not a JSON object" in outcomes[3].reason
     assert "not JSON" in outcomes[4].reason
+    assert outcomes[5].reason.startswith("the key 'title' is there twice")
 
 
 def test_items_as_they_are_stay_lines_of_items(tmp_path: Path) -> None:
