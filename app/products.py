@@ -32,8 +32,9 @@ class Found:
     """What a product search gives: its answer, what explains it, and what it was taken for.
 
     `explained` are the best photo and sentence of items by their revisions, for the `queries` that
-    were asked of them. `known` are the metadata keys that there are. `coverage` is
-    the share of the collection whose photos and sentences were searched.
+    were asked of them. `known` are the metadata keys that there are, `numeric` those with numbers,
+    and `fields` those with words, the id and sentences. `coverage` is the share of the collection
+    whose photos and sentences were searched.
     """
 
     answer: ProductAnswer
@@ -43,6 +44,8 @@ class Found:
     queries: Mapping[Near, Query]
     notes: tuple[str, ...]
     known: frozenset[str]
+    numeric: frozenset[str]
+    fields: frozenset[str]
     coverage: float
 
 
@@ -83,10 +86,14 @@ def _search(engine: Engine, home: Collection, request: ProductRequest, sought: S
     if request.sort is None:  # probabilities are exact now
         hits.sort(key=lambda hit: (-hit.score, hit.id))
     items = engine.catalog.get_many(home, [hit.id for hit in hits])
-    known = frozenset(documents.columns)
+    with documents.lock:
+        known, fields = frozenset(documents.columns), frozenset(documents.lexical.mean_lengths())
+        numeric = frozenset(key for key, column in documents.columns.items() if column.numeric)
     answer = replace(answer, hits=tuple(hits))
     coverage = min((candidates.coverage for candidates in near.values()), default=1.0)
-    return Found(answer, explained, items, request, queries, notes, known, coverage)
+    return Found(
+        answer, explained, items, request, queries, notes, known, numeric, fields, coverage
+    )
 
 
 def _queries(

@@ -56,7 +56,7 @@ class Column:
         self.values: list[Scalar] = []
         self._numbers = array("d")  # of each code, NaN where it is no number
         self._documents, self._codes = array("q"), array("q")
-        self._numeric = False  # whether any value is a number
+        self.numeric = False  # whether any value is a number
         self._arrays = np.empty(0, np.int64), np.empty(0, np.int64)
         self._values = np.empty(0)  # the numbers of all codes
         self._ranks: tuple[int, Codes] = (0, np.empty(0, np.int64))
@@ -72,7 +72,7 @@ class Column:
                 number = number_of(value)
                 self.values.append(value)
                 self._numbers.append(np.nan if number is None else number)
-                self._numeric |= number is not None
+                self.numeric |= number is not None
             self._documents.append(document)
             self._codes.append(code)
 
@@ -153,7 +153,7 @@ class Column:
         values = tuple((self.values[code], int(counts[code])) for code in self._most(counts, most))
         having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
         missing = int(np.count_nonzero(counted)) - having
-        numbers = self.numbers[inside] if self._numeric else np.empty(0)
+        numbers = self.numbers[inside] if self.numeric else np.empty(0)
         numeric = ~np.isnan(numbers)
         if not numeric.any():
             return Facet(key, values, len(present), missing)

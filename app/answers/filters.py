@@ -33,6 +33,21 @@ def unknown_keys(
     return [_unknown(engine, collection, key, known) for key in keys if key not in known]
 
 
+def unused(
+    fields: Iterable[str], words: Collection[str], boosts: Iterable[str], numeric: Collection[str]
+) -> list[str]:
+    """Notes about weights of fields without `words`, and boosts by keys that are not `numeric`."""
+    return [
+        f"fields: no item has words in {name!r:.100}{nearest(name, words, 'field')}."
+        for name in fields
+        if name not in words
+    ] + [
+        f"boosts: no item has a number under {key!r:.100}; a filter boosts by other values."
+        for key in boosts
+        if key not in numeric
+    ]
+
+
 def unknown_values(
     engine: Engine, collection: str, where: Mapping[str, Any] | None, known: Collection[str]
 ) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from app import products
 from app.answers.cursors import Cursors, name_of_list
-from app.answers.filters import unknown_keys, unknown_values
+from app.answers.filters import unknown_keys, unknown_values, unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import photo_address, size_of
 from app.answers.queries import check_together, read_photo
@@ -123,6 +123,8 @@ def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQ
     text, known, home = result.request.text, result.known, search.collection
     keys = result.request.keys if result.answer.hits else products.keys_of(result.request)
     notes = [*result.notes, *unknown_keys(engine, home, keys, known)]
+    boosts = [boost.key for boost in search.boosts if boost.key in known]
+    notes += unused(search.fields, result.fields, boosts, result.numeric)
     if not result.answer.hits:
         notes += unknown_values(engine, home, search.filter, known)
     return ProductQueryOut(

@@ -84,3 +84,26 @@ def test_a_nested_facet_is_told_even_where_there_are_hits(shop: TestClient) -> N
     answer = shop.post("/search/products", json={"text": "rug", "facets": ["size"]}).json()
     assert answer["hits"]
     assert "nothing that is nested" in answer["query"]["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("sent", "notes"),
+    [
+        (
+            {"fields": {"titel": 3, "about": 2, "id": 1}},
+            ["fields: no item has words in 'titel'; the nearest field is 'title'."],
+        ),
+        (
+            {"boosts": [{"key": "brand", "weight": 0.1}, {"key": "price", "weight": 0.1}]},
+            ["boosts: no item has a number under 'brand'; a filter boosts by other values."],
+        ),
+        (
+            {"boosts": [{"key": "prise", "weight": 0.1}]},
+            ["No item has 'prise' in its metadata; the nearest key is 'price'."],
+        ),
+    ],
+)
+def test_weights_that_change_nothing_are_told(shop: TestClient, sent: dict, notes: list[str]):
+    answer = shop.post("/search/products", json={"text": "sofa", **sent}).json()
+    assert answer["hits"]
+    assert answer["query"]["notes"] == notes
