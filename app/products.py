@@ -12,7 +12,7 @@ from app.stages import stage
 from index import products, promising
 from index.completion import Completion, complete
 from index.conditions import parse, simple_parts
-from index.documents import Documents
+from index.documents import Documents, Schema
 from index.items import Collection, Item
 from index.product_requests import SIDE_OF, Near, Product, ProductAnswer, ProductRequest
 from index.promising import BEST, Promising
@@ -32,9 +32,8 @@ class Found:
     """What a product search gives: its answer, what explains it, and what it was taken for.
 
     `explained` are the best photo and sentence of items by their revisions, for the `queries` that
-    were asked of them. `known` are the metadata keys that there are, `numeric` those with numbers,
-    and `fields` those with words, the id and sentences. `coverage` is the share of the collection
-    whose photos and sentences were searched.
+    were asked of them. `coverage` is the share of the collection whose photos and sentences were
+    searched.
     """
 
     answer: ProductAnswer
@@ -43,9 +42,7 @@ class Found:
     request: ProductRequest
     queries: Mapping[Near, Query]
     notes: tuple[str, ...]
-    known: frozenset[str]
-    numeric: frozenset[str]
-    fields: frozenset[str]
+    schema: Schema
     coverage: float
 
 
@@ -87,13 +84,10 @@ def _search(engine: Engine, home: Collection, request: ProductRequest, sought: S
         hits.sort(key=lambda hit: (-hit.score, hit.id))
     items = engine.catalog.get_many(home, [hit.id for hit in hits])
     with documents.lock:
-        known, fields = frozenset(documents.columns), frozenset(documents.lexical.mean_lengths())
-        numeric = frozenset(key for key, column in documents.columns.items() if column.numeric)
+        schema = documents.schema()
     answer = replace(answer, hits=tuple(hits))
     coverage = min((candidates.coverage for candidates in near.values()), default=1.0)
-    return Found(
-        answer, explained, items, request, queries, notes, known, numeric, fields, coverage
-    )
+    return Found(answer, explained, items, request, queries, notes, schema, coverage)
 
 
 def _queries(

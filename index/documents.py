@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 
@@ -21,6 +22,21 @@ FEW = 512  # documents that are read anew whenever one of them is gone
 WASTE = 8  # one in so many may be gone before all are read anew
 
 
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What items have in their metadata.
+
+    keys: those with values that filters compare. numeric: those of them with numbers. fields: those
+    with words, the id and sentences. uncompared: what an item has under a key that a filter finds
+    nothing under in it: an object, a long text.
+    """
+
+    keys: frozenset[str]
+    numeric: frozenset[str]
+    fields: frozenset[str]
+    uncompared: Mapping[str, Any]
+
+
 class Documents:
     """The items of a collection up to a revision, numbered in the order of their revisions.
 
@@ -35,6 +51,7 @@ class Documents:
         self.lexical = Lexical()
         self.wording = Wording(self.lexical, synonyms)
         self.revision, self.newest = 0, 0
+        self._uncompared: dict[str, Any] = {}
         self.mark: str | None = None
         self._revisions, self._gone = array("q"), array("b")
         self._places = np.empty(0, np.int64)
@@ -74,6 +91,8 @@ class Documents:
             values: dict[str, list[str]] = {}
             for key, value in sorted(facets_of(row.metadata)):
                 values.setdefault(key, []).append(value)
+            for key in row.metadata.keys() - values.keys() - self._uncompared.keys():
+                self._uncompared[key] = row.metadata[key]
             for key, texts in values.items():
                 self.columns.setdefault(key, Column()).add(number, texts)
 
@@ -87,6 +106,16 @@ class Documents:
     def keep(self, revisions: Numbers) -> None:
         """Forget all items but those with some revisions."""
         self.retire(np.setdiff1d(self.revisions, revisions))
+
+    def schema(self) -> Schema:
+        """What the items have."""
+        numeric = (key for key, column in self.columns.items() if column.numeric)
+        return Schema(
+            frozenset(self.columns),
+            frozenset(numeric),
+            frozenset(self.lexical.mean_lengths()),
+            dict(self._uncompared),
+        )
 
     def passing(self, condition: Condition) -> Mask:
         """Which documents (N,) a condition holds for, whether they are live or not."""

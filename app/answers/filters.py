@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -21,30 +20,32 @@ from index.conditions import (
     parse,
     simple_parts,
 )
+from index.documents import Schema
 
 MOST_NOTES = 10  # on the values of a filter: it may have a thousand
 MOST_VALUES = 10_000  # of a key that are looked through; of one with more, nothing is said
 
 
 def unknown_keys(
-    engine: Engine, collection: str, keys: Iterable[str], known: Collection[str]
+    keys: Iterable[str], known: Collection[str], example: Callable[[str], Any] = lambda _: None
 ) -> list[str]:
-    """Notes about metadata keys that no item has, or has with nothing that can be compared."""
-    return [_unknown(engine, collection, key, known) for key in keys if key not in known]
+    """Notes about metadata keys that are not `known`: no item has them, or nothing to compare.
+
+    `example` gives what an item has under a key that is not known, None if none has it.
+    """
+    return [_unknown(key, known, example) for key in keys if key not in known]
 
 
-def unused(
-    fields: Iterable[str], words: Collection[str], boosts: Iterable[str], numeric: Collection[str]
-) -> list[str]:
-    """Notes about weights of fields without `words`, and boosts by keys that are not `numeric`."""
+def unused(fields: Iterable[str], boosts: Iterable[str], schema: Schema) -> list[str]:
+    """Notes about weights of fields that have no words, and boosts by keys that have no numbers."""
     return [
-        f"fields: no item has words in {name!r:.100}{nearest(name, words, 'field')}."
+        f"fields: no item has words in {name!r:.100}{nearest(name, schema.fields, 'field')}."
         for name in fields
-        if name not in words
+        if name not in schema.fields
     ] + [
         f"boosts: no item has a number under {key!r:.100}; a filter boosts by other values."
         for key in boosts
-        if key not in numeric
+        if key in schema.keys - schema.numeric
     ]
 
 
@@ -57,19 +58,12 @@ def unknown_values(
     return list(islice(notes, MOST_NOTES))
 
 
-def _unknown(engine: Engine, collection: str, key: str, known: Collection[str]) -> str:
-    outer = key.partition(".")[0]
-    for name in dict.fromkeys((key, outer)):
-        if name in known:
-            break
-        value = engine.on(collection, partial(_example, engine, name))
+def _unknown(key: str, known: Collection[str], example: Callable[[str], Any]) -> str:
+    for name in dict.fromkeys((key, key.partition(".")[0])):  # "size.height" is in "size"
+        value = None if name in known else example(name)
         if value is not None:
             return _why_none(name, value)
     return f"No item has {key!r:.100} in its metadata{nearest(key, known)}."
-
-
-def _example(engine: Engine, key: str, home: Any) -> Any:
-    return engine.catalog.example(home, key)
 
 
 def _why_none(key: str, value: Any) -> str:

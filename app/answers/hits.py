@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from app.answers.cursors import Cursors, following, placed
 from app.answers.filters import unknown_keys, unknown_values
@@ -101,12 +101,18 @@ def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceH
     """
     filtered = [] if hits else [part.key for part in simple_parts(parse(search.filter))]
     carried = {key for hit in hits for key in hit.metadata}
-    missed = [key for key in (*filtered, *(search.fields or ())) if key not in carried]
-    if not missed:
+    missed = [key for key in search.fields or () if key not in carried]
+    if not filtered and not missed:
         return []
-    known = engine.on(search.collection, engine.catalog.keys)
-    notes = unknown_keys(engine, search.collection, dict.fromkeys(missed), known)
-    return notes + ([] if hits else unknown_values(engine, search.collection, search.filter, known))
+    home, catalog = search.collection, engine.catalog
+    known = engine.on(home, catalog.keys)
+
+    def example(key: str) -> Any:
+        return engine.on(home, lambda collection: catalog.example(collection, key))
+
+    notes = unknown_keys(dict.fromkeys(filtered), known, example)
+    notes += unknown_keys((key for key in dict.fromkeys(missed) if key not in filtered), known)
+    return notes + ([] if hits else unknown_values(engine, home, search.filter, known))
 
 
 def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:

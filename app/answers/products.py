@@ -120,13 +120,12 @@ def _kind(search: ProductSearch, shown: Query | None) -> str:
 
 
 def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQueryOut:
-    text, known, home = result.request.text, result.known, search.collection
+    text, schema = result.request.text, result.schema
     keys = result.request.keys if result.answer.hits else products.keys_of(result.request)
-    notes = [*result.notes, *unknown_keys(engine, home, keys, known)]
-    boosts = [boost.key for boost in search.boosts if boost.key in known]
-    notes += unused(search.fields, result.fields, boosts, result.numeric)
+    notes = [*result.notes, *unknown_keys(keys, schema.keys, schema.uncompared.get)]
+    notes += unused(search.fields, [boost.key for boost in search.boosts if boost.key], schema)
     if not result.answer.hits:
-        notes += unknown_values(engine, home, search.filter, known)
+        notes += unknown_values(engine, search.collection, search.filter, schema.keys)
     return ProductQueryOut(
         text=search.text,
         corrected=text.corrected if text else None,

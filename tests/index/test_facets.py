@@ -84,3 +84,18 @@ def test_long_sources_are_found(catalog, collection, entry):
     source = "".join(chr(33 + (7919 * i) % 90) for i in range(6000))
     catalog.put(collection, entry("a", source=source, stamp="1"))
     assert catalog.stamps(collection, [source]) == {source: "1"}
+
+
+def test_values_under_a_key_are_those_that_filters_compare(shop, catalog, collection):
+    assert set(catalog.values(collection, "colour", 5)) == {"red", "blue"}
+    assert len(catalog.values(collection, "tags", 1)) == 1
+    assert catalog.values(collection, "sub", 5) == catalog.values(collection, "x", 5) == []
+
+
+def test_example_of_what_no_filter_compares(catalog, collection, entry):
+    odd = {'50% "off"_': {"x": 1}, "inner": {"deep": 2}, "long": "x" * 300}
+    catalog.put_many(collection, [entry("a", metadata=odd), entry("b", metadata={"deep_": 1})])
+    for key, value in odd.items():
+        assert catalog.example(collection, key) == value
+    for key in ("deep", "x", "%", "lon_", "absent"):
+        assert catalog.example(collection, key) is None

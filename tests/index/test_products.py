@@ -123,3 +123,12 @@ def test_weights_scale_what_words_and_looks_give():
 def test_hits_that_are_too_far_are_refused():
     with pytest.raises(ValueError, match="beyond 10,000"):
         ProductRequest(offset=9_990, limit=20)
+
+
+def test_schema_says_what_can_be_compared_counted_and_read():
+    documents = documents_of([{"title": "oak", "price": 3}, {"size": {"height": 3}, "price": "?"}])
+    schema = documents.schema()
+    assert schema.keys == {"title", "price"}
+    assert schema.numeric == {"price"}
+    assert schema.fields == {"id", "title", "price"}
+    assert schema.uncompared == {"size": {"height": 3}}
