@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, fields
 from functools import partial
-from threading import get_native_id
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
-from app import memory
+from app import memory, priority
 from app.errors import Unavailable
 from app.metrics import STAGE_SECONDS, LaneGauges
 from app.settings import Settings
@@ -45,7 +42,7 @@ class Lane:
         self.places, self.patience, self.large = running + waiting, patience, large
         self.taken = 0  # places; changed by the event loop's thread only
         self.gauges = LaneGauges(name, self.places)
-        self._threads = ThreadPoolExecutor(running, initializer=_be_nice, initargs=(nice,))
+        self._threads = ThreadPoolExecutor(running, initializer=priority.lower, initargs=(nice,))
 
     @contextmanager
     def place(self) -> Iterator[None]:
@@ -114,7 +111,9 @@ class Lanes:
         return cls(
             searches=Lane("searches", running, settings.waiting, patience),
             photos=Lane("photos", running, settings.photos_waiting, patience, nice=5, large=True),
-            batches=Lane("batches", 1, settings.imports, None, nice=10, large=True),
+            batches=Lane(
+                "batches", 1, settings.imports, None, nice=priority.BACKGROUND, large=True
+            ),
             writes=Lane("writes", 8, settings.photos_waiting, patience),
             fetches=Lane("fetches", 8, settings.photos_waiting, None),
         )
@@ -127,9 +126,3 @@ class Lanes:
         """Drop work that has not begun."""
         for lane in self.named().values():
             lane.close()
-
-
-def _be_nice(nice: int) -> None:
-    """Lower the priority of this thread, and of those that it starts; only Linux can."""
-    if nice and sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from app import priority
 from benchmarks.bags import Real, Source
 from benchmarks.engines.tessera import Opened, batches, delete_derived, entry
 from benchmarks.growth import Collection
@@ -223,7 +224,8 @@ def write(setting: Setting, folder: Path, how: str, number: int) -> None:
 
 
 def stream(opened: Opened, setting: Setting, batch: int) -> None:
-    """Store new photos until killed."""
+    """Store new photos until killed, with the priority of `tessera index`."""
+    priority.lower(priority.BACKGROUND)
     source = replace(setting.source, count=10**6, grown_only=True, seed=2)
     for number, entries in enumerate(batches(source, batch)):
         opened.put([replace(entry, id=f"{PUT_AT + int(entry.id)}") for entry in entries])

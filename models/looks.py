@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -15,12 +17,13 @@ class Look:
     def __init__(self, pixels: Tensor) -> None:
         self.pixels = pixels
         self._by_sight: dict[Sight, tuple[Tensor, Tensor]] = {}
+        self._by_part: dict[Any, Any] = {}
 
     @torch.inference_mode()
     def by(self, sight: Sight) -> tuple[Tensor, Tensor]:
         """Inputs (F, C) and boxes (R, 4), computed when a sight is first asked for."""
         if sight not in self._by_sight:
-            (inputs,), (boxes,) = sight([self.pixels])
+            (inputs,), (boxes,) = sight.beside([self.pixels], self._by_part)
             self._by_sight[sight] = inputs, boxes
         return self._by_sight[sight]
 
@@ -28,9 +31,12 @@ class Look:
 def share_sight(sight: Sight, *captioners: Captioner | None) -> None:
     """Give captioners this sight, or each other's, in place of one that sees the same.
 
-    It is in memory once, and a photo is looked at once. A sight whose CNN was tuned stays alone.
+    It is in memory once, and a photo is looked at once. Sights that differ share the parts that do
+    not. A sight whose CNN was tuned with it stays alone.
     """
     sights = {} if sight.tuned else {sight.key(): sight}
     for captioner in captioners:
         if captioner is not None and not captioner.sight.tuned:
             captioner.sight = sights.setdefault(captioner.sight.key(), captioner.sight)
+            for other in sights.values():
+                captioner.sight.share(other)

@@ -11,3 +11,4 @@ REGION_CAPTIONER = PRETRAINED / "captioner-regions.safetensors"
 GROUNDER = PRETRAINED / "grounder.safetensors"
 PROPOSALS = PRETRAINED / "proposals.safetensors"
 PARSER = PRETRAINED / "parser"
+BACKBONES = {"lite2-sentences": PRETRAINED / "lite2-sentences.safetensors"}

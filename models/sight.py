@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from models import backbones, proposals
+from models import backbones, proposals, shipped
 from models.backbones import Backbone, squash
 from models.proposals import TorchvisionDetector, Windows
 from models.regions import RegionFeatures, pool
@@ -25,7 +25,7 @@ class RegionSight(Sight):
 
     def __init__(self, backbone: str, sizes: Sequence[int], boxes: str, tuned: bool) -> None:
         super().__init__()
-        network = backbones.load(backbone, tuned).requires_grad_(tuned)
+        network = backbones.load(backbone, tuned)
         self.features = RegionFeatures(network, network.channels, tuple(sizes))
         self.channels = self.features.channels
         self.proposer = proposals.load(boxes)
@@ -54,17 +54,20 @@ class ViewSight(Sight):
 
     A view is a backbone and a size, "lite2@260": networks and sizes that see different things.
     The backbones give features of one length. `boxes` names the boxes, see models.proposals;
-    they are seen in the last view.
+    they are seen in the last view. Backbones that were tuned here are in checkpoints, others in
+    packages.
     """
-
-    packaged = ("backbones.",)
 
     def __init__(self, views: Sequence[str], boxes: str) -> None:
         super().__init__()
         self.views = tuple(parsed_view(view) for view in views)
         self.names = tuple(views)
         networks = {name: backbones.load(name) for name, _ in self.views}
-        self.backbones = nn.ModuleDict(networks).requires_grad_(False)
+        self.backbones = nn.ModuleDict(networks)
+        self.retrained = sorted(networks.keys() & shipped.BACKBONES)
+        self.stored_in_half = tuple(f"backbones.{name}." for name in self.retrained)
+        packaged = networks.keys() - shipped.BACKBONES
+        self.packaged = tuple(f"backbones.{name}." for name in packaged)
         self.channels = next(iter(networks.values())).channels
         if any(network.channels != self.channels for network in networks.values()):
             raise ValueError(f"views {', '.join(views)}: their features differ in length")
@@ -77,15 +80,38 @@ class ViewSight(Sight):
 
         (V + R - 1, C): the whole photo in each of V views, then the boxes but the whole frame.
         """
-        frames = []
-        for name, size in self.views:
-            network = cast(Backbone, self.backbones[name])
-            device = next(network.parameters()).device
-            maps = network.pyramid(squash(images, size).to(device))
-            frames.append(maps[-1].float().mean((2, 3)))  # (K, C)
-        boxes = self.proposer.propose(images, maps)  # (K, R, 4)
+        return self.beside(images, {})
+
+    def beside(
+        self, images: Sequence[Tensor], known: dict[Any, Any]
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """The same; what parts that another sight has, too, make of the photos is computed once."""
+        views = [(cast(Backbone, self.backbones[name]), size) for name, size in self.views]
+        for network, size in views:
+            if (network, size) not in known:
+                device = next(network.parameters()).device
+                known[network, size] = network.pyramid(squash(images, size).to(device))
+        frames = [known[view][-1].float().mean((2, 3)) for view in views]  # (K, C) each
+        maps = known[views[-1]]
+        if (self.proposer, views[-1]) not in known:
+            known[self.proposer, views[-1]] = self.proposer.propose(images, maps)
+        boxes = known[self.proposer, views[-1]]  # (K, R, 4)
         regions = pool(maps[-1].float(), boxes[:, 1:])  # (K, R - 1, C)
         return list(torch.cat([torch.stack(frames, 1), regions], 1)), list(boxes)
+
+    def share(self, other: Sight) -> None:
+        """Take the networks and the proposer of another sight where they are the same."""
+        if not isinstance(other, ViewSight):
+            return
+        for name in self.backbones.keys() & other.backbones.keys():
+            if name not in self.retrained or self.digest(name) == other.digest(name):
+                self.backbones[name] = other.backbones[name]
+        if self.proposer.key() == other.proposer.key():
+            self.proposer = other.proposer
+
+    def digest(self, name: str) -> str:
+        """Of the weights of a network."""
+        return backbones.digest(self.backbones[name])
 
     def regions(self, inputs: Tensor) -> Tensor:
         """The rows (R, C) of a photo's inputs that are of its boxes, the whole frame first."""
@@ -103,8 +129,9 @@ class ViewSight(Sight):
         ]
 
     def key(self) -> str:
-        """The views and the boxes."""
-        return json.dumps(["views", self.names, self.proposer.key()])
+        """The views, the boxes, and the weights that no package brings."""
+        retrained = [self.digest(name) for name in self.retrained]
+        return json.dumps(["views", self.names, self.proposer.key(), *retrained])
 
 
 def parsed_view(view: str) -> tuple[str, int]:

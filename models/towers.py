@@ -43,6 +43,18 @@ class Sight(Frozen):
         tower makes R fragments of F inputs.
         """
 
+    def beside(
+        self,
+        images: Sequence[Tensor],
+        known: dict[Any, Any],  # noqa: ARG002 - only some sights have parts in common
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """The same, with what other sights made of these photos in `known`, and leaving its own."""
+        inputs_and_boxes: tuple[list[Tensor], list[Tensor]] = self(images)
+        return inputs_and_boxes
+
+    def share(self, other: Sight) -> None:
+        """Take the parts of another sight that are the same, so that they are in memory once."""
+
 
 class Reader(Frozen):
     """The frozen part of a text tower: by default of words, and with a fragment a word.

@@ -13,6 +13,7 @@ from rich.progress import Progress
 from rich.table import Table
 from typer.core import TyperGroup
 
+from app import priority
 from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
@@ -77,6 +78,7 @@ def add(
     settings = settings_for(data=data, cluster=cluster)
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
+    priority.lower(priority.BACKGROUND)
     with plain_errors():
         from app.cli.loading import load_engine
         from app.mapping import read_mapping

@@ -183,14 +183,12 @@ def _loaded(
 
 @contextmanager
 def _indexing(photos: Path | None, settings: Settings) -> Iterator[None]:
-    """Index photos in a process of its own, politely, so that searches stay quick."""
+    """Index photos in a process of its own, whose priority is lower."""
     if photos is None:
         yield
         return
     command = ["-m", "tessera", "index", str(photos), "--data", str(settings.data)]
     child = subprocess.Popen([sys.executable, *command])  # noqa: S603 - our own command
-    if hasattr(os, "setpriority"):
-        os.setpriority(os.PRIO_PROCESS, child.pid, 10)
     try:
         yield
     finally:

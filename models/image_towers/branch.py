@@ -16,10 +16,14 @@ from models.types import PaddedBags
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes; no `hidden` makes the branch linear. Lite0 features stand for the paper's VGG-19."""
+    """Sizes; no `hidden` makes the branch linear. Lite0 features stand for the paper's VGG-19.
+
+    `tuned` trains the CNN as well.
+    """
 
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (224, 448)
+    tuned: bool = False
     hidden: int = 1024
     embedding: int = 512
     dropout: float = 0.2
@@ -30,7 +34,7 @@ class Model(ImageTower):
     """x of length one, by models.branches.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
 
     def __init__(self, config: Config) -> None:
-        sight = RegionSight(config.backbone, config.sizes, "frame", tuned=False)
+        sight = RegionSight(config.backbone, config.sizes, "frame", config.tuned)
         super().__init__(config, sight, config.embedding)
         self.standardize = Standardize(sight.channels)
         sizes = sight.channels, config.hidden, config.embedding

@@ -1,59 +1,14 @@
 import pytest
 import skimage.data
 import torch
-import torch.nn.functional as F
 
 from models import backbones
-from models.backbones import Lite, SameConv, fold, squash
+from models.backbones import squash
 
 
 @pytest.fixture(scope="module")
 def lite0():
     return backbones.load("lite0")
-
-
-def tensorflow_same(x, weight, stride):
-    """TensorFlow's definition: ⌈size / stride⌉ outputs, the odd pixel of padding comes last."""
-    padding = []
-    for size, kernel in zip(reversed(x.shape[2:]), reversed(weight.shape[2:]), strict=True):
-        total = max((size - 1) // stride * stride + kernel - size, 0)
-        padding += [total // 2, total - total // 2]
-    return F.conv2d(F.pad(x, padding), weight, stride=stride)
-
-
-@pytest.mark.parametrize("kernel", [1, 3, 5])
-@pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.parametrize("shape", [(8, 8), (7, 10), (1, 3)])
-def test_same_convolution_pads_as_tensorflow_does(kernel, stride, shape):
-    torch.manual_seed(0)
-    convolution, x = SameConv(2, 3, kernel, stride), torch.randn(1, 2, *shape)
-    y = convolution(x)
-    assert y.shape[2:] == tuple(-(-size // stride) for size in shape)
-    torch.testing.assert_close(y, tensorflow_same(x, convolution.weight, stride))
-
-
-def test_folding_batch_norms_changes_nothing():
-    torch.manual_seed(0)
-    network = Lite().eval()
-    for name, value in network.named_buffers():  # as if trained
-        if name.endswith(("mean", "var")):
-            value.copy_(torch.rand_like(value) + (0.5 if name.endswith("var") else -0.5))
-    pixels = torch.randint(0, 256, (1, 3, 64, 64), dtype=torch.uint8)
-    with torch.inference_mode():
-        before = network(pixels)
-        assert before.std() > 1e-3
-        torch.testing.assert_close(fold(network)(pixels), before, rtol=1e-3, atol=1e-4)
-    assert not any(isinstance(module, torch.nn.BatchNorm2d) for module in network.modules())
-
-
-def test_passes_of_two_photos_give_what_one_pass_gives(lite0, monkeypatch):
-    torch.manual_seed(0)
-    photos = torch.randint(0, 256, (5, 3, 64, 64)).float()
-    with torch.inference_mode():
-        passes = lite0.pyramid(photos)
-        monkeypatch.setattr(backbones, "CPU_BATCH", 5)
-        for part, whole in zip(passes, lite0.pyramid(photos), strict=True):
-            torch.testing.assert_close(part, whole, rtol=1e-4, atol=1e-4)
 
 
 def test_packaged_weights_tell_photos_apart(lite0):

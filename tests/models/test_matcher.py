@@ -323,7 +323,7 @@ def test_a_tuned_cnn_trains_and_is_in_the_checkpoint():
     for model in (tuned, frozen):
         assert not model.image.sight.features.training  # batch norms keep their means
         weights = [w for _, w in model.image.sight.features.named_parameters()]
-        assert {weight.requires_grad for weight in weights} == {model.tuned}
+        assert any(weight.requires_grad for weight in weights) == model.tuned
         stored = checkpoint.trained_state(model)
         assert any("sight" in key for key in stored) == model.tuned
 

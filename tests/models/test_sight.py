@@ -1,7 +1,10 @@
 import pytest
 import torch
 
+from models import backbones
 from models.backbones import squash
+from models.lite import Lite
+from models.looks import Look
 from models.regions import pool
 from models.sight import RegionSight, ViewSight
 
@@ -23,7 +26,7 @@ def test_a_key_names_cnn_sizes_and_boxes():
 def test_a_cnn_stays_in_evaluation_mode_and_trains_only_where_it_is_tuned(tuned):
     sight = RegionSight("lite0", (32,), "windows", tuned).train()
     assert not any(module.training for module in sight.modules())
-    assert {weight.requires_grad for weight in sight.parameters()} == {tuned}
+    assert any(weight.requires_grad for weight in sight.parameters()) == tuned
     assert sight.packaged == (() if tuned else ("features.",))
 
 
@@ -50,6 +53,41 @@ def test_a_network_is_loaded_once_for_all_its_views_and_never_trains():
     assert list(sight.backbones) == ["lite0"]
     assert not any(module.training for module in sight.modules())
     assert not any(weight.requires_grad for weight in sight.parameters())
+
+
+def test_sights_that_share_see_a_common_view_once_and_the_same_as_alone(photos, monkeypatch):
+    passes = []
+    pyramid = Lite.pyramid
+
+    def counted(network, pixels):
+        passes.append(pixels.shape[-1])
+        return pyramid(network, pixels)
+
+    own = ViewSight(("lite0@32", "lite2@48", "lite0@64"), "windows")
+    other = ViewSight(("lite0@32", "lite0@48", "lite0@64"), "windows")
+    with torch.inference_mode():
+        alone = other(photos[:1])
+    other.share(own)
+    assert other.backbones["lite0"] is own.backbones["lite0"]
+    monkeypatch.setattr(Lite, "pyramid", counted)
+    look = Look(photos[0])
+    look.by(own)
+    inputs, boxes = look.by(other)
+    assert passes == [32, 48, 64, 48]
+    torch.testing.assert_close([inputs], alone[0])
+    torch.testing.assert_close([boxes], alone[1])
+
+
+def test_a_network_of_the_same_name_and_other_weights_is_not_shared():
+    own, other = (ViewSight(("lite0@32", "lite2@32"), "windows") for _ in range(2))
+    for sight in (own, other):
+        sight.retrained = ["lite2"]
+        sight.backbones["lite2"] = backbones.load("lite2", tuned=True)
+    with torch.no_grad():
+        next(other.backbones["lite2"].parameters()).add_(1)
+    other.share(own)
+    assert other.backbones["lite0"] is own.backbones["lite0"]
+    assert other.backbones["lite2"] is not own.backbones["lite2"]
 
 
 @pytest.mark.parametrize("view", ["lite0", "lite0@", "lite0@big", "lite0@8"])

@@ -252,6 +252,21 @@ def train_proposals(
         typer.echo(f"{out}: recall of phrases on val {shown}")
 
 
+def extract_backbone(
+    file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A matcher with its own CNN.")],
+    out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
+) -> None:
+    """Write the CNN that a matcher tuned to a file of its own, for views of other matchers.
+
+    Example: tessera extract-backbone runs/lite2-tuned-0/matcher.safetensors
+    models/pretrained/lite2-sentences.safetensors
+    """
+    with plain_errors(Console(stderr=True)):
+        from training import backbones
+
+        typer.echo(backbones.extract(file, out))
+
+
 def train_grounder(
     data: Data,
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],

@@ -1,0 +1,165 @@
+"""EfficientNet-Lite: the convolutional network that photos are seen by, without its classifier."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+from torch.utils.checkpoint import checkpoint
+
+# Expansion, channels, repeats, stride, kernel of each stage (EfficientNet-Lite0).
+STAGES = (
+    (1, 16, 1, 1, 3),
+    (6, 24, 2, 2, 3),
+    (6, 40, 2, 2, 5),
+    (6, 80, 3, 2, 3),
+    (6, 112, 3, 1, 5),
+    (6, 192, 4, 2, 5),
+    (6, 320, 1, 1, 3),
+)
+FINE_STAGE = 4  # the last of stride 16, and the first that is tuned
+CPU_BATCH = 2  # photos in one pass on a CPU: the maps of more leave its caches, and take memory
+TUNED_BATCH = 8  # the same where gradients are wanted: each pass adds to those of all weights
+
+
+class SameConv(nn.Conv2d):
+    """Convolution with TensorFlow's SAME padding, which the packaged weights were trained with."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1):
+        super().__init__(inputs, outputs, kernel, stride, groups=groups, bias=False)
+        if stride == 1:
+            self.padding = (kernel // 2, kernel // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, C, h, w) to (B, C', ⌈h / stride⌉, ⌈w / stride⌉)."""
+        if self.stride[0] > 1:  # the odd pixel goes to the right and the bottom
+            kernel, stride = self.kernel_size[0], self.stride[0]
+            rows, columns = (
+                max((-(-size // stride) - 1) * stride + kernel - size, 0) for size in x.shape[2:]
+            )
+            x = F.pad(x, (columns // 2, columns - columns // 2, rows // 2, rows - rows // 2))
+        return super().forward(x)
+
+
+def convolution(
+    inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
+) -> list[nn.Module]:
+    """A convolution and its batch norm, with the packaged weights' epsilon."""
+    return [SameConv(inputs, outputs, kernel, stride, groups), nn.BatchNorm2d(outputs, eps=1e-3)]
+
+
+class InvertedResidual(nn.Module):
+    """Expand, filter by depth, project; added to its input where the shapes allow."""
+
+    def __init__(self, inputs: int, outputs: int, expansion: int, stride: int, kernel: int) -> None:
+        super().__init__()
+        hidden = inputs * expansion
+        expand = [*convolution(inputs, hidden, 1), nn.ReLU6(inplace=True)] if expansion > 1 else []
+        filter_by_depth = [
+            *convolution(hidden, hidden, kernel, stride, hidden),
+            nn.ReLU6(inplace=True),
+        ]
+        self.body = nn.Sequential(*expand, *filter_by_depth, *convolution(hidden, outputs, 1))
+        self.residual = inputs == outputs and stride == 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, C, h, w) to (B, C', h', w')."""
+        y: Tensor = self.body(x)
+        return x + y if self.residual else y
+
+
+class Lite(nn.Module):
+    """An EfficientNet-Lite without its classifier: (B, 3, S, S) bytes to (B, 1280, S/32, S/32)."""
+
+    channels = 1280
+    compiled: Callable[[Tensor], tuple[Tensor, ...]] | None = None  # what runs it on a CPU instead
+
+    def __init__(self, width: float = 1.0, depth: float = 1.0) -> None:
+        super().__init__()
+        layers: list[nn.Module] = [*convolution(3, 32, 3, 2), nn.ReLU6(inplace=True)]
+        inputs = 32
+        for number, (expansion, channels, repeats, stride, kernel) in enumerate(STAGES):
+            outputs = scaled_channels(channels, width)
+            if number == FINE_STAGE:
+                self.first_tuned = len(layers)
+            # The first and the last stage are as deep in the whole family.
+            count = repeats if number in (0, len(STAGES) - 1) else math.ceil(repeats * depth)
+            for repeat in range(count):
+                step = stride if repeat == 0 else 1
+                layers.append(InvertedResidual(inputs, outputs, expansion, step, kernel))
+                inputs = outputs
+            if number == FINE_STAGE:
+                self.fine = len(layers)
+        layers += [*convolution(inputs, self.channels, 1), nn.ReLU6(inplace=True)]
+        self.layers = nn.Sequential(*layers)
+        self.to(memory_format=torch.channels_last)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Feature maps of uint8 or float photos with values 0–255, (B, 3, S, S)."""
+        return self.pyramid(pixels)[-1]
+
+    def pyramid(self, pixels: Tensor) -> tuple[Tensor, ...]:
+        """The last maps of stride 16, (B, C, S/16, S/16), and of stride 32, as of `forward`."""
+        on_cpu, learning = pixels.device.type == "cpu", torch.is_grad_enabled()
+        most = TUNED_BATCH if learning else CPU_BATCH
+        if on_cpu and len(pixels) > most:
+            parts = [self.pyramid(part) for part in torch.split(pixels, most)]
+            return tuple(torch.cat(maps) for maps in zip(*parts, strict=True))
+        if on_cpu and self.compiled and not learning:
+            return self.compiled(pixels)
+        scaled = (pixels.to(next(self.parameters()).dtype) - 127.0) / 128.0
+        first = self.layers[: self.first_tuned](
+            scaled.contiguous(memory_format=torch.channels_last)
+        )
+        run = recomputed if learning else apply
+        fine = run(self.layers[self.first_tuned : self.fine], first)
+        return fine, run(self.layers[self.fine :], fine)
+
+    def tune(self) -> None:
+        """Let the convolutions of size 1 train, from the last stage of stride 16 on.
+
+        They hold nine tenths of the weights. A gradient of what comes before takes more time on a
+        CPU than all others, and so do those of the filters by depth.
+        """
+        self.requires_grad_(False)
+        for module in self.layers[self.first_tuned :].modules():
+            if isinstance(module, nn.Conv2d) and module.groups == 1:
+                module.requires_grad_(True)
+
+
+def apply(layers: nn.Sequential, x: Tensor) -> Tensor:
+    """What layers make of x."""
+    y: Tensor = layers(x)
+    return y
+
+
+def recomputed(layers: nn.Sequential, x: Tensor) -> Tensor:
+    """The same; what is inside is computed again for gradients in place of being kept.
+
+    (Chen et al. 2016, "Training deep nets with sublinear memory cost".)
+    """
+    y: Tensor = checkpoint(layers, x, use_reentrant=False, preserve_rng_state=False)
+    return y
+
+
+def scaled_channels(channels: int, width: float) -> int:
+    """Channels times width, rounded to a multiple of 8 and never down by more than a tenth."""
+    scaled = channels * width
+    rounded = max(8, int(scaled + 4) // 8 * 8)
+    return rounded if rounded >= 0.9 * scaled else rounded + 8
+
+
+def fold(network: Lite) -> Lite:
+    """The same function with every batch norm folded into its convolution: a third faster."""
+    for module in network.modules():
+        if isinstance(module, nn.Sequential):
+            for name, (layer, following) in enumerate(pairwise(module)):
+                if isinstance(layer, nn.Conv2d) and isinstance(following, nn.BatchNorm2d):
+                    module[name] = fuse_conv_bn_eval(layer, following)
+                    module[name + 1] = nn.Identity()
+    return network
