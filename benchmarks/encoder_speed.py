@@ -65,10 +65,11 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--precision", default="float32")
+    options.add_argument("--recipe", default="contributed")
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     with tempfile.TemporaryDirectory() as folder:
-        choice = adopting.Choice(precision=chosen.precision)
+        choice = adopting.Choice(precision=chosen.precision, recipe=chosen.recipe)
         matcher = adopted(chosen.encoder, Path(folder), choice)
         held = sum(weight.numel() * weight.element_size() for weight in matcher.parameters())
         photos = list(torch.randint(0, 256, (chosen.batch, 3, TALL, WIDE), dtype=torch.uint8))
@@ -76,7 +77,7 @@ def main() -> None:
         query, _ = seconds(lambda: matcher.embed_sentences(TEXTS[:1]), chosen.rounds)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(
-        f"{chosen.encoder} {chosen.precision}, {chosen.threads} thread: "
+        f"{chosen.encoder} {chosen.precision}, {chosen.recipe}, {chosen.threads} thread: "
         f"{1000 * photo / chosen.batch:.0f} ms of processor time a photo "
         f"({1000 * wall / chosen.batch:.0f} ms on the clock), {1000 * query:.0f} ms a query, "
         f"{held / 1e6:.0f} MB of weights, {matcher.dimension} numbers a fragment, "

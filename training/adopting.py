@@ -30,7 +30,7 @@ class Choice:
     """What can be chosen of a model on a source of weights; see models.image_towers.pretrained."""
 
     regions: float = 0.2
-    recipe: str = "value"
+    recipe: str = "contributed"
     against: str = "boxes"
     proposals: str = "windows"
     precision: str = "float32"

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.blocks import Block, block_of
-from models.encoders.contributions import through_all
-from models.encoders.halves import Reading, Vision, half
+from models.encoders.contributions import of_mlp, through_all
+from models.encoders.halves import Reading, Vision, averages, half
 from models.encoders.library import transformers
 from models.encoders.source import number
 from models.encoders.words import Spelling
@@ -28,14 +28,14 @@ class Photos(Vision):
     There is no state of a patch in the space of texts without that MLP, so no recipe "tokens".
     """
 
-    recipes = ("masked", "value")
+    recipes = ("masked", "value", "contributed", "occluded")
 
     def __init__(self, folder: Path, precision: str) -> None:
         network = half(transformers().SiglipVisionModel, folder, precision)
         super().__init__(folder, network, network.config.hidden_size)
 
-    def forward(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D) and of boxes (K, R, D)."""
+    def look(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D) and of boxes (K, R, D), or what boxes add."""
         network: Any = self.network
         h = network.embeddings(pixels)
         for layer in network.encoder.layers:
@@ -43,14 +43,33 @@ class Photos(Vision):
         head, patches = pooling(network.head), network.post_layernorm(h)
         bias = self.bias(weights, 0).to(h)  # (K, 1, 1 + R, P)
         query = head.split(head.query(network.head.probe))  # (1, heads, 1, d)
+        if recipe == "contributed":
+            return contributed(head, query, patches, averages(weights).to(h))
         if recipe == "value":  # as much of each patch as lies in the box, whatever it is
             photo = head.attend(query.expand(len(h), -1, -1, -1), patches, None)
-            shares = (weights / weights.sum(-1, keepdim=True)).to(h)
+            shares = averages(weights).to(h)
             pooled = torch.cat([photo, head.out(shares @ head.value(patches))], 1)
         else:
             pooled = head.attend(query.expand(len(h), -1, bias.shape[2], -1), patches, bias)
         vectors = pooled + head.mlp(head.norm2(pooled))  # (K, 1 + R, D)
         return vectors[:, 0], vectors[:, 1:]
+
+
+def contributed(
+    head: Block, query: Tensor, patches: Tensor, shares: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Vectors of photos (K, D), and what shares (K, R, P) of patches (K, P, D) gave to them.
+
+    The attention of the query (1, heads, 1, d), the norm's deviation and the MLP's gates are held.
+    """
+    logits = query @ head.split(head.key(patches)).mT * query.shape[-1] ** -0.5
+    attention = logits.softmax(-1)[:, :, 0]  # (K, heads, P)
+    values = head.split(patches @ head.value.weight.T)  # (K, heads, P, d)
+    parts = torch.einsum("khp,krp,khpd->krhd", attention, shares, values)
+    parts = parts.flatten(2) @ head.out.weight.T
+    pooled = head.attend(query.expand(len(patches), -1, -1, -1), patches, None)[:, 0]
+    added, photos = of_mlp(head, parts, pooled)
+    return photos, parts + added
 
 
 def pooling(head: Any) -> Block:

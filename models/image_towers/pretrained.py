@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from models import backbones, proposals
 from models.backbones import squash
 from models.encoders.adapter import Adapter
-from models.encoders.halves import PRECISIONS, RECIPES, Vision
+from models.encoders.halves import ADDED, PRECISIONS, RECIPES, Vision
 from models.encoders.photos import patch_weights
 from models.encoders.source import Files, Source, family
 from models.proposals import Windows
@@ -66,7 +66,10 @@ class Config:
 
 
 class EncoderSight(Sight):
-    """The encoder's vectors, of length one, of a photo and of its boxes."""
+    """The encoder's vector of a photo, of length one, and vectors of its boxes.
+
+    They have length one too, or are the photo's and what they add to it.
+    """
 
     packaged = ("vision.", "backbone.")
 
@@ -95,8 +98,11 @@ class EncoderSight(Sight):
         weights = torch.stack([self.weights(*pair) for pair in zip(images, boxes, strict=True)])
         inside = weights.sum(-1, keepdim=True) > 0  # a crop may leave a box out
         photos, regions = self.vision(pixels, torch.where(inside, weights, 1.0), self.config.recipe)
-        photos = F.normalize(photos.float(), dim=-1)[:, None]  # (K, 1, D)
-        regions = torch.where(inside, F.normalize(regions.float(), dim=-1), photos)
+        photos, regions = photos.float()[:, None], regions.float()  # (K, 1, D), (K, R - 1, D)
+        added = self.config.recipe in ADDED  # then regions are as long as what is added makes them
+        lengths = torch.linalg.vector_norm(photos if added else regions, dim=-1, keepdim=True)
+        photos = F.normalize(photos, dim=-1)
+        regions = torch.where(inside, regions / lengths.clamp_min(1e-12), photos)
         return list(torch.cat([photos, regions], 1)), list(boxes.float())
 
     def maps(self, images: Sequence[Tensor], pixels: Tensor) -> Sequence[Tensor]:
@@ -122,7 +128,7 @@ class EncoderSight(Sight):
 class Model(ImageTower):
     """v_0 = s f and v_i = s (f + λ a_i + B a_i), with f along x_0 + A x_0.
 
-    x_0 is the photo's vector and x_i a box's, both of length one. A and B are zero until they are
+    x_0 is the photo's vector, of length one, and x_i a box's. A and B are zero until they are
     trained. With a_i = x_i − x_0 (against the photo), v_i = s ((1 − λ) x_0 + λ x_i), so that with
     words u_t the sum of max is s ((1 − λ) cos + λ Σ_t max_i u_tᵀ x_i), the encoder's own cosine and
     a late interaction. Boxes' vectors may all lie to one side of the photo's, which they were not
