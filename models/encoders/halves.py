@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.encoders.blocks import Block
 from models.encoders.contributions import contributions
-from models.encoders.occlusion import occluded
+from models.encoders.occlusion import occluded, veiled
 from models.encoders.photos import Preparation
 from models.encoders.source import layout
 from models.encoders.words import Spelling
@@ -57,8 +57,9 @@ def wrong(folder: Path) -> str:
     )
 
 
-def grid_of(size: Any, patch: Any) -> tuple[int, int]:
-    """Rows and columns of patches, of sizes that are one number or two."""
+def grid_of(network: Any) -> tuple[int, int]:
+    """Rows and columns of a network's patches; their sizes are one number or two."""
+    size, patch = network.config.image_size, network.config.patch_size
     tall, wide = size if isinstance(size, list | tuple) else (size, size)
     down, across = patch if isinstance(patch, list | tuple) else (patch, patch)
     return tall // down, wide // across
@@ -84,38 +85,49 @@ class Vision(nn.Module, ABC):
 
     recipes: tuple[str, ...] = RECIPES
 
-    def __init__(self, folder: Path, network: nn.Module, dimension: int) -> None:
+    def __init__(
+        self, preparation: Any, network: nn.Module, dimension: int, grid: tuple[int, int]
+    ) -> None:
+        """`preparation` is that of models.encoders.photos or does the same; a grid of P patches."""
         super().__init__()
-        self.network, self.dimension = network, dimension
-        self.preparation = Preparation.of(folder)
-        config: Any = network.config
-        self.rows, self.columns = grid_of(config.image_size, config.patch_size)
+        self.network, self.dimension, self.preparation = network, dimension, preparation
+        self.rows, self.columns = grid
 
-    def forward(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+    def grid(self, height: int, width: int) -> tuple[int, int]:  # noqa: ARG002 - one for all photos
+        """Rows and columns of the patches of a photo; those beyond are padding."""
+        return self.rows, self.columns
+
+    def forward(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
         """Vectors of photos (K, D) and of boxes (K, R, D), of any lengths.
 
-        Shapes: pixels (K, 3, S, S), weights (K, R, P) of patches, a positive sum for each box.
+        Shapes: pixels (K, 3, S, S), or what else the preparation makes of photos; weights (K, R, P)
+        of patches, a positive sum for each box.
         """
         if recipe not in ADDED:
             return self.look(pixels, weights, recipe)
         if recipe == "occluded":
-            photos, added = occluded(self.see, pixels, weights, (self.rows, self.columns))
+            photos, added = occluded(self.see, self.veiled, pixels, weights)
         else:
             photos, added = self.look(pixels, weights, recipe)
             added = added * weights.sum(-1).mean(1)[:, None, None].to(added)
         return photos, photos[:, None] + added
 
     @abstractmethod
-    def look(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+    def look(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
         """Vectors of photos (K, D) and of boxes (K, R, D) by one pass.
 
         For "contributed" what a box's patches gave to the photo's vector, on average.
         """
 
-    def see(self, pixels: Tensor) -> Tensor:
+    def see(self, pixels: Any) -> Tensor:
         """Vectors of photos (K, D) alone."""
-        everything = pixels.new_ones(len(pixels), 1, self.rows * self.columns)
+        device = next(self.network.parameters()).device
+        everything = torch.ones(len(pixels), 1, self.rows * self.columns, device=device)
         return self.look(pixels, everything, "value")[0]
+
+    def veiled(self, pixels: Any, veil: Tensor) -> Any:
+        """Pixels that fade into the photo's mean colour by shares (K, P)."""
+        return veiled(pixels, veil, (self.rows, self.columns))
 
     def bias(self, weights: Tensor, before: int) -> Tensor:
         """Biases of attention (K, 1, 1 + R, before + P): the photo sees all, boxes their patches.
@@ -138,6 +150,9 @@ class ClassToken(Vision):
     """A half whose last block pools the photo into a class token, before patches."""
 
     before: int  # tokens before the patches
+
+    def __init__(self, folder: Path, network: nn.Module, dimension: int) -> None:
+        super().__init__(Preparation.of(folder), network, dimension, grid_of(network))
 
     @abstractmethod
     def embed(self, pixels: Tensor) -> Tensor:

@@ -1,32 +1,36 @@
 """Occlusion: what a photo's vector loses when the pixels of a box are veiled, for every box.
 
-Every encoder has it, whether or not its patches know what they show (Zeiler & Fergus 2014, section
-4.2). It costs a pass a box.
+Every encoder has it, whether or not its patches know what they show. It costs a pass a box. (Zeiler
+& Fergus 2014 cover squares of a photo to see what a class loses.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-RIDGE = 0.1  # of a box's own covariance; a tenth to a hundredth point at the same boxes
+RIDGE = 0.1  # of the mean of the boxes' own covariances; on scenes 0.02 to 0.3 point alike
 
 
 def occluded(
-    see: Callable[[Tensor], Tensor], pixels: Tensor, weights: Tensor, grid: tuple[int, int]
+    see: Callable[[Any], Tensor],
+    veil: Callable[[Any, Tensor], Any],
+    pixels: Any,
+    weights: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """Vectors of photos (K, D), of length one, and what boxes add to them (K, R, D).
 
-    Shapes: `see` makes vectors (K, D) of pixels (K, 3, S, S); weights (K, R, P) of a grid of P
-    patches. Boxes are veiled one after the other, so that memory is that of one.
+    Shapes: `see` makes vectors (K, D) of pixels, `veil` veils shares (K, P) of their patches;
+    weights (K, R, P). Boxes are veiled one after the other, so that memory is that of one.
     """
     photos = F.normalize(see(pixels).float(), dim=-1)
     falls = [
-        photos - F.normalize(see(veiled(pixels, veil, grid)).float(), dim=-1)
-        for veil in weights.unbind(1)
+        photos - F.normalize(see(veil(pixels, shares)).float(), dim=-1)
+        for shares in weights.unbind(1)
     ]
     return photos, spread(torch.stack(falls, 1), weights.float())
 

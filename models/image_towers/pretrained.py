@@ -94,7 +94,7 @@ class EncoderSight(Sight):
         """Vectors (R, D) and boxes (R, 4) of each uint8 photo (3, H, W)."""
         parameter = next(self.vision.parameters())
         pixels = self.vision.preparation(images).to(parameter)
-        boxes = self.proposer.propose(images, self.maps(images, pixels)).to(parameter.device)
+        boxes = self.proposer.propose(images, self.maps(images)).to(parameter.device)
         weights = torch.stack([self.weights(*pair) for pair in zip(images, boxes, strict=True)])
         inside = weights.sum(-1, keepdim=True) > 0  # a crop may leave a box out
         photos, regions = self.vision(pixels, torch.where(inside, weights, 1.0), self.config.recipe)
@@ -105,18 +105,20 @@ class EncoderSight(Sight):
         regions = torch.where(inside, regions / lengths.clamp_min(1e-12), photos)
         return list(torch.cat([photos, regions], 1)), list(boxes.float())
 
-    def maps(self, images: Sequence[Tensor], pixels: Tensor) -> Sequence[Tensor]:
-        """What proposals read of photos."""
+    def maps(self, images: Sequence[Tensor]) -> Sequence[Tensor]:
+        """What proposals read of photos; for blind ones nothing, of as many photos."""
+        device = next(self.vision.parameters()).device
         if self.backbone is None:
-            return [pixels.float()]
-        maps: Sequence[Tensor] = self.backbone.pyramid(squash(images, MAPS[1]).to(pixels.device))
+            return [torch.empty(len(images), 0, device=device)]
+        maps: Sequence[Tensor] = self.backbone.pyramid(squash(images, MAPS[1]).to(device))
         return maps
 
     def weights(self, image: Tensor, boxes: Tensor) -> Tensor:
-        """The patches of each box but the first, the whole frame: (R - 1, P)."""
+        """The patches of each box but the first, the whole frame: (R - 1, P); padding in none."""
         _, height, width = image.shape
         visible = self.vision.preparation.seen(height, width)
-        return patch_weights(boxes[1:].float(), visible, self.vision.rows, self.vision.columns)
+        weights = patch_weights(boxes[1:].float(), visible, *self.vision.grid(height, width))
+        return F.pad(weights, (0, self.vision.rows * self.vision.columns - weights.shape[1]))
 
     def key(self) -> str:
         """The weights, how they compute, and the boxes."""

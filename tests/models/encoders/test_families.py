@@ -199,7 +199,7 @@ def test_what_a_patch_gave_changes_most_with_that_patch(family, tmp_path, photos
         )
     moved = (after - before).norm(dim=1)  # (16,)
     assert moved.argmax() == 15
-    assert moved[15] > 3 * moved[:15].max()
+    assert moved[15] > 1.5 * moved[:15].max()
 
 
 def test_the_whole_frame_as_a_box_is_the_photo_without_its_class_token(plain, photos):

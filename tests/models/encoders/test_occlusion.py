@@ -1,5 +1,7 @@
 """What boxes add by what is lost without them, worked by hand and on a sum of pixels."""
 
+from functools import partial
+
 import torch
 
 from models.encoders.occlusion import RIDGE, occluded, spread, veiled
@@ -43,7 +45,9 @@ def test_the_box_with_the_bright_patch_adds_it():
     pixels[0, 0, :4, :4] = 1.0  # red, top left
     pixels[0, 2, 4:, 4:] = 1.0  # blue, bottom right
     quarters = torch.eye(4)[None]  # a box a patch of 2 × 2
-    photo, added = occluded(lambda seen: seen.sum((2, 3)), pixels, quarters, (2, 2))
+    photo, added = occluded(
+        lambda seen: seen.sum((2, 3)), partial(veiled, grid=(2, 2)), pixels, quarters
+    )
     torch.testing.assert_close(photo.norm(dim=-1), torch.ones(1))
     red, blue = added[0, :, 0], added[0, :, 2]
     assert (int(red.argmax()), int(blue.argmax())) == (0, 3)
