@@ -221,6 +221,19 @@ def test_a_box_that_a_crop_leaves_out_adds_nothing(photos):
     assert [float(distance) == 0 for distance in apart[1:]] == unseen[1:]
 
 
+def test_boxes_that_a_crop_leaves_out_do_not_change_what_others_add(photos):
+    wide = torch.cat([photos[0]] * 8, dim=2)
+    sight = matcher("clip", recipe="contributed").image.sight
+    with torch.inference_mode():
+        (vectors,), (boxes,) = sight([wide])
+        weights = sight.weights(wide, boxes)
+        seen = weights.sum(-1) > 0
+        pixels = sight.vision.preparation([wide])
+        photo, (alone,) = sight.vision(pixels, weights[seen][None], "contributed")
+    assert 0 < seen.sum() < 19
+    torch.testing.assert_close(vectors[1:][seen], alone / photo.norm(), rtol=1e-4, atol=1e-5)
+
+
 def test_a_recipe_that_a_family_lacks_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match="siglip has no recipe 'tokens' for boxes; use masked"):
         matcher("siglip", recipe="tokens")
