@@ -69,7 +69,8 @@ def in_eight_bits(network: nn.Module) -> nn.Module:
     from torch.ao import quantization
 
     rows = {nn.Linear: quantization.per_channel_dynamic_qconfig}
-    quantised: nn.Module = quantization.quantize_dynamic(network, rows, dtype=torch.qint8)
+    quantise: Any = quantization.quantize_dynamic  # untyped, as torch has it
+    quantised: nn.Module = quantise(network, rows, dtype=torch.qint8)
     return quantised
 
 
@@ -81,7 +82,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--precision", default="float32", help="or bfloat16, or int8 of photos")
-    options.add_argument("--recipe", default="contributed")
+    options.add_argument("--recipe", help="the family's usual one if it is not given")
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +99,8 @@ def main() -> None:
         query, _ = seconds(lambda: matcher.embed_sentences(TEXTS[:1]), chosen.rounds)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(
-        f"{chosen.encoder} {chosen.precision}, {chosen.recipe}, {chosen.threads} thread: "
+        f"{chosen.encoder} {chosen.precision}, {matcher.config.image.options.recipe}, "
+        f"{chosen.threads} thread: "
         f"{1000 * photo / chosen.batch:.0f} ms of processor time a photo "
         f"({1000 * wall / chosen.batch:.0f} ms on the clock), {1000 * query:.0f} ms a query, "
         f"{held / 1e6:.0f} MB of weights, {matcher.dimension} numbers a fragment, "

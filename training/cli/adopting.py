@@ -30,12 +30,12 @@ def adopt(
         ),
     ] = 0.2,
     recipe: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What makes boxes' vectors: masked, value, tokens, contributed, or occluded, "
-            "which is the surest and costs a pass a box."
+            "the surest, a pass a box. [default: value for CLIP, else contributed]"
         ),
-    ] = "contributed",
+    ] = None,
     against: Annotated[
         str, typer.Option(help="What boxes are compared with: the photo, or all boxes.")
     ] = "boxes",
