@@ -3,12 +3,13 @@
 Each family is trained on synthetic scenes, saved as a hub has it, adopted and tuned as a user
 would, and measured on other scenes. Minutes a family on one core; what is trained is kept.
 
-    python -m benchmarks.encoder_truth truth/ --family clip
+    python -m benchmarks.encoder_truth truth/ --family clip --recipe occluded
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +45,18 @@ class Truth:
     chosen: tuning.Tried
 
 
-def truth(family: str, place: Path, steps: int = STEPS, progress: Progress = silent) -> Truth:
-    """Train, adopt, tune and measure a family in a folder, where a trained encoder is kept."""
+def truth(
+    family: str,
+    place: Path,
+    steps: int = STEPS,
+    recipes: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Truth:
+    """Train, adopt, tune and measure a family in a folder, where a trained encoder is kept.
+
+    `recipes` are those that tuning tries, if not all that cost one pass. AssertionError where
+    tuning finds that boxes are better left out.
+    """
     if not (place / family / "config.json").is_file():
         trained(family, place / family, steps=steps, progress=progress)
     if not (place / "scenes" / "scenes.jsonl").is_file():
@@ -55,7 +66,7 @@ def truth(family: str, place: Path, steps: int = STEPS, progress: Progress = sil
     out.unlink(missing_ok=True)
     adopting.adopt(place / family, out, adopting.Choice(), "", family)
     loaded = checkpoint.load(out)
-    matcher, tuned = tuning.tune(loaded, corpus.split("val"), COST, progress, "cpu")
+    matcher, tuned = tuning.tune(loaded, corpus.split("val"), COST, progress, "cpu", recipes)
     boxes = entities.read(place / "scenes" / "entities.json.gz")
     examples = corpus.split("test")
     plain = tuning.with_options(matcher, {"regions": 0.0})
@@ -81,10 +92,11 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("--family", choices=FAMILIES, action="append")
     options.add_argument("--steps", type=int, default=STEPS)
+    options.add_argument("--recipe", action="append", default=[], help="tried in place of all")
     chosen = options.parse_args()
     torch.set_num_threads(1)
     for family in chosen.family or FAMILIES:
-        result = truth(family, chosen.folder, chosen.steps)
+        result = truth(family, chosen.folder, chosen.steps, chosen.recipe)
         how = result.chosen
         print(
             f"{family}: scene first {result.search_1:.1f} % "

@@ -22,15 +22,19 @@ from training import licences
 TOWER = "pretrained"
 WHERE = ("folder", "revision")  # options that say where weights are, not what they are
 WANTED = ("*.json", "*.safetensors", "README.md")  # files of a repository: no pickles, no programs
-NAMED = {"clip": "CLIP", "siglip": "SigLIP", "tipsv2": "TIPSv2"}
+RECIPES = {"clip": "value"}  # of others "contributed" has more right boxes (decision 0061)
+NAMED = {"clip": "CLIP", "siglip": "SigLIP", "siglip2": "SigLIP 2 NaFlex", "tipsv2": "TIPSv2"}
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What can be chosen of a model on a source of weights; see models.image_towers.pretrained."""
+    """What can be chosen of a model on a source of weights; see models.image_towers.pretrained.
+
+    Without a recipe it is the best of those that cost one pass, for the family.
+    """
 
     regions: float = 0.2
-    recipe: str = "value"
+    recipe: str | None = None
     against: str = "boxes"
     proposals: str = "windows"
     precision: str = "float32"
@@ -97,11 +101,13 @@ def adopt(
 
 def config_of(source: Source, choice: Choice) -> Config:
     """The matcher of a source, with the encoder's own scale of scores."""
-    module = importlib.import_module(f"models.encoders.{family(Path(source.folder))}")
+    name = family(Path(source.folder))
+    module = importlib.import_module(f"models.encoders.{name}")
     shared = {**asdict(source), "scale": module.scale(Path(source.folder))}
     text = {**shared, "precision": choice.precision}
+    recipe = choice.recipe or RECIPES.get(name, "contributed")
     return Config(
-        image=Part.of("image_towers", TOWER, {**shared, **asdict(choice)}),
+        image=Part.of("image_towers", TOWER, {**shared, **asdict(choice), "recipe": recipe}),
         text=Part.of("text_towers", TOWER, text),
     )
 

@@ -117,6 +117,24 @@ def siglip(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
     return SiglipModel(config), tokenizer, SiglipImageProcessor(size=edges)
 
 
+def siglip2(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
+    """SigLIP 2 NaFlex: photos keep their shape, in as many patches as a square of the size has."""
+    from transformers import Siglip2Config, Siglip2ImageProcessor, Siglip2Model
+
+    _, tokenizer, _ = siglip(texts, size)
+    seeing, reading = halves(size, len(tokenizer))
+    patches = (size.side // size.patch) ** 2
+    del seeing["image_size"]
+    config = Siglip2Config(
+        vision_config=seeing | {"intermediate_size": 4 * size.hidden, "num_patches": patches},
+        text_config=reading
+        | {"projection_size": size.hidden}
+        | {"bos_token_id": None, "eos_token_id": None, "pad_token_id": tokenizer.pad_token_id},
+    )
+    processor = Siglip2ImageProcessor(patch_size=size.patch, max_num_patches=patches)
+    return Siglip2Model(config), tokenizer, processor
+
+
 def tipsv2(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
     """TIPSv2: photos are squashed and not normed, a text's vector is the mean of its tokens."""
     from transformers import Tipsv2Config, Tipsv2ImageProcessor, Tipsv2Model, Tipsv2Tokenizer
@@ -134,6 +152,7 @@ def tipsv2(texts: Sequence[str], size: Size) -> tuple[Any, Any, Any]:
 MAKERS: dict[str, Callable[[Sequence[str], Size], tuple[Any, Any, Any]]] = {
     "clip": clip,
     "siglip": siglip,
+    "siglip2": siglip2,
     "tipsv2": tipsv2,
 }
 

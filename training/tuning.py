@@ -34,7 +34,7 @@ from training.evaluation.scores import score_matrix
 from training.progress import Progress
 
 MASKED = 50  # photos whose boxes are made grey
-WEIGHTS = tuple(round(0.1 * step, 1) for step in range(11))  # λ
+WEIGHTS = (0.0, 0.02, 0.05, *(round(0.1 * step, 1) for step in range(1, 11)))  # λ
 SCALES = np.geomspace(5, 500, 60)  # what cosines may be multiplied with
 
 
@@ -88,14 +88,20 @@ class Terms:
 
 
 def tune(
-    loaded: Checkpoint, examples: Sequence[Example], cost: float, progress: Progress, device: str
+    loaded: Checkpoint,
+    examples: Sequence[Example],
+    cost: float,
+    progress: Progress,
+    device: str,
+    recipes: Sequence[str] = (),
 ) -> tuple[Matcher, Tuned]:
     """The matcher with the boxes, λ and scale that suit photos and their sentences.
 
     Boxes are made and compared in the way whose best box costs the encoder's own score most when
     it is grey. λ is the largest that costs no more than `cost` points of the sum of recalls against
-    the best λ, 0 included: boxes explain more the more they count. ValueError for a matcher that
-    was not adopted, or has been trained since.
+    the best λ, 0 included: boxes explain more the more they count. Of recipes those of one pass are
+    tried and the checkpoint's own, or the given ones. ValueError for a matcher that was not
+    adopted, or has been trained since, and for a recipe that its encoder lacks.
     """
     refuse_others(loaded)
     matcher: Matcher = loaded.model
@@ -104,13 +110,13 @@ def tune(
     firsts = [owners.index(k) for k in range(min(len(examples), MASKED))]
     terms: dict[tuple[str, str], Terms] = {}
     ways: list[Way] = []
-    sight: Any = matcher.image.sight
-    for recipe in sight.vision.recipes:
+    for recipe in recipes or tried_recipes(matcher):
         candidate = with_options(matcher, {"recipe": recipe}).to(device)
         boxes, places = boxes_of(candidate, examples, progress)
         if not ways:
             photos = torch.stack([vectors[0] for vectors in boxes])
-            masking = Masking(matcher, examples, photos, [words[at] for at in firsts], places)
+            plain = with_options(matcher, {"recipe": "value"}).to(device)  # it sees photos alone
+            masking = Masking(plain, examples, photos, [words[at] for at in firsts], places)
         for against in AGAINST:
             apart = [apart_of(vectors, against) for vectors in boxes]
             terms[recipe, against] = terms_of(boxes, apart, words, device, progress)
@@ -127,6 +133,13 @@ def tune(
     options = {name: getattr(chosen, name) for name in ("recipe", "against", "regions")}
     tuned = with_options(matcher, options, scale)
     return tuned, Tuned(tuple(ways), tuple(tried), chosen, scale, len(examples))
+
+
+def tried_recipes(matcher: Matcher) -> list[str]:
+    """The recipes that cost one pass, and the matcher's own."""
+    sight: Any = matcher.image.sight
+    costly = {"occluded"} - {sight.config.recipe}
+    return [recipe for recipe in sight.vision.recipes if recipe not in costly]
 
 
 def refuse_others(loaded: Checkpoint) -> None:
@@ -259,5 +272,5 @@ def table(tuned: Tuned) -> Group:
     for trial in tuned.tried:
         cells = (f"{value:.1f}" for value in (trial.annotation_1, trial.search_1, trial.recall_sum))
         mark = f"chosen, scale {tuned.scale:.0f}" if trial == tuned.chosen else ""
-        trials.add_row(trial.recipe, trial.against, f"{trial.regions:.1f}", *cells, mark)
+        trials.add_row(trial.recipe, trial.against, f"{trial.regions:g}", *cells, mark)
     return Group(ways, trials)

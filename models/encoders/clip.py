@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.encoders.blocks import Block, block_of
 from models.encoders.contributions import contributions
@@ -44,11 +44,10 @@ class Photos(ClassToken):
         model: Any = self.network.vision_model
         return [block_of(layer) for layer in model.encoder.layers]
 
-    def finish(self, states: Tensor) -> Tensor:
+    def end(self) -> tuple[nn.LayerNorm, nn.Linear]:
         """The last norm and the projection."""
         network: Any = self.network
-        vectors: Tensor = network.visual_projection(network.vision_model.post_layernorm(states))
-        return vectors
+        return network.vision_model.post_layernorm, network.visual_projection
 
 
 class Texts(Reading):

@@ -7,6 +7,8 @@ vector is a sum over source tokens and a rest of what no token gave: the state t
 and biases. (Gandelsman, Efros & Steinhardt 2024, section 3, for images' last positions; they leave
 what MLPs add as one term, here it goes on to the tokens that the MLP's input came from.)
 
+Patches of a photo are tokens whose class token is pooled, so that boxes of patches are groups too.
+
 There are two accounts of what a token is. `contributions` takes each layer's state at its place:
 one pass. `through_all` takes its embedding, wherever attention carries it: a pass a group. An
 encoder such as SigLIP's, whose padding is read like words, keeps what words say in padding, and
@@ -29,7 +31,7 @@ LEAST_INPUT = 1e-6  # of an activation; smaller ones give nothing that a float w
 def contributions(
     blocks: Sequence[Block],
     states: Tensor,
-    bias: Tensor,
+    bias: Tensor | None,
     pooled: Tensor,
     groups: Tensor,
     finish: Callable[[Tensor], Tensor],
@@ -39,7 +41,7 @@ def contributions(
     """Contributions (L, G, D) to the pooled vectors; the last group takes what no token gave.
 
     Shapes: states (L, T, H) before the first block, bias (L, 1, T, T) of attention, pooled (L,) the
-    position p of each text, groups (L, G, T) with 1 where a token belongs to a group. `finish` maps
+    position p of each text, groups (L, G, T) with each token's share in a group. `finish` maps
     states at p (L, H) to the vectors (L, D) by the norm `last` and the map `project`. The sum over
     groups is the pooled vector, whatever rounding does: the last group has the rest.
     """
@@ -62,7 +64,7 @@ def contributions(
 
 
 def of_attention(
-    block: Block, h: Tensor, parts: Tensor, bias: Tensor, pooled: Tensor, groups: Tensor
+    block: Block, h: Tensor, parts: Tensor, bias: Tensor | None, pooled: Tensor, groups: Tensor
 ) -> tuple[Tensor, Tensor]:
     """What attention adds to p, by groups (L, G, H) and altogether (L, H).
 
@@ -72,7 +74,8 @@ def of_attention(
     x = block.norm1(h)
     query = block.split(block.query(x[rows, pooled][:, None]))  # (L, heads, 1, d)
     logits = query @ block.split(block.key(x)).mT * query.shape[-1] ** -0.5
-    logits = logits + bias.expand(len(h), -1, -1, -1)[rows, :, pooled][:, :, None]
+    if bias is not None:
+        logits = logits + bias.expand(len(h), -1, -1, -1)[rows, :, pooled][:, :, None]
     attention = logits.softmax(-1)[:, :, 0]  # (L, heads, T)
     others = attention.clone()
     others[rows, :, pooled] = 0
@@ -82,7 +85,8 @@ def of_attention(
     values_of_p = values_of_p.view(*values_of_p.shape[:2], block.heads, -1)  # (L, G, heads, d)
     added = added + attention[rows, :, pooled][:, None, :, None] * values_of_p
     total = torch.einsum("lht,lhtd->lhd", attention, block.split(block.value(x)))
-    return added.flatten(2) @ block.out.weight.T, block.out(total.flatten(1))
+    added = added.flatten(2) @ block.out.weight.T
+    return block.scale1(added), block.scale1(block.out(total.flatten(1)))
 
 
 def through_all(
@@ -132,7 +136,7 @@ def of_mlp(block: Block, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
     active = mlp.activation_fn(hidden)
     gates = torch.where(hidden.abs() < LEAST_INPUT, torch.zeros_like(hidden), active / hidden)
     added = (held(block.norm2, at_p, parts) @ mlp.fc1.weight.T) * gates[:, None]
-    return added @ mlp.fc2.weight.T, at_p + mlp.fc2(active)
+    return block.scale2(added @ mlp.fc2.weight.T), at_p + block.scale2(mlp.fc2(active))
 
 
 def held(norm: nn.Module, state: Tensor, parts: Tensor) -> Tensor:

@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from models.encoders.blocks import Block
+from models.encoders.contributions import contributions
+from models.encoders.occlusion import occluded, veiled
 from models.encoders.photos import Preparation
 from models.encoders.source import layout
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
 
-RECIPES = ("masked", "value", "tokens")
+RECIPES = ("masked", "value", "tokens", "contributed", "occluded")
+ADDED = ("contributed", "occluded")  # of what boxes add to the photo's vector, not vectors of boxes
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -53,8 +57,9 @@ def wrong(folder: Path) -> str:
     )
 
 
-def grid_of(size: Any, patch: Any) -> tuple[int, int]:
-    """Rows and columns of patches, of sizes that are one number or two."""
+def grid_of(network: Any) -> tuple[int, int]:
+    """Rows and columns of a network's patches; their sizes are one number or two."""
+    size, patch = network.config.image_size, network.config.patch_size
     tall, wide = size if isinstance(size, list | tuple) else (size, size)
     down, across = patch if isinstance(patch, list | tuple) else (patch, patch)
     return tall // down, wide // across
@@ -70,23 +75,59 @@ class Vision(nn.Module, ABC):
     - "value": the box's patches by the value path of that attention, each as much as it lies in
       the box, as MaskCLIP (Zhou et al. 2022) and TextRegion make them.
     - "tokens": the final states of the box's patches, averaged.
+    - "contributed": what the box's patches gave to the photo's vector, with attention weights,
+      deviations of norms and gates of MLPs held (models.encoders.contributions).
+    - "occluded": what the photo's vector loses when the box is veiled; a pass a box.
+
+    The last two are a mean over the box's patches, times the mean size of the photo's boxes: large
+    and small boxes compare.
     """
 
     recipes: tuple[str, ...] = RECIPES
 
-    def __init__(self, folder: Path, network: nn.Module, dimension: int) -> None:
+    def __init__(
+        self, preparation: Any, network: nn.Module, dimension: int, grid: tuple[int, int]
+    ) -> None:
+        """`preparation` is that of models.encoders.photos or does the same; a grid of P patches."""
         super().__init__()
-        self.network, self.dimension = network, dimension
-        self.preparation = Preparation.of(folder)
-        config: Any = network.config
-        self.rows, self.columns = grid_of(config.image_size, config.patch_size)
+        self.network, self.dimension, self.preparation = network, dimension, preparation
+        self.rows, self.columns = grid
 
-    @abstractmethod
-    def forward(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+    def grid(self, height: int, width: int) -> tuple[int, int]:  # noqa: ARG002 - one for all photos
+        """Rows and columns of the patches of a photo; those beyond are padding."""
+        return self.rows, self.columns
+
+    def forward(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
         """Vectors of photos (K, D) and of boxes (K, R, D), of any lengths.
 
-        Shapes: pixels (K, 3, S, S), weights (K, R, P) of patches, a positive sum for each box.
+        Shapes: pixels (K, 3, S, S), or what else the preparation makes of photos; weights (K, R, P)
+        of patches, a positive sum for each box.
         """
+        if recipe not in ADDED:
+            return self.look(pixels, weights, recipe)
+        if recipe == "occluded":
+            photos, added = occluded(self.see, self.veiled, pixels, weights)
+        else:
+            photos, added = self.look(pixels, weights, recipe)
+            added = added * weights.sum(-1).mean(1)[:, None, None].to(added)
+        return photos, photos[:, None] + added
+
+    @abstractmethod
+    def look(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D) and of boxes (K, R, D) by one pass.
+
+        For "contributed" what a box's patches gave to the photo's vector, on average.
+        """
+
+    def see(self, pixels: Any) -> Tensor:
+        """Vectors of photos (K, D) alone."""
+        device = next(self.network.parameters()).device
+        everything = torch.ones(len(pixels), 1, self.rows * self.columns, device=device)
+        return self.look(pixels, everything, "value")[0]
+
+    def veiled(self, pixels: Any, veil: Tensor) -> Any:
+        """Pixels that fade into the photo's mean colour by shares (K, P)."""
+        return veiled(pixels, veil, (self.rows, self.columns))
 
     def bias(self, weights: Tensor, before: int) -> Tensor:
         """Biases of attention (K, 1, 1 + R, before + P): the photo sees all, boxes their patches.
@@ -100,10 +141,18 @@ class Vision(nn.Module, ABC):
         return bias
 
 
+def averages(weights: Tensor) -> Tensor:
+    """Weights (K, R, P) of patches that add up to one for each box."""
+    return weights / weights.sum(-1, keepdim=True)
+
+
 class ClassToken(Vision):
     """A half whose last block pools the photo into a class token, before patches."""
 
     before: int  # tokens before the patches
+
+    def __init__(self, folder: Path, network: nn.Module, dimension: int) -> None:
+        super().__init__(Preparation.of(folder), network, dimension, grid_of(network))
 
     @abstractmethod
     def embed(self, pixels: Tensor) -> Tensor:
@@ -114,13 +163,22 @@ class ClassToken(Vision):
         """The encoder's blocks."""
 
     @abstractmethod
+    def end(self) -> tuple[nn.LayerNorm, nn.Linear | None]:
+        """The last norm, and the map after it, if there is one."""
+
     def finish(self, states: Tensor) -> Tensor:
         """Vectors (…, D) of final states (…, H)."""
+        norm, project = self.end()
+        vectors: Tensor = norm(states)
+        return vectors if project is None else project(vectors)
 
-    def forward(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D) and of boxes (K, R, D)."""
+    def look(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D) and of boxes (K, R, D), or what boxes add."""
         *blocks, last = self.blocks()
         h = self.embed(pixels)
+        shares = averages(weights).to(h)  # (K, R, P)
+        if recipe == "contributed":
+            return self.contributed(h, shares)
         for block in blocks:
             h = block(h)
         if recipe == "masked":
@@ -129,12 +187,23 @@ class ClassToken(Vision):
             query = last.split(last.query(x[:, :1])).expand(-1, -1, bias.shape[2], -1)
             pooled = self.finish(last.finish(h[:, :1], last.attend(query, x, bias)))
             return pooled[:, 0], pooled[:, 1:]
-        shares = (weights / weights.sum(-1, keepdim=True)).to(h)  # (K, R, P)
         states = last(h)
         if recipe == "tokens":
             return self.finish(states[:, 0]), shares @ self.finish(states[:, self.before :])
         values = last.value(last.norm1(h[:, self.before :]))  # (K, P, H)
         return self.finish(states[:, 0]), self.finish(last.scale1(last.out(shares @ values)))
+
+    def contributed(self, h: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D), and what shares (K, R, P) of patches gave to them (K, R, D).
+
+        States h (K, T, H) are those before the first block.
+        """
+        groups = F.pad(shares, (self.before, 0, 0, 1))  # (K, R + 1, T), the last of no token
+        pooled = torch.zeros(len(h), dtype=torch.long, device=h.device)
+        parts = contributions(
+            self.blocks(), h, None, pooled, groups, self.finish, *self.end()
+        )  # (K, R + 1, D)
+        return parts.sum(1), parts[:, :-1]
 
 
 class Reading(nn.Module, ABC):

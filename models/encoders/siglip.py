@@ -12,9 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.blocks import Block, block_of
-from models.encoders.contributions import through_all
-from models.encoders.halves import Reading, Vision, half
+from models.encoders.contributions import of_mlp, through_all
+from models.encoders.halves import Reading, Vision, averages, grid_of, half
 from models.encoders.library import transformers
+from models.encoders.photos import Preparation
 from models.encoders.source import number
 from models.encoders.words import Spelling
 from models.types import ParsedSentence
@@ -28,29 +29,56 @@ class Photos(Vision):
     There is no state of a patch in the space of texts without that MLP, so no recipe "tokens".
     """
 
-    recipes = ("masked", "value")
+    recipes = ("masked", "value", "contributed", "occluded")
 
     def __init__(self, folder: Path, precision: str) -> None:
         network = half(transformers().SiglipVisionModel, folder, precision)
-        super().__init__(folder, network, network.config.hidden_size)
+        dimension = network.config.hidden_size
+        super().__init__(Preparation.of(folder), network, dimension, grid_of(network))
 
-    def forward(self, pixels: Tensor, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D) and of boxes (K, R, D)."""
+    def states(self, pixels: Any) -> tuple[Tensor, Tensor | None]:
+        """States (K, P, H) before the first block, and a bias of attention if any is padding."""
         network: Any = self.network
-        h = network.embeddings(pixels)
+        return network.embeddings(pixels), None
+
+    def look(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
+        """Vectors of photos (K, D) and of boxes (K, R, D), or what boxes add."""
+        network: Any = self.network
+        h, padding = self.states(pixels)
         for layer in network.encoder.layers:
-            h = block_of(layer)(h)
+            h = block_of(layer)(h, padding)
         head, patches = pooling(network.head), network.post_layernorm(h)
-        bias = self.bias(weights, 0).to(h)  # (K, 1, 1 + R, P)
         query = head.split(head.query(network.head.probe))  # (1, heads, 1, d)
+        if recipe == "contributed":
+            return contributed(head, query, patches, averages(weights).to(h), padding)
         if recipe == "value":  # as much of each patch as lies in the box, whatever it is
-            photo = head.attend(query.expand(len(h), -1, -1, -1), patches, None)
-            shares = (weights / weights.sum(-1, keepdim=True)).to(h)
+            photo = head.attend(query.expand(len(h), -1, -1, -1), patches, padding)
+            shares = averages(weights).to(h)
             pooled = torch.cat([photo, head.out(shares @ head.value(patches))], 1)
         else:
+            bias = self.bias(weights, 0).to(h)  # (K, 1, 1 + R, P)
+            bias = bias if padding is None else bias + padding
             pooled = head.attend(query.expand(len(h), -1, bias.shape[2], -1), patches, bias)
         vectors = pooled + head.mlp(head.norm2(pooled))  # (K, 1 + R, D)
         return vectors[:, 0], vectors[:, 1:]
+
+
+def contributed(
+    head: Block, query: Tensor, patches: Tensor, shares: Tensor, padding: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Vectors of photos (K, D), and what shares (K, R, P) of patches (K, P, D) gave to them.
+
+    The attention of the query (1, heads, 1, d), the norm's deviation and the MLP's gates are held.
+    """
+    logits = query @ head.split(head.key(patches)).mT * query.shape[-1] ** -0.5
+    logits = logits if padding is None else logits + padding
+    attention = logits.softmax(-1)[:, :, 0]  # (K, heads, P)
+    values = head.split(patches @ head.value.weight.T)  # (K, heads, P, d)
+    parts = torch.einsum("khp,krp,khpd->krhd", attention, shares, values)
+    parts = parts.flatten(2) @ head.out.weight.T
+    pooled = head.attend(query.expand(len(patches), -1, -1, -1), patches, padding)[:, 0]
+    added, photos = of_mlp(head, parts, pooled)
+    return photos, parts + added
 
 
 def pooling(head: Any) -> Block:
@@ -88,8 +116,10 @@ class Texts(Reading):
     words say from layer to layer.
     """
 
+    model = "SiglipTextModel"  # of transformers
+
     def __init__(self, folder: Path, precision: str) -> None:
-        network = half(transformers().SiglipTextModel, folder, precision)
+        network = half(getattr(transformers(), self.model), folder, precision)
         length = network.config.max_position_embeddings
         spelling = Spelling.of(folder, length, padded=True, lower=True)
         super().__init__(network, network.config.projection_size, spelling)

@@ -12,7 +12,8 @@ from safetensors import SafetensorError, safe_open
 from models.encoders.layouts import Layout, read_json
 from models.encoders.open_clip import OpenClipLayout
 
-FAMILIES = {"clip": "clip", "siglip": "siglip", "tipsv2": "tipsv2"}  # model_type: module
+# model_type: module; "siglip2" is what transformers calls NaFlex, other SigLIP 2 are "siglip"
+FAMILIES = {"clip": "clip", "siglip": "siglip", "siglip2": "siglip2", "tipsv2": "tipsv2"}
 Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-256
 
 
@@ -98,11 +99,6 @@ def family(folder: Path) -> str:
     if kind in FAMILIES:
         return FAMILIES[kind]
     hint = f"Tessera explains {', '.join(sorted(FAMILIES))}"
-    if kind == "siglip2":
-        raise ValueError(
-            f"{folder} is SigLIP 2 with photos of any shape (NaFlex); take the same model with "
-            "photos of one size, such as siglip2-base-patch16-224"
-        )
     if "auto_map" in config:
         raise ValueError(
             f"{folder} is a {kind!r} that wants to run code of its own; Tessera runs none. {hint}"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.encoders.blocks import Block, block_of
-from models.encoders.halves import ClassToken, Reading, half
+from models.encoders.halves import RECIPES, ClassToken, Reading, half
 from models.encoders.library import transformers
 from models.encoders.source import layout, number
 from models.encoders.words import Spelling
@@ -27,6 +27,8 @@ class Photos(ClassToken):
         network = half(library.Tipsv2VisionModel, folder, precision, config=config)
         super().__init__(folder, network, config.hidden_size)
         self.before = 1 + config.num_register_tokens
+        if config.use_swiglu_ffn:  # two products in place of an activation to hold
+            self.recipes = tuple(recipe for recipe in RECIPES if recipe != "contributed")
 
     def embed(self, pixels: Tensor) -> Tensor:
         """Class and register tokens, then patches."""
@@ -39,11 +41,10 @@ class Photos(ClassToken):
         network: Any = self.network
         return [seeing_block(layer) for layer in network.encoder.layer]
 
-    def finish(self, states: Tensor) -> Tensor:
+    def end(self) -> tuple[nn.LayerNorm, None]:
         """The last norm."""
         network: Any = self.network
-        vectors: Tensor = network.layernorm(states)
-        return vectors
+        return network.layernorm, None
 
 
 def seeing_block(layer: Any) -> Block:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from models import backbones, proposals
 from models.backbones import squash
 from models.encoders.adapter import Adapter
-from models.encoders.halves import PRECISIONS, RECIPES, Vision
+from models.encoders.halves import ADDED, PRECISIONS, RECIPES, Vision
 from models.encoders.photos import patch_weights
 from models.encoders.source import Files, Source, family
 from models.proposals import Windows
@@ -66,7 +66,10 @@ class Config:
 
 
 class EncoderSight(Sight):
-    """The encoder's vectors, of length one, of a photo and of its boxes."""
+    """The encoder's vector of a photo, of length one, and vectors of its boxes.
+
+    They have length one too, or are the photo's and what they add to it.
+    """
 
     packaged = ("vision.", "backbone.")
 
@@ -91,26 +94,34 @@ class EncoderSight(Sight):
         """Vectors (R, D) and boxes (R, 4) of each uint8 photo (3, H, W)."""
         parameter = next(self.vision.parameters())
         pixels = self.vision.preparation(images).to(parameter)
-        boxes = self.proposer.propose(images, self.maps(images, pixels)).to(parameter.device)
+        boxes = self.proposer.propose(images, self.maps(images)).to(parameter.device)
         weights = torch.stack([self.weights(*pair) for pair in zip(images, boxes, strict=True)])
         inside = weights.sum(-1, keepdim=True) > 0  # a crop may leave a box out
-        photos, regions = self.vision(pixels, torch.where(inside, weights, 1.0), self.config.recipe)
-        photos = F.normalize(photos.float(), dim=-1)[:, None]  # (K, 1, D)
-        regions = torch.where(inside, F.normalize(regions.float(), dim=-1), photos)
+        usual = weights.sum(1, keepdim=True) / inside.sum(1, keepdim=True).clamp_min(1)  # (K, 1, P)
+        usual = torch.where(inside.any(1, keepdim=True), usual, 1.0)  # boxes' mean size stays
+        weights = torch.where(inside, weights, usual)
+        photos, regions = self.vision(pixels, weights, self.config.recipe)
+        photos, regions = photos.float()[:, None], regions.float()  # (K, 1, D), (K, R - 1, D)
+        added = self.config.recipe in ADDED  # then regions are as long as what is added makes them
+        lengths = torch.linalg.vector_norm(photos if added else regions, dim=-1, keepdim=True)
+        photos = F.normalize(photos, dim=-1)
+        regions = torch.where(inside, regions / lengths.clamp_min(1e-12), photos)
         return list(torch.cat([photos, regions], 1)), list(boxes.float())
 
-    def maps(self, images: Sequence[Tensor], pixels: Tensor) -> Sequence[Tensor]:
-        """What proposals read of photos."""
+    def maps(self, images: Sequence[Tensor]) -> Sequence[Tensor]:
+        """What proposals read of photos; for blind ones nothing, of as many photos."""
+        device = next(self.vision.parameters()).device
         if self.backbone is None:
-            return [pixels.float()]
-        maps: Sequence[Tensor] = self.backbone.pyramid(squash(images, MAPS[1]).to(pixels.device))
+            return [torch.empty(len(images), 0, device=device)]
+        maps: Sequence[Tensor] = self.backbone.pyramid(squash(images, MAPS[1]).to(device))
         return maps
 
     def weights(self, image: Tensor, boxes: Tensor) -> Tensor:
-        """The patches of each box but the first, the whole frame: (R - 1, P)."""
+        """The patches of each box but the first, the whole frame: (R - 1, P); padding in none."""
         _, height, width = image.shape
         visible = self.vision.preparation.seen(height, width)
-        return patch_weights(boxes[1:].float(), visible, self.vision.rows, self.vision.columns)
+        weights = patch_weights(boxes[1:].float(), visible, *self.vision.grid(height, width))
+        return F.pad(weights, (0, self.vision.rows * self.vision.columns - weights.shape[1]))
 
     def key(self) -> str:
         """The weights, how they compute, and the boxes."""
@@ -122,7 +133,7 @@ class EncoderSight(Sight):
 class Model(ImageTower):
     """v_0 = s f and v_i = s (f + λ a_i + B a_i), with f along x_0 + A x_0.
 
-    x_0 is the photo's vector and x_i a box's, both of length one. A and B are zero until they are
+    x_0 is the photo's vector, of length one, and x_i a box's. A and B are zero until they are
     trained. With a_i = x_i − x_0 (against the photo), v_i = s ((1 − λ) x_0 + λ x_i), so that with
     words u_t the sum of max is s ((1 − λ) cos + λ Σ_t max_i u_tᵀ x_i), the encoder's own cosine and
     a late interaction. Boxes' vectors may all lie to one side of the photo's, which they were not

@@ -5,18 +5,20 @@ import pytest
 from benchmarks.encoder_truth import truth
 from training.tiny_encoders import FAMILIES
 
-# Percent of phrases whose best box has its centre in the true one, which covers a sixth of a scene.
-POINTED = {"clip": 60, "siglip": 30, "tipsv2": 35}
+# Percent of phrases whose best box has its centre in the true one, which covers a sixth of a scene:
+# with boxes of one pass, and with veiled ones.
+POINTED = {"clip": (60, 75), "siglip": (40, 75), "tipsv2": (55, 65)}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_adopted_encoder_finds_the_scene_and_the_box_of_each_phrase(family, tmp_path):
-    found = truth(family, tmp_path)
-    assert found.search_1 > 50  # percent, of 100 scenes
-    assert found.search_1 > found.official_1 - 5
-    assert found.pointed > POINTED[family]
-    assert found.gap < 1e-4
-    assert found.fall > 1.5 * found.elsewhere
-    assert found.fall > 0
+    for recipes, pointed in zip([(), ("occluded",)], POINTED[family], strict=True):
+        found = truth(family, tmp_path, recipes=recipes)
+        assert found.search_1 > 50  # percent, of 100 scenes
+        assert found.search_1 > found.official_1 - 5
+        assert found.pointed > pointed
+        assert found.gap < 1e-4
+        assert found.fall > 1.5 * found.elsewhere
+        assert found.fall > 0

@@ -42,8 +42,8 @@ def test_what_is_chosen_is_written_with_its_own_fingerprint(corpus, adopted, tmp
     said = tessera("tune", adopted, "--data", corpus, "--out", out, "--json", numbers)
     assert "chosen" in said
     told = json.loads(numbers.read_text())
-    assert len(told["ways"]) == 2 * 2
-    assert len(told["tried"]) == 2 * 2 * len(tuning.WEIGHTS)
+    assert {way["recipe"] for way in told["ways"]} == {"masked", "value", "contributed"}
+    assert len(told["tried"]) == len(told["ways"]) * len(tuning.WEIGHTS) == 3 * 2 * 13
     before, after = checkpoint.load(adopted), checkpoint.load(out)
     options = after.model.config.image.options
     assert after.fingerprint != before.fingerprint
@@ -54,6 +54,16 @@ def test_what_is_chosen_is_written_with_its_own_fingerprint(corpus, adopted, tmp
     assert options.scale == after.model.config.text.options.scale == told["scale"]
     assert after.facts["tuned"]["photos"] == 6
     assert after.facts["licence"] == "mit"
+
+
+def test_a_costly_recipe_is_tried_where_it_is_asked_for(corpus, adopted, tmp_path):
+    out, numbers = tmp_path / "tuned.safetensors", tmp_path / "numbers.json"
+    options = ("--out", out, "--json", numbers, "--recipe", "occluded")
+    tessera("tune", adopted, "--data", corpus, *options)
+    assert {way["recipe"] for way in json.loads(numbers.read_text())["ways"]} == {"occluded"}
+    assert checkpoint.load(out).model.config.image.options.recipe == "occluded"
+    said = tessera("tune", adopted, "--data", corpus, "--recipe", "tokens", code=1)
+    assert "siglip has no recipe 'tokens' for boxes; use masked, value, contributed" in said
 
 
 @pytest.mark.parametrize("against", ["photo", "boxes"])

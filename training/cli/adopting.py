@@ -30,8 +30,12 @@ def adopt(
         ),
     ] = 0.2,
     recipe: Annotated[
-        str, typer.Option(help="What makes boxes' vectors: masked, value or tokens.")
-    ] = "value",
+        str | None,
+        typer.Option(
+            help="What makes boxes' vectors: masked, value, tokens, contributed, or occluded, "
+            "the surest, a pass a box. [default: value for CLIP, else contributed]"
+        ),
+    ] = None,
     against: Annotated[
         str, typer.Option(help="What boxes are compared with: the photo, or all boxes.")
     ] = "boxes",
@@ -89,6 +93,12 @@ def tune(
         Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+    recipe: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How to make boxes, tried alone; may be repeated. [default: all but occluded]"
+        ),
+    ] = None,
     device: Device = "cpu",
 ) -> None:
     """Choose what boxes count, how they are made, and the temperature, on captioned photos.
@@ -107,7 +117,9 @@ def tune(
         tuning.refuse_others(loaded)
         corpus = folders.read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
-        matcher, tuned = tuning.tune(loaded, examples, cost, progress.on(console), device)
+        matcher, tuned = tuning.tune(
+            loaded, examples, cost, progress.on(console), device, recipe or ()
+        )
         tuning.store(out or file, loaded, matcher, tuned, f"{corpus.name} {part}")
         Console().print(tuning.table(tuned))
         analysis.store(json_file, asdict(tuned) | {"data": f"{corpus.name} {part}"})

@@ -65,6 +65,18 @@ def test_without_regions_the_score_is_the_official_cosine(plain, official, photo
     torch.testing.assert_close(ours, output.image_embeds @ output.text_embeds.T, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("recipe", ["contributed", "occluded"])
+def test_what_boxes_add_leaves_the_photo_as_it_is(family, recipe, official, photos):
+    output, _ = official
+    bags = matcher(family, regions=0.0, recipe=recipe).embed_images(photos)
+    for bag, vector in zip(bags, output.image_embeds, strict=True):
+        torch.testing.assert_close(bag.vectors, vector.expand(20, -1), rtol=0, atol=1e-5)
+    adding = matcher(family, regions=1.0, recipe=recipe, against="photo").embed_images(photos)
+    for bag, vector in zip(adding, output.image_embeds, strict=True):
+        torch.testing.assert_close(bag.vectors[0], vector, rtol=0, atol=1e-5)
+        assert (bag.vectors[1:] - vector).norm(dim=1).min() > 1e-3
+
+
 def test_half_precision_stays_close_to_the_official_cosine(family, official, photos):
     half = matcher(family, regions=0.0, precision="bfloat16")
     ours = scores(half.embed_images(photos), half.embed_sentences(TEXTS))
@@ -159,6 +171,37 @@ def test_a_box_is_what_its_patches_show_and_nothing_else(family, recipe, tmp_pat
     assert without_it < 1e-6
 
 
+def test_boxes_of_the_same_size_give_together_what_one_around_them_gives(plain, photos):
+    vision = plain.image.sight.vision
+    pixels = vision.preparation(photos[:1])
+    corners = torch.tensor([[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
+    weights = patch_weights(corners, WHOLE_FRAME, vision.rows, vision.columns)[None]
+    with torch.inference_mode():
+        photo, (boxes,) = vision(pixels, weights, "contributed")
+    left, right, both = boxes - photo
+    torch.testing.assert_close(left + right, 2 * both, rtol=0, atol=1e-4)
+    assert (left - right).norm() > 1e-2
+
+
+def test_what_a_patch_gave_changes_most_with_that_patch(family, tmp_path, photos):
+    """In an encoder whose only block pools; attention weights of all patches change a little."""
+    size = tiny_encoders.Size(layers=0 if family == "siglip" else 1)
+    tiny_encoders.untrained(family, tmp_path, TEXTS, size)
+    vision = importlib.import_module(f"models.encoders.{family}").Photos(tmp_path, "float32")
+    pixels = vision.preparation(photos[1:2])
+    changed = pixels.clone()
+    changed[..., 36:, 36:] = 0  # the last patch of 4 × 4
+    patches = torch.eye(16)[None]  # a box a patch
+    with torch.inference_mode():
+        before, after = (
+            boxes[0] - photo
+            for photo, boxes in (vision(seen, patches, "contributed") for seen in (pixels, changed))
+        )
+    moved = (after - before).norm(dim=1)  # (16,)
+    assert moved.argmax() == 15
+    assert moved[15] > 1.5 * moved[:15].max()
+
+
 def test_the_whole_frame_as_a_box_is_the_photo_without_its_class_token(plain, photos):
     vision = plain.image.sight.vision
     everything = torch.ones(1, 1, vision.rows * vision.columns)
@@ -176,6 +219,19 @@ def test_a_box_that_a_crop_leaves_out_adds_nothing(photos):
     unseen = [place.right <= 0.46 or place.left >= 0.54 for place in bag.places]
     assert any(unseen)
     assert [float(distance) == 0 for distance in apart[1:]] == unseen[1:]
+
+
+def test_boxes_that_a_crop_leaves_out_do_not_change_what_others_add(photos):
+    wide = torch.cat([photos[0]] * 8, dim=2)
+    sight = matcher("clip", recipe="contributed").image.sight
+    with torch.inference_mode():
+        (vectors,), (boxes,) = sight([wide])
+        weights = sight.weights(wide, boxes)
+        seen = weights.sum(-1) > 0
+        pixels = sight.vision.preparation([wide])
+        photo, (alone,) = sight.vision(pixels, weights[seen][None], "contributed")
+    assert 0 < seen.sum() < 19
+    torch.testing.assert_close(vectors[1:][seen], alone / photo.norm(), rtol=1e-4, atol=1e-5)
 
 
 def test_a_recipe_that_a_family_lacks_is_refused_with_those_there_are():

@@ -1,0 +1,53 @@
+"""What boxes add by what is lost without them, worked by hand and on a sum of pixels."""
+
+from functools import partial
+
+import torch
+
+from models.encoders.occlusion import RIDGE, occluded, spread, veiled
+
+
+def test_a_veiled_patch_fades_into_the_photos_mean():
+    pixels = torch.arange(16.0).view(1, 1, 4, 4)
+    veil = torch.tensor([[1.0, 0.5, 0.0, 0.0]])
+    expected = pixels.clone()
+    expected[0, 0, :2, :2] = 7.5
+    expected[0, 0, :2, 2:] = (7.5 + pixels[0, 0, :2, 2:]) / 2
+    torch.testing.assert_close(veiled(pixels, veil, (2, 2)), expected)
+
+
+def test_pixels_beyond_all_patches_stay():
+    pixels = torch.arange(9.0).view(1, 1, 3, 3)
+    seen = veiled(pixels, torch.ones(1, 1), (1, 1))
+    assert torch.equal(seen, torch.full_like(pixels, 4.0))
+    rest = veiled(torch.arange(25.0).view(1, 1, 5, 5), torch.ones(1, 4), (2, 2))
+    assert torch.equal(rest[0, 0, 4], torch.arange(20.0, 25.0))
+
+
+def test_one_box_that_is_lost_has_its_loss_but_for_the_ridge():
+    falls, weights = torch.tensor([[[2.0, -1.0]]]), torch.tensor([[[1.0, 0.5, 0.0, 0.0]]])
+    added = spread(falls, weights)
+    expected = falls / (1 + RIDGE)
+    torch.testing.assert_close(added, expected)
+
+
+def test_a_small_box_with_all_that_is_lost_adds_more_than_a_large_one_around_it():
+    weights = torch.tensor([[[1.0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]]])
+    falls = torch.tensor([[[1.0], [1.0], [0.0]]])
+    small, large, beside = spread(falls, weights)[0, :, 0]
+    assert small > 2 * large > 0
+    assert abs(beside) < 0.2 * small
+
+
+def test_the_box_with_the_bright_patch_adds_it():
+    """A network that sees the sum of red and the sum of blue pixels."""
+    pixels = torch.full((1, 3, 8, 8), 0.1)
+    pixels[0, 0, :4, :4] = 1.0  # red, top left
+    pixels[0, 2, 4:, 4:] = 1.0  # blue, bottom right
+    quarters = torch.eye(4)[None]  # a box a patch of 2 × 2
+    photo, added = occluded(
+        lambda seen: seen.sum((2, 3)), partial(veiled, grid=(2, 2)), pixels, quarters
+    )
+    torch.testing.assert_close(photo.norm(dim=-1), torch.ones(1))
+    red, blue = added[0, :, 0], added[0, :, 2]
+    assert (int(red.argmax()), int(blue.argmax())) == (0, 3)
