@@ -103,7 +103,7 @@ def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceH
     missed = [key for key in (*filtered, *(search.fields or ())) if key not in carried]
     if not missed:
         return []
-    return unknown_keys(dict.fromkeys(missed), engine.on(search.collection, engine.catalog.keys))
+    return unknown_keys(dict.fromkeys(missed), engine.read(search.collection, engine.catalog.keys))
 
 
 def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
