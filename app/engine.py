@@ -127,11 +127,12 @@ class Engine:
         self.catalog.pictures.check()
         return self.indexes.check()
 
-    def open(self, collection: str, *, create: bool = False) -> Collection:
+    def open(self, collection: str, *, create: bool = False, reading: bool = False) -> Collection:
         """A collection of this matcher's bags; LookupError if there is none, and none is made.
 
         The default collection is always there, if empty. ModelMismatch for another model's,
-        OutOfBounds for one that this engine is not limited to.
+        OutOfBounds for one that this engine is not limited to. For `reading` alone, what a
+        re-embedding has kept for this matcher will do: written there, nobody would find it later.
         """
         try:
             home = self.find(collection)
@@ -143,30 +144,42 @@ class Engine:
         else:
             if home.fingerprint == self.models.fingerprint:
                 return home
+            kept = self.catalog.names.kept(home, self.models.fingerprint) if reading else None
+            if kept is not None:
+                return kept
         return self.catalog.collection(collection, **self.models.makes)
 
     def index(self, collection: str) -> Index:
         """What a collection is searched with."""
-        return self.indexes.of(self.open(collection))
+        return self.indexes.of(self.open(collection, reading=True))
 
     def on(
-        self, collection: str, use: Callable[[Collection], Result], *, create: bool = False
+        self,
+        collection: str,
+        use: Callable[[Collection], Result],
+        *,
+        create: bool = False,
+        reading: bool = False,
     ) -> Result:
         """Use a collection, or once more what has its name where it went in the meantime.
 
         So a name that moves to another collection is there for everyone at every moment.
         """
         try:
-            return use(self.open(collection, create=create))
+            return use(self.open(collection, create=create, reading=reading))
         except Replaced:
-            return use(self.open(collection, create=create))
+            return use(self.open(collection, create=create, reading=reading))
+
+    def read(self, collection: str, use: Callable[[Collection], Result]) -> Result:
+        """Use a collection without writing into it, see `open`."""
+        return self.on(collection, use, reading=True)
 
     def search(self, collection: str, request: Request) -> Answer:
         """The best hits for a request; errors are those of index.search.Index.best.
 
         None for a query without parts: nobody knows what it asks for.
         """
-        return self.on(collection, lambda home: self._search(home, request))
+        return self.read(collection, lambda home: self._search(home, request))
 
     def hits(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
         """The best hits, and those of their items that are there still, by id."""
@@ -175,7 +188,7 @@ class Engine:
             answer = self._search(home, request)
             return answer, self.catalog.get_many(home, [hit.item for hit in answer.hits])
 
-        return self.on(collection, find)
+        return self.read(collection, find)
 
     def _search(self, home: Collection, request: Request) -> Answer:
         if not request.query.parts:
@@ -191,11 +204,11 @@ class Engine:
 
     def item_bag(self, collection: str, item: str, photo: int = 0) -> FragmentBag:
         """The bag of one of an item's photos; LookupError where there is none."""
-        return self.on(collection, lambda home: self.catalog.bag(home, item, photo))
+        return self.read(collection, lambda home: self.catalog.bag(home, item, photo))
 
     def item_photo(self, collection: str, item: str, photo: int = 0) -> tuple[FragmentBag, Picture]:
         """One of an item's photos, its bag and picture; LookupError where there is none."""
-        entry = self.on(collection, lambda home: self.catalog.entry(home, item))
+        entry = self.read(collection, lambda home: self.catalog.entry(home, item))
         check_photo(item, photo, len(entry.pictures))
         return entry.images[photo], entry.pictures[photo]
 
@@ -242,14 +255,24 @@ class Engine:
         outcomes = [next(stored) if isinstance(entry, Entry) else entry for entry in embedded]
         return [outcome if isinstance(outcome, str) else None for outcome in outcomes]
 
-    def reembed(self, collection: str, progress: Callable[[int, int], None]) -> None:
-        """Give a collection of another model this matcher's bags, from its display copies."""
+    def reembed(
+        self, collection: str, progress: Callable[[int, int], None], *, keep: bool = False
+    ) -> None:
+        """Give a collection of another model this matcher's bags, from its display copies.
+
+        With `keep`, engines of the other model go on searching what it replaces.
+        """
 
         def again(entries: Sequence[Entry]) -> Sequence[Entry]:
             return self.embed([Draft.of(entry) for entry in entries])
 
         reembedding.reembed(
-            self.catalog, collection, embed=again, progress=progress, **self.models.makes
+            self.catalog,
+            collection,
+            embed=again,
+            progress=progress,
+            keep=keep,
+            **self.models.makes,
         )
 
 

@@ -59,7 +59,7 @@ def search(engine: Engine, collection: str, request: ProductRequest, sought: Sou
 
     ValueError for what is no filter, and for photos where the matcher is not calibrated.
     """
-    return engine.on(collection, lambda home: _search(engine, home, request, sought))
+    return engine.read(collection, lambda home: _search(engine, home, request, sought))
 
 
 def _search(engine: Engine, home: Collection, request: ProductRequest, sought: Sought) -> Found:
@@ -106,7 +106,7 @@ def _queries(
 
 def suggest(engine: Engine, collection: str, text: str, count: int) -> list[Completion]:
     """Texts that go on where a text stops, and how many items each finds."""
-    documents = engine.on(collection, lambda home: engine.indexes.of(home).documents.current())
+    documents = engine.read(collection, lambda home: engine.indexes.of(home).documents.current())
     with documents.lock:
         return complete(documents, text, count)
 

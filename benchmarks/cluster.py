@@ -1,6 +1,7 @@
 """Searches and imports on a Ray cluster beside those of one process, and what growth would cost.
 
     python -m benchmarks.cluster search --real ../cache/bench --photos 20000
+    python -m benchmarks.cluster delays --real ../cache/bench --photos 20000
     python -m benchmarks.cluster imports PHOTOS --limit 120
     python -m benchmarks.cluster report
 
@@ -36,10 +37,12 @@ from index.requests import Request
 from index.search import Index
 from index.sharded import ShardedIndex
 from index.storage import Storage
+from models.queries import Query
 from tests.clusters import actors, eventually, kill, running
 from tests.servers import server
 
 ACTORS = (1, 2, 4)
+KINDS = (("candidates", False), ("exact scan", True))
 QUERIES, ROUNDS = 100, 3
 WAIT = 900.0  # seconds
 TESSERA = (sys.executable, "-c", "import tessera; tessera.main()")
@@ -106,7 +109,7 @@ def costs(index: Index, requests: Sequence[Request], processes: Sequence[int]) -
 
 def searching(options: argparse.Namespace) -> None:
     """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
-    from index.cluster import Cluster, Layout
+    from index.cluster import Cluster
 
     real = Real(options.real)
     queries = questions.read(real, "12 words", QUERIES)
@@ -121,21 +124,12 @@ def searching(options: argparse.Namespace) -> None:
         local.build()
         local.follow()
         for count in ACTORS:
-            layout = Layout(shards=count, replicas=1, cpus=1.0, patience=60.0)
-            servers = Cluster(
-                nodes.address,
-                catalog.storage,
-                layout,
-                collection.fingerprint,
-                secret=catalog.secret,
-            )
+            servers = started(Cluster, nodes.address, catalog, collection, count)
             sharded = ShardedIndex(servers, catalog, collection, Path(work))
-            assert servers.wait(WAIT)
             eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
             row: dict[str, Any] = {}
-            for kind, exact in (("candidates", False), ("exact scan", True)):
-                requests = [Request("images", query, limit=10, exact=exact) for query in queries]
-                requests = requests[: 25 if exact else None]
+            for kind, exact in KINDS:
+                requests = requests_of(queries, exact=exact)
                 local_processes = [os.getpid()]
                 shards = [process for process, _ in actors(servers.group).values()]
                 row[kind] = raced(local.of(collection), sharded, requests) | {
@@ -151,6 +145,46 @@ def searching(options: argparse.Namespace) -> None:
         local.close()
         catalog.close()
     write(options.out / "cluster-search.json", results)
+
+
+def delaying(options: argparse.Namespace) -> None:
+    """Search by 1 and 2 actors whose messages take longer, as over a network."""
+    from benchmarks.delays import FarCluster, measured
+
+    real = Real(options.real)
+    queries = questions.read(real, "12 words", QUERIES)
+    results: dict[str, Any] = {"machine": machine.described(2), "photos": options.photos}
+    results["actors"] = {}
+    with database() as url, TemporaryDirectory(prefix="tessera-") as work, running(1) as nodes:
+        catalog, collection = filled(url, Path(work), real, options.photos)
+        for count in ACTORS[:2]:
+            servers = started(FarCluster, nodes.address, catalog, collection, count)
+            sharded = ShardedIndex(servers, catalog, collection, Path(work))
+            eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
+            results["actors"][count] = row = {
+                kind: measured(servers, sharded, requests_of(queries, exact=exact))
+                for kind, exact in KINDS
+            }
+            print(count, row, flush=True)
+            servers.remove()
+        catalog.close()
+    write(options.out / "cluster-delays.json", results)
+
+
+def started(kind: Any, address: str, catalog: Catalog, collection: Collection, count: int) -> Any:
+    """A cluster of so many actors, each with a shard, that answer."""
+    from index.cluster import Layout
+
+    layout = Layout(shards=count, replicas=1, cpus=1.0, patience=60.0)
+    servers = kind(address, catalog.storage, layout, collection.fingerprint, secret=catalog.secret)
+    assert servers.wait(WAIT)
+    return servers
+
+
+def requests_of(queries: Sequence[Query], *, exact: bool) -> list[Request]:
+    """Searches for the ten best photos; of exact ones, which take long, some."""
+    requests = [Request("images", query, limit=10, exact=exact) for query in queries]
+    return requests[: 25 if exact else None]
 
 
 def published(sharded: ShardedIndex, photos: int) -> bool:
@@ -225,6 +259,10 @@ def reporting(options: argparse.Namespace) -> None:
     search = json.loads((options.out / "cluster-search.json").read_text())
     print(growth_model.tables(search))
     growth_model.picture(search, Path("docs/images/cluster-growth.svg"))
+    if (file := options.out / "cluster-delays.json").exists():
+        delays = json.loads(file.read_text())
+        print(growth_model.delays_table(delays))
+        growth_model.delays_picture(delays, Path("docs/images/cluster-delays.svg"))
 
 
 def write(file: Path, results: dict[str, Any]) -> None:
@@ -238,10 +276,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("docs/measurements"))
     commands = parser.add_subparsers(required=True)
-    search = commands.add_parser("search")
-    search.add_argument("--real", type=Path, required=True, help="of benchmarks.index_speed embed")
-    search.add_argument("--photos", type=int, default=20_000)
-    search.set_defaults(run=searching)
+    for name, run in (("search", searching), ("delays", delaying)):
+        search = commands.add_parser(name)
+        search.add_argument("--real", type=Path, required=True, help="of index_speed embed")
+        search.add_argument("--photos", type=int, default=20_000)
+        search.set_defaults(run=run)
     imports = commands.add_parser("imports")
     imports.add_argument("photos", type=Path)
     imports.add_argument("--limit", type=int, default=120)

@@ -47,6 +47,14 @@ def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) 
     return float(hop + (row["cluster"] - hop) * growth**power)
 
 
+def delayed(times: Mapping[str, float], delay: float) -> float:
+    """Milliseconds of a search whose messages take so many longer, from that without a delay.
+
+    All shards are asked at once, each by one message, and each answers by one.
+    """
+    return times["0"] + 2 * delay
+
+
 def nodes(photos: int) -> int:
     """Nodes that hold all segments once in memory."""
     return math.ceil(photos * PHOTO / NODE)
@@ -71,6 +79,19 @@ def tables(search: Mapping[str, Any]) -> str:
     ]
     lines += ["|---|---|---|---|---|---|---|", *(_row(search, photos) for photos in SIZES)]
     return "\n".join(lines)
+
+
+def delays_table(delays: Mapping[str, Any]) -> str:
+    """Searches whose messages are delayed beside the model's, as Markdown."""
+    lines = ["| actors | search | delay of a message, ms | measured ms | model ms |"]
+    lines += ["|---|---|---|---|---|"]
+    lines += [
+        f"| {actors} | {kind} | {delay} | {time:.1f} | {delayed(times, float(delay)):.1f} |"
+        for actors, kinds in delays["actors"].items()
+        for kind, times in kinds.items()
+        for delay, time in times.items()
+    ]
+    return "\n".join(["", *lines])
 
 
 def _row(search: Mapping[str, Any], photos: int) -> str:
@@ -104,6 +125,20 @@ def picture(search: Mapping[str, Any], file: Path) -> None:
     }
     panels = {"one actor": {**single_actor, **measured}, "as many nodes as hold them": by_node}
     file.write_text(curves.draw(panels, "photos", "milliseconds"))
+
+
+def delays_picture(delays: Mapping[str, Any], file: Path) -> None:
+    """Draw milliseconds of searches by the delay of a message, measured and by the model."""
+    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for actors, kinds in delays["actors"].items():
+        for kind, times in kinds.items():
+            points = [(float(delay), time) for delay, time in times.items() if float(delay)]
+            curves_of_kind = panels.setdefault(kind, {})
+            curves_of_kind[f"{actors} actors, measured"] = points
+            curves_of_kind[f"{actors} actors, model"] = [
+                (delay, delayed(times, delay)) for delay, _ in points
+            ]
+    file.write_text(curves.draw(panels, "delay of a message, milliseconds", "milliseconds"))
 
 
 def _of(search: Mapping[str, Any], kind: str) -> Iterable[Mapping[str, float]]:

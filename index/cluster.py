@@ -53,6 +53,8 @@ class Cluster:
     them, and they outlive it.
     """
 
+    server: type[ShardServer] = ShardServer  # what an actor runs; benchmarks have one of their own
+
     def __init__(
         self,
         address: str,
@@ -85,7 +87,7 @@ class Cluster:
         storage, *options = settings
         arguments = (storage_of(storage, self._buckets[shard]), *options)
         group = _placed(f"{self.group}/{shard}", self.layout)
-        server = ray.remote(ShardServer)
+        server = ray.remote(self.server)
         gpus = 0.01 if str(arguments[-1]).startswith("cuda") else 0
         replicas = []
         for number in range(self.layout.replicas):

@@ -6,7 +6,7 @@ Whoever uses a name reads it in a transaction, so a change of names is seen as a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
@@ -24,6 +24,19 @@ class Alias:
     collection: str
 
 
+def kept_name(collection: Collection) -> str:
+    """The name under which a re-embedding keeps what it replaces: no name of another matcher's."""
+    return f"{collection.name}@{collection.fingerprint}"
+
+
+def check_free(reader: Engine, name: str) -> None:
+    """NameConflict if a name is taken, ValueError if it cannot be one."""
+    check_new_id(name)
+    with reader.begin() as connection:
+        if _find(connection, name) is not None:
+            raise NameConflict(f"the name {name!r} is taken; drop or rename what has it")
+
+
 class Names:
     """The names of a catalog. For many threads and processes."""
 
@@ -35,6 +48,13 @@ class Names:
         """The collection that a name or an alias stands for; LookupError names what there is."""
         with self._reader.begin() as connection:
             return _needed(connection, name)
+
+    def kept(self, collection: Collection, fingerprint: str) -> Collection | None:
+        """What a re-embedding has kept of a collection as a model embedded it, see `kept_name`."""
+        former = replace(collection, fingerprint=fingerprint)
+        with self._reader.begin() as connection:
+            found = _find(connection, kept_name(former))
+        return found if found is not None and found.fingerprint == fingerprint else None
 
     def all(self) -> list[Collection]:
         """All collections by their own names."""

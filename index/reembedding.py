@@ -3,8 +3,8 @@
 The new bags grow in a collection without a name, which follows the old one's changes as an index
 does. The old one serves and takes writes until the new one has caught up and takes its name, in
 one transaction that touches these two rows only. The old one is garbage from then on, and its
-items are deleted a few at a time. An interruption at any moment resumes after the last finished
-batch.
+items are deleted a few at a time; or it is kept under a name of its own, where services of the old
+model still find it. An interruption at any moment resumes after the last finished batch.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Row, exists, select, update
 
 from index.catalog import Catalog
 from index.items import Collection, Entry, check_dimension
+from index.names import check_free, kept_name
 from index.records import record, retire, write
 from index.revisions import add_collection, advance, replaced, state_of
 from index.stored_items import Values, picture_rows, read_entries, select_items
@@ -46,10 +47,12 @@ def reembed(
     embed: Embed,
     progress: Callable[[int, int], None],
     batch: int = 32,
+    keep: bool = False,
 ) -> Collection:
     """Give a collection the bags of another model, and open it for that one.
 
     What it replaces is deleted before this returns, or by `Catalog.sweep` if it is interrupted.
+    With `keep` it stays as it is then, named by `kept_name`; NameConflict if that is taken.
 
     `embed` gives entries back with new bags and nothing else changed; what it raises ends the
     work, to be resumed by the next call. `progress` hears how many items are done, of how many.
@@ -57,9 +60,12 @@ def reembed(
     old = catalog.find(name)
     if old.fingerprint == fingerprint:
         return old
+    kept = kept_name(old) if keep else None
+    if kept is not None:
+        check_free(catalog.reader, kept)
     new = _begin(catalog, old, fingerprint, dimension, score)
     count, total = catalog.count(new), catalog.count(old)
-    while not _take_over(catalog, old, new):
+    while not _take_over(catalog, old, new, kept):
         changes = _changes(catalog, old, new, batch)
         _store(catalog, new, changes, embed(changes.entries) if changes.entries else [])
         count = min(count + len(changes.entries), total)  # what was put meanwhile comes on top
@@ -130,7 +136,7 @@ def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequenc
         connection.execute(statement.values(copied=changes.until))
 
 
-def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
+def _take_over(catalog: Catalog, old: Collection, new: Collection, kept: str | None = None) -> bool:
     """Move the name to the new collection if it has every change of the old one.
 
     Nothing is lost then: `copied` rises with the changes up to it, in the same transaction, and
@@ -144,7 +150,7 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
         if target.copied != source.revision:
             return False
         rename = update(collections)
-        connection.execute(rename.where(collections.c.key == old.key).values(name=None))
+        connection.execute(rename.where(collections.c.key == old.key).values(name=kept))
         connection.execute(
             rename.where(collections.c.key == new.key).values(name=source.name, replaces=None)
         )

@@ -81,7 +81,7 @@ def _why_none(key: str, value: Any) -> str:
 
 def _unmatched(engine: Engine, collection: str, part: Simple) -> Iterator[str]:
     """What to say of a condition, or of some of its values, that no item meets."""
-    values: list[Scalar] = engine.on(
+    values: list[Scalar] = engine.read(
         collection, lambda home: engine.catalog.values(home, part.key, MOST_VALUES + 1)
     )
     if not values or len(values) > MOST_VALUES:

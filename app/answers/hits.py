@@ -105,10 +105,10 @@ def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceH
     if not filtered and not missed:
         return []
     home, catalog = search.collection, engine.catalog
-    known = engine.on(home, catalog.keys)
+    known = engine.read(home, catalog.keys)
 
     def example(key: str) -> Any:
-        return engine.on(home, lambda collection: catalog.example(collection, key))
+        return engine.read(home, lambda collection: catalog.example(collection, key))
 
     notes = unknown_keys(dict.fromkeys(filtered), known, example)
     notes += unknown_keys((key for key in dict.fromkeys(missed) if key not in filtered), known)

@@ -13,7 +13,7 @@ NO_WORD = "no query has a word that the model knows; send others"
 
 def index(engine: Engine, collection: str) -> IndexOut:
     """How a collection is searched."""
-    home, overview = engine.open(collection), engine.index(collection).overview()
+    home, overview = engine.open(collection, reading=True), engine.index(collection).overview()
     return IndexOut(
         collection=collection,
         segments=overview.segments,

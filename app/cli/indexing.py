@@ -54,6 +54,10 @@ def add(
     reembed: Annotated[
         bool, typer.Option("--reembed", help="Embed what is there anew, for another model.")
     ] = False,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="With --reembed: services of the former model search on."),
+    ] = False,
     mapping: Annotated[
         Path | None,
         typer.Option("--map", exists=True, help="What a table's columns are; a TOML file."),
@@ -86,7 +90,7 @@ def add(
         engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
         columns = read_mapping(mapping) if mapping else {}
         if reembed:
-            _reembed(engine, collection)
+            _reembed(engine, collection, keep=keep)
         try:
             counts = _import(engine, collection, paths or [], columns, refused, settings)
         except KeyboardInterrupt:
@@ -147,11 +151,13 @@ def audit(
         )
 
 
-def _reembed(engine: Engine, collection: str) -> None:
+def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("Embedding anew")
         engine.reembed(
-            collection, lambda completed, all_: bar.update(task, completed=completed, total=all_)
+            collection,
+            lambda completed, all_: bar.update(task, completed=completed, total=all_),
+            keep=keep,
         )
 
 

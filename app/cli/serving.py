@@ -174,7 +174,7 @@ def _loaded(
 
     shown = PHOTOS if demo is None else demonstrating.chosen(demo)
     engine = load_engine(settings)
-    engine.open(DEFAULT_COLLECTION)
+    engine.open(DEFAULT_COLLECTION, reading=True)
     sources = () if demo is None else demonstrating.missing(engine, shown, settings)
     if shown.collection != DEFAULT_COLLECTION:
         typer.echo(f"The demonstration is at /?collection={shown.collection}", err=True)

@@ -92,7 +92,7 @@ def get_item(
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
     """What is stored under an id; the ETag names this state of it in If-Match."""
-    home, item = engine.on(collection, lambda home: (home, engine.catalog.get(home, id)))
+    home, item = engine.read(collection, lambda home: (home, engine.catalog.get(home, id)))
     response.headers["ETag"] = etag(home, item.revision)
     return item_out(collection, item)
 
@@ -134,13 +134,13 @@ def get_image(
     collection: CollectionDep = DEFAULT,
 ) -> Response:
     """The display copy of one of an item's photos, a JPEG."""
-    item = engine.on(collection, lambda home: engine.catalog.get(home, id))
+    item = engine.read(collection, lambda home: engine.catalog.get(home, id))
     tag = f'"{item.photo(photo).digest}"'
     # Revalidated each time: an item may be replaced, and asking costs a row.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    picture = engine.on(collection, lambda home: engine.catalog.picture(home, id, photo))
+    picture = engine.read(collection, lambda home: engine.catalog.picture(home, id, photo))
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
 
 
@@ -158,7 +158,7 @@ def list_items(
     where = read_fields(Listing, {"filter": json_of("filter", filter)}).filter if filter else None
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
     after = cursors.read(cursor, kind) if cursor else ""
-    items = engine.on(
+    items = engine.read(
         collection,
         lambda home: engine.catalog.list_items(home, after=after, limit=limit + 1, where=where),
     )

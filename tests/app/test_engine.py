@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,26 @@ def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, pn
     assert torch.equal(after.images[0].vectors, before.images[0].vectors)
     assert torch.equal(after.bags[0].vectors, before.bags[0].vectors)
     assert after.pictures[0] == before.pictures[0]
+
+
+def test_engines_of_the_former_matcher_read_what_a_reembedding_keeps(engine: Engine) -> None:
+    engine.put("default", [Draft("a", sentences=("red",)), Draft("b", sentences=("blue",))])
+    red = Request("sentences", engine.models.query("red"))
+    former = copy(engine)
+    former.models = copy(engine.models)
+    engine.models.fingerprint = "another"
+    engine.reembed("default", lambda done, total: None, keep=True)
+    engine.put("default", [Draft("later", sentences=("red",))])
+    assert {hit.item for hit in engine.search("default", red).hits} == {"a", "b", "later"}
+    assert {hit.item for hit in former.search("default", red).hits} == {"a", "b"}
+    assert former.open("default", reading=True).name == f"default@{former.models.fingerprint}"
+    with pytest.raises(ModelMismatch):
+        former.put("default", [Draft("lost", sentences=("red",))])
+    with pytest.raises(ModelMismatch):
+        former.on("default", lambda home: former.catalog.delete(home, "a"))
+    engine.catalog.names.drop(f"default@{former.models.fingerprint}")
+    with pytest.raises(ModelMismatch):
+        former.search("default", red)
 
 
 def test_engine_loads_from_files_and_does_without_a_captioner(

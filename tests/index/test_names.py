@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -112,6 +113,21 @@ def test_reembedded_collection_keeps_its_aliases(shop):
     assert (shop.find("shop").fingerprint, ids(shop, "shop")) == ("model-b", ["a"])
     with pytest.raises(ModelMismatch):
         shop.collection("shop", **MODEL)
+
+
+def test_reembedding_keeps_what_it_replaces_if_it_shall(shop):
+    options = {"fingerprint": "model-b", "dimension": 8, "score": "sum_of_max"}
+    options |= {"embed": lambda them: them, "progress": lambda *_: None, "keep": True}
+    kept = shop.find("shop")
+    reembed(shop, "shop", **options)
+    assert (shop.find("shop").fingerprint, ids(shop, "shop")) == ("model-b", ["a"])
+    assert shop.names.kept(shop.find("shop"), "model-a") == replace(kept, name="shop-1@model-a")
+    assert shop.names.kept(shop.find("shop"), "model-c") is None
+    shop.sweep()
+    assert ids(shop, "shop-1@model-a") == ["a"]
+    shop.collection("shop-1@model-b", **MODEL)
+    with pytest.raises(NameConflict, match="'shop-1@model-b' is taken; drop"):
+        reembed(shop, "shop", **options | {"fingerprint": "model-c"})
 
 
 def test_collection_that_is_dropped_while_it_is_reembedded_stays_gone(shop):

@@ -1,0 +1,60 @@
+"""Delays of messages between a web process and the actors of a cluster, as a network adds them.
+
+An actor waits before it reads a question and before it sends its answer. So every message takes
+longer by the delay, whichever other messages are on their way; what a real network does besides,
+such as losing packets and sharing its bandwidth, is left out.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+
+from index.cluster import Cluster
+from index.items import Collection
+from index.requests import Request, ShardAnswer
+from index.shard_server import ShardServer
+from index.sharded import ShardedIndex
+
+MILLISECONDS = (0, 1, 5, 20)  # of each message
+ROUNDS = 3
+
+
+class FarServer(ShardServer):
+    """A shard's server whose messages take longer on their way."""
+
+    delay = 0.0  # seconds
+
+    def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
+        """See ShardServer.best."""
+        time.sleep(self.delay)
+        answer = super().best(collection, request, revision)
+        time.sleep(self.delay)
+        return answer
+
+    def move(self, delay: float) -> None:
+        """Have every message take so many seconds longer from now on."""
+        self.delay = delay
+
+
+class FarCluster(Cluster):
+    """A cluster whose actors can be moved away."""
+
+    server = FarServer
+
+
+def measured(
+    servers: Cluster, sharded: ShardedIndex, requests: Sequence[Request]
+) -> dict[str, float]:
+    """Medians in ms of a search, by the delay of a message in ms; delays take turns."""
+    times: dict[int, list[float]] = {delay: [] for delay in MILLISECONDS}
+    for round_ in range(ROUNDS + 1):
+        for delay in MILLISECONDS:
+            servers.ask("move", delay / 1000)
+            for request in requests:
+                began = time.perf_counter()
+                sharded.best(request)
+                if round_:  # the first one fills memory
+                    times[delay].append(1000 * (time.perf_counter() - began))
+    return {str(delay): statistics.median(series) for delay, series in times.items()}
