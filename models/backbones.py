@@ -140,13 +140,14 @@ def load(name: str, tuned: bool = False) -> Backbone:
     has weights of its own that train, all of torchvision's or those of Lite.tune; others share
     theirs and are frozen. Raises ValueError for a name that nothing knows.
     """
+    by_openvino = engine == "openvino" and not tuned
     if name in shipped.BACKBONES:
         network = retrained(shipped.BACKBONES[name])
+        network.compiled = openvino.DeferredPyramid(network) if by_openvino else None
     elif name in LITES:
-        network = (
-            copy.deepcopy(pretrained(name).network) if tuned else sharing(pretrained(name).network)
-        )
-        network.compiled = compiled(name) if engine == "openvino" and not tuned else None
+        packaged_network = pretrained(name).network
+        network = copy.deepcopy(packaged_network) if tuned else sharing(packaged_network)
+        network.compiled = compiled(name) if by_openvino else None
     else:
         architecture, _, weights = name.partition(":")
         return TorchvisionBackbone(architecture, weights or None).requires_grad_(tuned)

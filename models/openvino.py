@@ -5,14 +5,18 @@ The same products and sums as torch's in another order, so maps agree to some mi
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from models.lite import Lite
 
 
 class CompiledPyramid:
@@ -47,6 +51,26 @@ class CompiledPyramid:
             self.request.infer([photos])
             maps = [np.array(self.request.get_output_tensor(at).data) for at in range(2)]
         return tuple(map(torch.from_numpy, maps))
+
+
+class DeferredPyramid:
+    """A CompiledPyramid of a Lite that a checkpoint may yet give weights: compiled at first use."""
+
+    def __init__(self, network: Lite) -> None:
+        self.network = network
+
+    @cached_property
+    def compiled(self) -> CompiledPyramid:
+        """What the network's weights of that moment make."""
+        return CompiledPyramid(self.network.layers, self.network.fine)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DeferredPyramid:
+        """One of the copied network, whose weights are its own."""
+        return DeferredPyramid(copy.deepcopy(self.network, memo))
+
+    def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
+        """As CompiledPyramid gives."""
+        return self.compiled(pixels)
 
 
 @cache

@@ -77,7 +77,7 @@ class Exam:
         return from_inputs(loaded.model, frozen.photos(self.examples, "these"), self.progress)
 
     def inputs(self, loaded: Checkpoint) -> Sequence[Tensor] | None:
-        """The photos' frozen features (F, C) for a captioner; None if photos are to be read."""
+        """The photos' frozen features (F, C) for a model; None if photos are to be read."""
         if not self.frozen:
             return None
         precision = precision_of(loaded)
@@ -164,7 +164,9 @@ def described(loaded: Checkpoint, exam: Exam) -> list[Described]:
     fits = judge and captions and captions.matcher == judge.fingerprint
     return describing.described(
         loaded.model, exam.examples, Generation(beam=exam.beam), exam.progress,
-        inputs=exam.inputs(loaded), judge=judge, calibrated=captions if fits else None,
+        inputs=exam.inputs(loaded), judge=judge,
+        judge_inputs=exam.inputs(judge) if judge else None,
+        calibrated=captions if fits else None,
     )  # fmt: skip
 
 

@@ -99,10 +99,14 @@ def judged(
     wordnet: WordNet,
 ) -> Judged:
     """The caption of each photo as a service ranks it, judged by the photo's sentences."""
-    inputs = frozen_inputs(loaded.model, examples, place, precision_of(loaded), progress)
-    captions = described(
-        loaded.model, examples, None, progress, inputs=inputs, judge=judge, calibrated=start
+    inputs, judge_inputs = (
+        frozen_inputs(one.model, examples, place, precision_of(one), progress)
+        for one in (loaded, judge)
     )
+    captions = described(
+        loaded.model, examples, None, progress, inputs=inputs, judge=judge,
+        judge_inputs=judge_inputs, calibrated=start,
+    )  # fmt: skip
     features = [caption.features for caption in captions if caption.features is not None]
     if len(features) < len(captions):
         raise ValueError(

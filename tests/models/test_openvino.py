@@ -1,3 +1,4 @@
+import copy
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -27,6 +28,21 @@ def test_openvino_gives_the_maps_that_torch_gives(by_openvino, size):
         by_openvino.compiled = None
         for quick, plain in zip(maps, by_openvino.pyramid(photos), strict=True):
             torch.testing.assert_close(quick, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.usefixtures("by_openvino")
+def test_a_network_that_was_tuned_is_compiled_with_the_weights_that_a_checkpoint_brings():
+    network = backbones.load("lite2-sentences")
+    with torch.no_grad():
+        network.layers[0].weight.mul_(0.5)  # as a matcher's checkpoint may
+    copied = copy.deepcopy(network)
+    photo = torch.randint(0, 256, (1, 3, 64, 64)).float()
+    with torch.inference_mode():
+        maps, of_copy = network.pyramid(photo), copied.pyramid(photo)
+        network.compiled = None
+        for quick, again, plain in zip(maps, of_copy, network.pyramid(photo), strict=True):
+            torch.testing.assert_close(quick, plain, rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(again, plain, rtol=1e-4, atol=1e-4)
 
 
 def test_threads_take_turns_with_it(by_openvino):

@@ -53,7 +53,16 @@ def test_known_features_give_the_same_captions_without_boxes(captioner, few, tmp
     assert not any(one.attended or one.linked for one in known)
 
 
-def test_a_matcher_that_sees_otherwise_is_refused(captioner, few, tmp_path):
-    other = matcher(tmp_path, views=("lite0@64", "lite0@128"))
-    with pytest.raises(ValueError, match="give the matcher that the captioner was trained with"):
-        described(captioner, few.split("val")[:1], judge=other)
+def test_a_matcher_that_sees_otherwise_ranks_by_what_it_sees(captioner, few, tmp_path):
+    examples = few.split("val")[:3]
+    judge = matcher(tmp_path, views=("lite0@64", "lite0@128"))
+    with torch.inference_mode():
+        photos = [pixels(one.image) for one in examples]
+        inputs, by_judge = captioner.sight(photos)[0], judge.model.sight(photos)[0]
+    ranked = described(captioner, examples, judge=judge)
+    known = described(captioner, examples, inputs=inputs, judge=judge, judge_inputs=by_judge)
+    assert all(one.attended for one in ranked)
+    assert any(one.linked for one in ranked)
+    assert [one.text for one in known] == [one.text for one in ranked]
+    with pytest.raises(ValueError, match="give the features of both, or of neither"):
+        described(captioner, examples, inputs=inputs, judge=judge)
