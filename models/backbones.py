@@ -157,10 +157,20 @@ def load(name: str, tuned: bool = False) -> Backbone:
     return network
 
 
+def packaged_backbone(name: str, tuned: bool = False) -> Backbone:
+    """The same, but for backbones of models/pretrained.
+
+    A model that does not store its backbone would not notice when their files are replaced.
+    """
+    if name in shipped.BACKBONES:
+        raise ValueError(f"{name} is for views alone: name it with a size there, {name}@384")
+    return load(name, tuned)
+
+
 def retrained(file: Path) -> Lite:
-    """A Lite that was tuned here, by its checkpoint: its name is what it was before."""
+    """A Lite that was tuned here, by its checkpoint, whose `start` is what it was before."""
     weights, described = checkpoint.read(file)
-    network = copy.deepcopy(pretrained(described["name"]).network)
+    network = copy.deepcopy(pretrained(described["config"]["start"]).network)
     checkpoint.restore(network, weights)
     return network
 

@@ -25,7 +25,7 @@ class RegionSight(Sight):
 
     def __init__(self, backbone: str, sizes: Sequence[int], boxes: str, tuned: bool) -> None:
         super().__init__()
-        network = backbones.load(backbone, tuned)
+        network = backbones.packaged_backbone(backbone, tuned)
         self.features = RegionFeatures(network, network.channels, tuple(sizes))
         self.channels = self.features.channels
         self.proposer = proposals.load(boxes)
@@ -87,17 +87,24 @@ class ViewSight(Sight):
     ) -> tuple[list[Tensor], list[Tensor]]:
         """The same; what parts that another sight has, too, make of the photos is computed once."""
         views = [(cast(Backbone, self.backbones[name]), size) for name, size in self.views]
-        for network, size in views:
+        for network, size in views[:-1]:
             if (network, size) not in known:
-                device = next(network.parameters()).device
-                known[network, size] = network.pyramid(squash(images, size).to(device))
-        frames = [known[view][-1].float().mean((2, 3)) for view in views]  # (K, C) each
-        maps = known[views[-1]]
-        if (self.proposer, views[-1]) not in known:
-            known[self.proposer, views[-1]] = self.proposer.propose(images, maps)
-        boxes = known[self.proposer, views[-1]]  # (K, R, 4)
-        regions = pool(maps[-1].float(), boxes[:, 1:])  # (K, R - 1, C)
-        return list(torch.cat([torch.stack(frames, 1), regions], 1)), list(boxes)
+                (*_, coarse) = maps_of(network, images, size)
+                known[network, size] = coarse.float().mean((2, 3))  # (K, C)
+        if ("boxes", views[-1], self.proposer) not in known:
+            known["boxes", views[-1], self.proposer] = self.inside_boxes(*views[-1], images)
+        frame, regions, boxes = known["boxes", views[-1], self.proposer]
+        frames = [known[view] for view in views[:-1]]
+        return list(torch.cat([torch.stack([*frames, frame], 1), regions], 1)), list(boxes)
+
+    def inside_boxes(
+        self, network: Backbone, size: int, images: Sequence[Tensor]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """What the last view sees of K photos: frames (K, C), regions (K, R - 1, C), boxes."""
+        maps = maps_of(network, images, size)
+        coarse = maps[-1].float()
+        boxes = self.proposer.propose(images, maps)  # (K, R, 4)
+        return coarse.mean((2, 3)), pool(coarse, boxes[:, 1:]), boxes
 
     def share(self, other: Sight) -> None:
         """Take the networks and the proposer of another sight where they are the same."""
@@ -121,17 +128,26 @@ class ViewSight(Sight):
         """What is in given boxes (B, 4) of each uint8 photo (3, H, W), as regions are: (B, C)."""
         name, size = self.views[-1]
         network = cast(Backbone, self.backbones[name])
-        device = next(network.parameters()).device
-        maps = network.pyramid(squash(images, size).to(device))[-1].float()
+        maps = maps_of(network, images, size)[-1].float()
+        device = maps.device
         return [
             pool(photo_map[None], photo_boxes[None].to(device))[0]
             for photo_map, photo_boxes in zip(maps, boxes, strict=True)
         ]
 
+    def regions_key(self) -> str:
+        """The view of the boxes, and the boxes."""
+        return json.dumps([self.names[-1], self.proposer.key()])
+
     def key(self) -> str:
         """The views, the boxes, and the weights that no package brings."""
         retrained = [self.digest(name) for name in self.retrained]
         return json.dumps(["views", self.names, self.proposer.key(), *retrained])
+
+
+def maps_of(network: Backbone, images: Sequence[Tensor], size: int) -> tuple[Tensor, ...]:
+    """A network's maps of uint8 photos (3, H, W) that are squashed to squares, fine to coarse."""
+    return network.pyramid(squash(images, size).to(next(network.parameters()).device))
 
 
 def parsed_view(view: str) -> tuple[str, int]:

@@ -76,9 +76,11 @@ def write(
 
 
 def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
-    """The matchers of checkpoints; ValueError unless all are matchers of the same options."""
+    """The matchers of checkpoints; ValueError unless all have the same options and backbones."""
+    first = loaded[0].model
     for run in loaded:
-        if run.kind != registry.MATCHERS or run.model.config != loaded[0].model.config:
+        matcher = run.kind == registry.MATCHERS and run.model.config == first.config
+        if not matcher or run.model.image_key() != first.image_key():
             raise ValueError(
                 f"{run.name} {run.fingerprint} is no matcher with the options of "
                 f"{loaded[0].name} {loaded[0].fingerprint}: average runs of one preset and data"

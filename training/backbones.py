@@ -27,6 +27,11 @@ def extract(file: Path, out: Path) -> Path:
         )
     network = cast(Lite, loaded.model.sight.features.backbone)
     weights = {key: value.half() for key, value in checkpoint.trained_state(network).items()}
-    described = {"kind": "backbones", "name": name, "config": {}, "facts": loaded.facts}
+    described = {
+        "kind": "backbones",
+        "name": out.stem,
+        "config": {"start": name},
+        "facts": loaded.facts,
+    }
     checkpoint.write(out, weights, described)
     return out

@@ -85,7 +85,12 @@ def test_a_stored_matcher_sees_by_its_own_weights_whatever_ships_later(tmp_path,
         for weight in extract_of_other.parameters():
             weight.zero_()
     weights = checkpoint.trained_state(extract_of_other)
-    described = {"kind": "backbones", "name": "lite0", "config": {}, "facts": {}}
+    described = {
+        "kind": "backbones",
+        "name": "lite0-tuned",
+        "config": {"start": "lite0"},
+        "facts": {},
+    }
     checkpoint.write(shipped.BACKBONES["lite0-tuned"], weights, described)
     loaded = checkpoint.load(path).model
     expected, bags = (m.embed_images(photos[:1])[0].vectors for m in (model, loaded))
@@ -97,6 +102,26 @@ def test_what_tuned_no_cnn_is_refused_with_what_would_work(tmp_path):
     checkpoint.save(path, "matchers", "frozen", matcher(sizes=(32,)), {})
     with pytest.raises(ValueError, match=r"did not tune .* tuned = true, .* lite2-tuned"):
         extract(path, tmp_path / "out.safetensors")
+
+
+@pytest.mark.usefixtures("shipped_backbone")
+def test_only_views_see_with_a_tuned_backbone_as_they_alone_store_it():
+    with pytest.raises(ValueError, match=r"lite0-tuned is for views alone: .*lite0-tuned@384"):
+        matcher(backbone="lite0-tuned", sizes=(32,))
+
+
+@pytest.mark.usefixtures("shipped_backbone")
+def test_a_tuned_backbone_is_stored_in_half_precision(tmp_path):
+    image = {
+        "name": "regions_in_context",
+        "options": {"views": ("lite0-tuned@32",), "proposals": "windows"},
+    }
+    path = tmp_path / "matcher.safetensors"
+    checkpoint.save(path, "matchers", "views", Matcher(Config(image, TEXT)), {})
+    stored, _ = checkpoint.read(path)
+    network = {key: value for key, value in stored.items() if ".backbones." in key}
+    assert network
+    assert {value.dtype for value in network.values()} == {torch.float16}
 
 
 def test_views_share_no_weights_with_a_tuned_cnn():

@@ -20,6 +20,8 @@ from models.types import WHOLE_SENTENCE, FragmentBag, Span
 from training.cache import cached, digest, file_digest
 from training.data.corpus import Example
 from training.evaluation.embedding import from_inputs
+from training.folder import Place
+from training.frozen import Frozen, precision_of
 from training.progress import Progress, silent
 
 
@@ -59,18 +61,23 @@ def regions(
 ) -> tuple[list[Tensor], list[Example]]:
     """The regions of photos that have snippets: the row (1, C) of each, and its snippets.
 
-    `inputs` (F, C) are what the sight sees of each photo. ValueError for a sight that is not the
-    matcher's, whose regions would be others.
+    `inputs` (F, C) are what the sight sees of each photo. ValueError for a sight whose regions are
+    not the matcher's.
     """
     loaded = checkpoint.load(PRETRAINED / f"{options.matcher}.safetensors")
-    if not isinstance(sight, ViewSight) or sight.key() != loaded.model.image_key():
+    other = loaded.model.sight
+    if not isinstance(sight, ViewSight) or sight.regions_key() != other.regions_key():
         raise ValueError(
-            f"[snippets] matcher {options.matcher!r} sees photos otherwise than the captioner: "
-            "give [model] its views and proposals"
+            f"[snippets] matcher {options.matcher!r} sees other regions than the captioner: "
+            "give [model] its last view and its proposals"
         )
+    by_matcher = inputs
+    if sight.key() != other.key():
+        frozen = Frozen(loaded.model, Place(cache, cache), precision_of(loaded), progress)
+        by_matcher = frozen.photos(examples, "snippets")
     rows: list[Tensor] = []
     described: list[Example] = []
-    bags = compared(loaded, examples, inputs, cache, progress)
+    bags = compared(loaded, examples, by_matcher, cache, progress)
     for example, features, sentences in zip(examples, inputs, bags, strict=True):
         vectors = sight.regions(features)  # (R, C)
         for region, texts in by_region(example, sentences, options).items():

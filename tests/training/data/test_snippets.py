@@ -10,6 +10,7 @@ from models.types import FragmentBag, PaddedBags, Span
 from training.data import snippets
 from training.data.corpus import Example
 from training.data.snippets import Options, aligned, by_region, compared, regions
+from training.evaluation.embedding import pixels
 
 TEXT = "A dog in the grass with a ball"
 
@@ -120,13 +121,31 @@ def test_regions_have_their_rows_and_all_the_snippets_of_a_photo(shipped, exampl
         assert one.sentences == own
 
 
-def test_a_captioner_that_sees_otherwise_than_the_matcher_is_refused(shipped, examples, tmp_path):
+def test_a_captioner_may_see_whole_photos_otherwise_than_the_matcher(shipped, examples, tmp_path):
+    options = Options(matcher="small", beta=0.0)
+    own = shipped.model.image.sight
+    sight = ViewSight(("lite0@64", "lite2@64", own.names[-1]), "windows")
+    with torch.inference_mode():
+        photos = [pixels(one.image) for one in examples]
+        inputs, by_matcher = sight(photos)[0], own(photos)[0]
+    rows, described = regions(sight, examples, inputs, options, tmp_path / "a")
+    expected, same = regions(own, examples, by_matcher, options, tmp_path / "b")
+    assert [(one.id, one.sentences) for one in described] == [
+        (one.id, one.sentences) for one in same
+    ]
+    for row, other in zip(rows, expected, strict=True):
+        torch.testing.assert_close(row, other, rtol=1e-3, atol=1e-3)
+
+
+def test_a_captioner_that_sees_other_regions_than_the_matcher_is_refused(
+    shipped, examples, tmp_path
+):
     options = Options(matcher="small")
     for sight in (
-        ViewSight(("lite0@96",), "windows"),
+        ViewSight(("lite0@64",), "windows"),
         RegionSight("lite0", (96,), "windows", False),
     ):
-        with pytest.raises(ValueError, match="give \\[model\\] its views and proposals"):
+        with pytest.raises(ValueError, match=r"give \[model\] its last view and its proposals"):
             regions(sight, examples, [], options, tmp_path)
 
 
