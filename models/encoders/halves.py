@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from models.encoders.blocks import Block
 from models.encoders.contributions import contributions
-from models.encoders.occlusion import occluded, veiled
+from models.encoders.occlusion import mean_size, occluded, veiled
 from models.encoders.photos import Preparation
 from models.encoders.source import layout
 from models.encoders.words import Spelling
@@ -101,20 +101,22 @@ class Vision(nn.Module, ABC):
         """Vectors of photos (K, D) and of boxes (K, R, D), of any lengths.
 
         Shapes: pixels (K, 3, S, S), or what else the preparation makes of photos; weights (K, R, P)
-        of patches, a positive sum for each box.
+        of patches. A box of no patch changes no other: where boxes add to the photo it adds
+        nothing, elsewhere its vector has no meaning.
         """
-        if recipe not in ADDED:
-            return self.look(pixels, weights, recipe)
         if recipe == "occluded":
             photos, added = occluded(self.see, self.veiled, pixels, weights)
-        else:
-            photos, added = self.look(pixels, weights, recipe)
-            added = added * weights.sum(-1).mean(1)[:, None, None].to(added)
+            return photos, photos[:, None] + added
+        inside = weights.any(-1, keepdim=True)  # (K, R, 1)
+        photos, boxes = self.look(pixels, torch.where(inside, weights, 1.0), recipe)
+        if recipe not in ADDED:
+            return photos, boxes
+        added = boxes * (mean_size(weights) * inside).to(boxes)
         return photos, photos[:, None] + added
 
     @abstractmethod
     def look(self, pixels: Any, weights: Tensor, recipe: str) -> tuple[Tensor, Tensor]:
-        """Vectors of photos (K, D) and of boxes (K, R, D) by one pass.
+        """Vectors of photos (K, D) and of boxes (K, R, D) by one pass; each box has some patch.
 
         For "contributed" what a box's patches gave to the photo's vector, on average.
         """

@@ -25,11 +25,14 @@ def occluded(
     """Vectors of photos (K, D), of length one, and what boxes add to them (K, R, D).
 
     Shapes: `see` makes vectors (K, D) of pixels, `veil` veils shares (K, P) of their patches;
-    weights (K, R, P). Boxes are veiled one after the other, so that memory is that of one.
+    weights (K, R, P). Boxes are veiled one after the other, so that memory is that of one;
+    one that has no patch of any photo costs no pass.
     """
     photos = F.normalize(see(pixels).float(), dim=-1)
     falls = [
         photos - F.normalize(see(veil(pixels, shares)).float(), dim=-1)
+        if shares.any()
+        else torch.zeros_like(photos)
         for shares in weights.unbind(1)
     ]
     return photos, spread(torch.stack(falls, 1), weights.float())
@@ -55,11 +58,23 @@ def spread(falls: Tensor, weights: Tensor) -> Tensor:
     A large box loses more than a small one that has all that matters, and boxes overlap. So each
     patch has a share e_p of the losses, the least e with Σ_p w_ip e_p ≈ fall_i (ridge regression),
     and a box has the mean of its patches', times the mean size of the photo's boxes.
+    One without patches adds nothing and counts in no mean.
     """
-    sizes = weights.sum(-1, keepdim=True)  # (K, R, 1)
+    inside = weights.any(-1)  # (K, R)
     covariance = weights @ weights.mT  # (K, R, R)
-    ridge = RIDGE * covariance.diagonal(dim1=1, dim2=2).mean(1)[:, None, None]
-    ridge = ridge * torch.eye(weights.shape[1], device=weights.device)
-    patches = weights.mT @ torch.linalg.solve(covariance + ridge, falls)  # (K, P, D)
-    added: Tensor = (weights / sizes) @ patches * sizes.mean(1, keepdim=True)
+    own = covariance.diagonal(dim1=1, dim2=2).sum(1) / inside.sum(1).clamp_min(1)  # (K,)
+    ridge = torch.where(inside, RIDGE * own[:, None], 1.0)  # 1: a row of zeros can be solved
+    patches = weights.mT @ torch.linalg.solve(covariance + ridge.diag_embed(), falls)  # (K, P, D)
+    sizes = torch.where(inside, weights.sum(-1), 1.0)[..., None]  # (K, R, 1)
+    added: Tensor = (weights / sizes) @ patches * mean_size(weights)
     return added
+
+
+def mean_size(weights: Tensor) -> Tensor:
+    """Mean size (K, 1, 1) of a photo's boxes with weights (K, R, P), without those of no patch.
+
+    >>> mean_size(torch.tensor([[[1.0, 0.5], [0.5, 0.0], [0.0, 0.0]]]))
+    tensor([[[1.]]])
+    """
+    count = weights.any(-1).sum(1).clamp_min(1)  # (K,)
+    return (weights.sum((1, 2)) / count)[:, None, None]

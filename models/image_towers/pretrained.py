@@ -97,9 +97,6 @@ class EncoderSight(Sight):
         boxes = self.proposer.propose(images, self.maps(images)).to(parameter.device)
         weights = torch.stack([self.weights(*pair) for pair in zip(images, boxes, strict=True)])
         inside = weights.sum(-1, keepdim=True) > 0  # a crop may leave a box out
-        usual = weights.sum(1, keepdim=True) / inside.sum(1, keepdim=True).clamp_min(1)  # (K, 1, P)
-        usual = torch.where(inside.any(1, keepdim=True), usual, 1.0)  # boxes' mean size stays
-        weights = torch.where(inside, weights, usual)
         photos, regions = self.vision(pixels, weights, self.config.recipe)
         photos, regions = photos.float()[:, None], regions.float()  # (K, 1, D), (K, R - 1, D)
         added = self.config.recipe in ADDED  # then regions are as long as what is added makes them

@@ -5,6 +5,7 @@ import importlib
 import pytest
 import torch
 
+from models.encoders.halves import ADDED
 from models.encoders.photos import patch_weights
 from models.matcher import Config, Matcher, Part
 from models.scoring import SCORES
@@ -65,7 +66,7 @@ def test_without_regions_the_score_is_the_official_cosine(plain, official, photo
     torch.testing.assert_close(ours, output.image_embeds @ output.text_embeds.T, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("recipe", ["contributed", "occluded"])
+@pytest.mark.parametrize("recipe", ADDED)
 def test_what_boxes_add_leaves_the_photo_as_it_is(family, recipe, official, photos):
     output, _ = official
     bags = matcher(family, regions=0.0, recipe=recipe).embed_images(photos)
@@ -221,17 +222,20 @@ def test_a_box_that_a_crop_leaves_out_adds_nothing(photos):
     assert [float(distance) == 0 for distance in apart[1:]] == unseen[1:]
 
 
-def test_boxes_that_a_crop_leaves_out_do_not_change_what_others_add(photos):
+@pytest.mark.parametrize("recipe", ADDED)
+@pytest.mark.parametrize("others", [0, 1])
+def test_boxes_that_a_crop_leaves_out_do_not_change_what_others_add(photos, recipe, others):
     wide = torch.cat([photos[0]] * 8, dim=2)
-    sight = matcher("clip", recipe="contributed").image.sight
+    sight = matcher("clip", recipe=recipe).image.sight
     with torch.inference_mode():
-        (vectors,), (boxes,) = sight([wide])
+        (vectors, *_), (boxes, *_) = sight([wide, *photos[:others]])
         weights = sight.weights(wide, boxes)
         seen = weights.sum(-1) > 0
         pixels = sight.vision.preparation([wide])
-        photo, (alone,) = sight.vision(pixels, weights[seen][None], "contributed")
+        photo, (alone,) = sight.vision(pixels, weights[seen][None], recipe)
     assert 0 < seen.sum() < 19
     torch.testing.assert_close(vectors[1:][seen], alone / photo.norm(), rtol=1e-4, atol=1e-5)
+    assert torch.equal(vectors[1:][~seen], vectors[:1].expand(int((~seen).sum()), -1))
 
 
 def test_a_recipe_that_a_family_lacks_is_refused_with_those_there_are():

@@ -39,6 +39,31 @@ def test_a_small_box_with_all_that_is_lost_adds_more_than_a_large_one_around_it(
     assert abs(beside) < 0.2 * small
 
 
+def test_a_box_without_patches_adds_nothing_and_changes_no_other():
+    weights = torch.tensor([[[1.0, 0, 0.5, 0], [1, 1, 1, 1], [0, 0, 1, 1]]])
+    falls = torch.tensor([[[1.0, 0.5], [1.0, -1.0], [0.0, 2.0]]])
+    beside = (torch.full((1, 2, 2), 7.0), torch.zeros(1, 2, 4))
+    more = spread(
+        *(torch.cat([own, other], 1) for own, other in zip((falls, weights), beside, strict=True))
+    )
+    torch.testing.assert_close(more[:, :3], spread(falls, weights))
+    assert not more[:, 3:].any()
+    assert not spread(*beside).any()
+
+
+def test_a_pass_is_made_for_boxes_that_some_photo_has():
+    passes = []
+
+    def see(pixels):
+        passes.append(len(pixels))
+        return pixels.sum((2, 3))
+
+    weights = torch.zeros(2, 3, 4)
+    weights[0, 0, 1] = weights[:, 2, 3] = 1
+    occluded(see, partial(veiled, grid=(2, 2)), torch.rand(2, 3, 8, 8), weights)
+    assert passes == [2, 2, 2]  # the photos, the first box, the last
+
+
 def test_the_box_with_the_bright_patch_adds_it():
     """A network that sees the sum of red and the sum of blue pixels."""
     pixels = torch.full((1, 3, 8, 8), 0.1)
