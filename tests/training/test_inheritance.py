@@ -37,7 +37,15 @@ EXTENDED = {
     "rnn-squared": ("rnn", EUCLIDEAN),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
-    "tessera-windows": ("tessera", {IMAGE + "proposals", IMAGE + "likelihood", TEXT + "prior"}),
+    "lite2-tuned": (
+        "lite2",
+        {IMAGE + "tuned", ".mirrored", RATE, ".optimizer.rates.image.sight", EPOCHS}
+        | {".schedule.warmup", ".schedule.clip"},
+    ),
+    "tessera-windows": (
+        "tessera",
+        {IMAGE + "views", IMAGE + "proposals", IMAGE + "likelihood", TEXT + "prior"},
+    ),
     "two-branch-both-ways": ("two-branch", ONE_SENTENCE),
     "two-branch-linear": ("two-branch", {IMAGE + "hidden", TEXT + "hidden", RATE}),
     "two-branch-linear-both-ways": ("two-branch-linear", ONE_SENTENCE),
