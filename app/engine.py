@@ -131,8 +131,9 @@ class Engine:
         """A collection of this matcher's bags; LookupError if there is none, and none is made.
 
         The default collection is always there, if empty. ModelMismatch for another model's,
-        OutOfBounds for one that this engine is not limited to. For `reading` alone, what a
-        re-embedding has kept for this matcher will do: written there, nobody would find it later.
+        OutOfBounds for one that this engine is not limited to. For `reading` alone, this matcher's
+        collection will do that the one of the name has replaced, if a re-embedding has kept it:
+        written there, nobody would find it later.
         """
         try:
             home = self.find(collection)
@@ -260,7 +261,8 @@ class Engine:
     ) -> None:
         """Give a collection of another model this matcher's bags, from its display copies.
 
-        With `keep`, engines of the other model go on searching what it replaces.
+        With `keep`, engines of the other model go on searching what it replaces, until this
+        collection is dropped or replaced in turn.
         """
 
         def again(entries: Sequence[Entry]) -> Sequence[Entry]:

@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
 from index.keeping import deleting
+from index.kept import release
 from index.pictures import Pictures
 from index.stored_items import chunks
 from index.tables import changes, collections, items, pictures, retired, retired_pictures
@@ -65,14 +66,16 @@ class Collector:
     def sweep_collections(self) -> None:
         """Delete collections that were replaced, or never finished."""
         with self._writer.begin() as connection:
-            keys = connection.execute(select(collections.c.key).where(_nameless)).scalars().all()
-        for key in keys:
+            chosen = select(collections.c.key, collections.c.token).where(_nameless)
+            found = connection.execute(chosen).all()
+        for key, token in found:
             for table, size in ((items, BATCH), (retired, ROWS), (changes, ROWS)):
                 while self._delete(table, key, table.c.revision >= 0, size):
                     self._rest()
             with self._writer.begin() as connection:
                 condition = (collections.c.key == key) & _nameless
                 connection.execute(delete(collections).where(condition))
+                release(connection, token)
 
     def sweep_pictures(self) -> None:
         """Delete pictures that no row names: of puts that were interrupted."""

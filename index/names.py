@@ -6,12 +6,13 @@ Whoever uses a name reads it in a transaction, so a change of names is seen as a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
 from index.items import Collection, ModelMismatch, NameConflict, check_id, check_new_id
+from index.kept import former_token, release
 from index.revisions import add_collection
 from index.tables import aliases, collections
 
@@ -24,17 +25,18 @@ class Alias:
     collection: str
 
 
-def kept_name(collection: Collection) -> str:
-    """The name under which a re-embedding keeps what it replaces: no name of another matcher's."""
-    return f"{collection.name}@{collection.fingerprint}"
+def free_name(connection: Connection, name: str, fingerprint: str) -> str:
+    """The name under which a re-embedding keeps a model's collection that has a name now.
 
-
-def check_free(reader: Engine, name: str) -> None:
-    """NameConflict if a name is taken, ValueError if it cannot be one."""
-    check_new_id(name)
-    with reader.begin() as connection:
-        if _find(connection, name) is not None:
-            raise NameConflict(f"the name {name!r} is taken; drop or rename what has it")
+    NameConflict if that is taken, ValueError if it cannot be one.
+    """
+    kept = f"{name}@{fingerprint}"
+    check_new_id(kept)
+    if _find(connection, kept) is not None:
+        raise NameConflict(
+            f"the name {kept!r} is taken: drop or rename what has it, and run this again"
+        )
+    return kept
 
 
 class Names:
@@ -50,11 +52,13 @@ class Names:
             return _needed(connection, name)
 
     def kept(self, collection: Collection, fingerprint: str) -> Collection | None:
-        """What a re-embedding has kept of a collection as a model embedded it, see `kept_name`."""
-        former = replace(collection, fingerprint=fingerprint)
+        """What a model embedded, and the re-embedding that made this very collection has kept."""
         with self._reader.begin() as connection:
-            found = _find(connection, kept_name(former))
-        return found if found is not None and found.fingerprint == fingerprint else None
+            former = collections.c.token == former_token(connection, collection.token)
+            named = former & collections.c.name.is_not(None)
+            of_model = named & (collections.c.fingerprint == fingerprint)
+            row = connection.execute(select(collections).where(of_model)).one_or_none()
+        return None if row is None else _collection(row)
 
     def all(self) -> list[Collection]:
         """All collections by their own names."""
@@ -128,6 +132,7 @@ class Names:
             connection.execute(update(collections).where(follower).values(replaces=None))
             condition = collections.c.key == home.key
             connection.execute(update(collections).where(condition).values(name=None))
+            release(connection, home.token)
 
     def point(self, alias: str, collection: str) -> bool:
         """Have an alias stand for a collection from now on; says whether the alias is new.

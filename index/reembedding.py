@@ -17,7 +17,8 @@ from sqlalchemy import Connection, Row, exists, select, update
 
 from index.catalog import Catalog
 from index.items import Collection, Entry, check_dimension
-from index.names import check_free, kept_name
+from index.kept import keeping_planned, plan_keeping, record_former, release
+from index.names import free_name
 from index.records import record, retire, write
 from index.revisions import add_collection, advance, replaced, state_of
 from index.stored_items import Values, picture_rows, read_entries, select_items
@@ -52,7 +53,9 @@ def reembed(
     """Give a collection the bags of another model, and open it for that one.
 
     What it replaces is deleted before this returns, or by `Catalog.sweep` if it is interrupted.
-    With `keep` it stays as it is then, named by `kept_name`; NameConflict if that is taken.
+    With `keep`, or if a call that was interrupted had it, it stays as it is then under the name of
+    `free_name`. NameConflict if that is taken at the beginning, or in the end: what is embedded
+    stays for the next call then.
 
     `embed` gives entries back with new bags and nothing else changed; what it raises ends the
     work, to be resumed by the next call. `progress` hears how many items are done, of how many.
@@ -60,12 +63,9 @@ def reembed(
     old = catalog.find(name)
     if old.fingerprint == fingerprint:
         return old
-    kept = kept_name(old) if keep else None
-    if kept is not None:
-        check_free(catalog.reader, kept)
-    new = _begin(catalog, old, fingerprint, dimension, score)
+    new = _begin(catalog, old, fingerprint, dimension, score, keep=keep)
     count, total = catalog.count(new), catalog.count(old)
-    while not _take_over(catalog, old, new, kept):
+    while not _take_over(catalog, old, new):
         changes = _changes(catalog, old, new, batch)
         _store(catalog, new, changes, embed(changes.entries) if changes.entries else [])
         count = min(count + len(changes.entries), total)  # what was put meanwhile comes on top
@@ -76,19 +76,30 @@ def reembed(
 
 
 def _begin(
-    catalog: Catalog, old: Collection, fingerprint: str, dimension: int, score: str
+    catalog: Catalog,
+    old: Collection,
+    fingerprint: str,
+    dimension: int,
+    score: str,
+    *,
+    keep: bool = False,
 ) -> Collection:
     """The nameless collection of an interrupted call for the same model, or a new one."""
     properties = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
     begun = collections.c.replaces == old.key
     with catalog.exclusive.begin() as connection:
-        if state_of(connection, old).name is None:
+        name = state_of(connection, old).name
+        if name is None:
             raise replaced(old)
+        if keep:
+            free_name(connection, name, old.fingerprint)  # or say so now, not hours later
         obsolete = update(collections).where(begun, collections.c.fingerprint != fingerprint)
         connection.execute(obsolete.values(replaces=None))  # garbage from now on
         if connection.execute(select(collections.c.key).where(begun)).scalar() is None:
             add_collection(connection, replaces=old.key, **properties)
         row = connection.execute(select(collections).where(begun)).one()
+        if keep:
+            plan_keeping(connection, row.token)
     return Collection(row.key, row.token, old.name, fingerprint, dimension, score)
 
 
@@ -136,7 +147,7 @@ def _store(catalog: Catalog, new: Collection, changes: Changes, entries: Sequenc
         connection.execute(statement.values(copied=changes.until))
 
 
-def _take_over(catalog: Catalog, old: Collection, new: Collection, kept: str | None = None) -> bool:
+def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
     """Move the name to the new collection if it has every change of the old one.
 
     Nothing is lost then: `copied` rises with the changes up to it, in the same transaction, and
@@ -150,6 +161,7 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection, kept: str | N
         if target.copied != source.revision:
             return False
         rename = update(collections)
+        kept = _keep_former(connection, source, target)
         connection.execute(rename.where(collections.c.key == old.key).values(name=kept))
         connection.execute(
             rename.where(collections.c.key == new.key).values(name=source.name, replaces=None)
@@ -157,6 +169,16 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection, kept: str | N
         moved = update(aliases).where(aliases.c.collection == old.key)
         connection.execute(moved.values(collection=new.key))
     return True
+
+
+def _keep_former(connection: Connection, source: Row[Any], target: Row[Any]) -> str | None:
+    """The name that the source has from now on; None if it is not to be kept."""
+    release(connection, source.token)  # nobody finds through it what an earlier one has kept
+    if not keeping_planned(connection, target.token):
+        return None
+    name = free_name(connection, source.name, source.fingerprint)
+    record_former(connection, target.token, source.token)
+    return name
 
 
 def _row(connection: Connection, collection: Collection) -> Row[Any] | None:

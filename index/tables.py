@@ -24,7 +24,7 @@ IDENTIFIER = String().with_variant(String(collation="C"), "postgresql")
 schema = MetaData()
 
 # The secret that signs cursors in every process, and a layout that versions from before migrations
-# read: they refuse this one.
+# read: they refuse this one. Also what re-embeddings have kept: see index.kept.
 settings = Table(
     "settings",
     schema,

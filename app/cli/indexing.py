@@ -82,6 +82,8 @@ def add(
     settings = settings_for(data=data, cluster=cluster)
     if not paths and not reembed:
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
+    if keep and not reembed:
+        raise typer.BadParameter("--keep is for --reembed: say both, or neither")
     priority.lower(priority.BACKGROUND)
     with plain_errors():
         from app.cli.loading import load_engine
@@ -152,6 +154,9 @@ def audit(
 
 
 def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
+    if keep and engine.find(collection).fingerprint == engine.models.fingerprint:
+        typer.echo(f"{collection} is of this model already: nothing to re-embed or keep", err=True)
+        return
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("Embedding anew")
         engine.reembed(

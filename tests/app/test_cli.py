@@ -65,6 +65,19 @@ def test_indexed_photos_are_found_with_reasons(
     assert "dog" in said
 
 
+def test_keep_is_never_ignored_silently(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    code, said = command("index", photos, "--keep")
+    assert (code, "--keep is for --reembed" in said) == (2, True)
+    command("index", photos)
+    code, said = command("index", "--reembed", "--keep")
+    assert (code, said.splitlines()[0]) == (
+        0,
+        "default is of this model already: nothing to re-embed or keep",
+    )
+
+
 def test_a_search_says_when_nothing_looks_like_the_query(
     command: Callable[..., tuple[int, str]],
     small_matcher: Path,

@@ -128,6 +128,24 @@ def test_engines_of_the_former_matcher_read_what_a_reembedding_keeps(engine: Eng
         former.search("default", red)
 
 
+def test_what_is_kept_is_not_read_after_a_roll_back_or_a_new_start(engine: Engine) -> None:
+    red = Request("sentences", engine.models.query("red"))
+    former = copy(engine)
+    former.models = copy(engine.models)
+    engine.models.fingerprint = "another"
+    former.put("default", [Draft("a", sentences=("red",))])
+    engine.reembed("default", lambda done, total: None, keep=True)
+    former.reembed("default", lambda done, total: None)
+    former.put("default", [Draft("b", sentences=("red",))])
+    engine.reembed("default", lambda done, total: None)
+    with pytest.raises(ModelMismatch):
+        former.search("default", red)
+    engine.catalog.names.drop("default")
+    engine.put("default", [Draft("c", sentences=("red",))])
+    with pytest.raises(ModelMismatch):
+        former.search("default", red)
+
+
 def test_engine_loads_from_files_and_does_without_a_captioner(
     small_matcher: Path, tmp_path: Path, png: Png
 ) -> None:

@@ -6,10 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import select
 
 from index.items import ModelMismatch, NameConflict, Replaced
 from index.names import Alias
 from index.reembedding import reembed
+from index.tables import settings
 
 MODEL = {"fingerprint": "model-a", "dimension": 8, "score": "sum_of_max"}
 
@@ -115,19 +117,100 @@ def test_reembedded_collection_keeps_its_aliases(shop):
         shop.collection("shop", **MODEL)
 
 
+def again(catalog, name, model="model-b", *, keep=True, embed=lambda them: them):
+    options = {"fingerprint": model, "dimension": 8, "score": "sum_of_max", "keep": keep}
+    return reembed(catalog, name, **options, embed=embed, progress=lambda *_: None)
+
+
+def stopped(entries):
+    raise KeyboardInterrupt
+
+
 def test_reembedding_keeps_what_it_replaces_if_it_shall(shop):
-    options = {"fingerprint": "model-b", "dimension": 8, "score": "sum_of_max"}
-    options |= {"embed": lambda them: them, "progress": lambda *_: None, "keep": True}
     kept = shop.find("shop")
-    reembed(shop, "shop", **options)
+    again(shop, "shop")
     assert (shop.find("shop").fingerprint, ids(shop, "shop")) == ("model-b", ["a"])
     assert shop.names.kept(shop.find("shop"), "model-a") == replace(kept, name="shop-1@model-a")
     assert shop.names.kept(shop.find("shop"), "model-c") is None
     shop.sweep()
     assert ids(shop, "shop-1@model-a") == ["a"]
     shop.collection("shop-1@model-b", **MODEL)
-    with pytest.raises(NameConflict, match="'shop-1@model-b' is taken; drop"):
-        reembed(shop, "shop", **options | {"fingerprint": "model-c"})
+    with pytest.raises(NameConflict, match="'shop-1@model-b' is taken: drop"):
+        again(shop, "shop", "model-c")
+
+
+def test_what_is_kept_follows_renames_of_both(shop):
+    live, kept = again(shop, "shop-1"), shop.find("shop-1@model-a")
+    shop.names.rename("shop-1", "store")
+    shop.names.rename("shop-1@model-a", "former")
+    assert shop.names.kept(shop.find("store"), "model-a") == replace(kept, name="former")
+    shop.names.drop("former")
+    assert shop.names.kept(live, "model-a") is None
+
+
+def test_what_is_kept_is_not_found_for_what_replaces_the_collection_in_turn(shop, entry):
+    first = again(shop, "shop-1")
+    back = again(shop, "shop-1", "model-a", keep=False)
+    shop.put(back, entry("late"))
+    second = again(shop, "shop-1", keep=False)
+    assert ids(shop, "shop-1@model-a") == ["a"]
+    for live in (first, second):
+        assert shop.names.kept(live, "model-a") is None
+
+
+def test_what_is_kept_is_not_found_for_a_new_collection_of_the_name(shop):
+    live = again(shop, "shop-2")
+    shop.names.drop("shop-2")
+    new = shop.collection("shop-2", **MODEL | {"fingerprint": "model-b"})
+    assert shop.names.kept(live, "model-a") is shop.names.kept(new, "model-a") is None
+
+
+def test_what_is_kept_has_the_name_that_its_collection_had_in_the_end(shop):
+    def renamed(entries):
+        shop.names.rename("shop-2", "store")
+        return entries
+
+    with pytest.raises(LookupError, match="no collection 'shop-2'"):
+        again(shop, "shop-2", embed=renamed)
+    assert shop.names.kept(shop.find("store"), "model-a").name == "store@model-a"
+
+
+@pytest.mark.parametrize("alias", [False, True])
+def test_name_that_is_taken_while_it_is_reembedded_is_a_conflict(shop, alias):
+    def taken(entries):
+        if alias:
+            shop.names.point("shop-2@model-a", "shop-1")
+        else:
+            shop.collection("shop-2@model-a", **MODEL)
+        return entries
+
+    with pytest.raises(NameConflict, match="'shop-2@model-a' is taken: drop"):
+        again(shop, "shop-2", embed=taken)
+    assert shop.find("shop-2").fingerprint == "model-a"
+    (shop.names.forget if alias else shop.names.drop)("shop-2@model-a")
+    assert shop.names.kept(again(shop, "shop-2", embed=pytest.fail), "model-a").name
+
+
+def test_reembedding_that_was_to_keep_does_so_after_an_interruption(shop):
+    with pytest.raises(KeyboardInterrupt):
+        again(shop, "shop-2", embed=stopped)
+    assert shop.names.kept(again(shop, "shop-2", keep=False), "model-a").name == "shop-2@model-a"
+
+
+def test_sweep_forgets_what_was_kept_for_collections_that_are_gone(shop):
+    def ties():
+        with shop.reader.begin() as connection:
+            named = settings.c.name.startswith("kept/")
+            return set(connection.execute(select(settings.c.value).where(named)).scalars())
+
+    others = ties()  # of tests before, in a database of PostgreSQL
+    with pytest.raises(KeyboardInterrupt):
+        again(shop, "shop-2", "model-c", embed=stopped)
+    again(shop, "shop-1")
+    again(shop, "shop-2", keep=False)
+    assert ties() - others == {shop.find("shop-1@model-a").token}
+    shop.names.drop("shop-1@model-a")
+    assert ties() == others
 
 
 def test_collection_that_is_dropped_while_it_is_reembedded_stays_gone(shop):
