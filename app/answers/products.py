@@ -123,7 +123,8 @@ def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQ
     text, schema = result.request.text, result.schema
     keys = result.request.keys if result.answer.hits else products.keys_of(result.request)
     notes = [*result.notes, *unknown_keys(keys, schema.keys, schema.uncompared.get)]
-    notes += unused(search.fields, [boost.key for boost in search.boosts if boost.key], schema)
+    weighed = [name for name, weight in search.fields.items() if weight]
+    notes += unused(weighed, [boost.key for boost in search.boosts if boost.key], schema)
     if not result.answer.hits:
         notes += unknown_values(engine, search.collection, search.filter, schema.keys)
     return ProductQueryOut(

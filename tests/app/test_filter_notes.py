@@ -90,7 +90,7 @@ def test_a_nested_facet_is_told_even_where_there_are_hits(shop: TestClient) -> N
     ("sent", "notes"),
     [
         (
-            {"fields": {"titel": 3, "about": 2, "id": 1}},
+            {"fields": {"titel": 3, "about": 2, "id": 1, "file": 0}},
             ["fields: no item has words in 'titel'; the nearest field is 'title'."],
         ),
         (
