@@ -31,7 +31,7 @@ def read_json(model: type[Model], data: bytes) -> Model:
     """
     data = data.removeprefix(BOM_UTF8)
     try:
-        sent_model = _validated(model, data)
+        sent_model = model.model_validate_json(data, strict=True)
     except ValidationError as wrong:
         try:
             sent = from_json(data)
@@ -42,17 +42,6 @@ def read_json(model: type[Model], data: bytes) -> Model:
         ) from wrong
     unique_keys.check(data)
     return sent_model
-
-
-def _validated(model: type[Model], data: bytes) -> Model:
-    """A model of JSON, by its strict types but for 3.0, which JSON Schema calls an integer, too."""
-    try:
-        return model.model_validate_json(data, strict=True)
-    except ValidationError as strict:
-        errors = strict.errors(include_url=False, include_context=False)
-        if all(error["type"] == "int_type" and type(error["input"]) is float for error in errors):
-            return model.model_validate_json(data)
-        raise
 
 
 def read_fields(model: type[Model], fields: Mapping[str, Any]) -> Model:

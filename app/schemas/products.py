@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.schemas.fields import (
+    INTEGRAL,
     MOST_FIELDS,
     Cursor,
     Filter,
@@ -35,7 +36,7 @@ class FacetIn(Part):
     """A key whose values are counted; numbers are counted in ranges too."""
 
     key: Key
-    limit: Annotated[int, Field(ge=1, le=1000)] = 20
+    limit: Annotated[int, Field(ge=1, le=1000), INTEGRAL] = 20
     bounds: Annotated[list[float], Field(max_length=50)] = Field(
         default_factory=list, description="Where ranges of numbers meet; round ones if empty."
     )
