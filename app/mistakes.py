@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import from_json
 
@@ -24,45 +25,64 @@ STRICT = {"int_type", "float_type", "bool_type"}  # pydantic's errors for a valu
 DICTIONARY = re.compile(r"a valid dictionary( or instance of \w+)?")
 
 
-def read_json(model: type[Model], data: bytes) -> Model:
+def read_json(
+    model: type[Model], data: bytes, check: Callable[[Model], object] = lambda _: None
+) -> Model:
     """What JSON says, with or without a byte order mark; ValueError for what the model refuses.
 
-    A number is no text and no true or false; an object has no key twice.
+    A number is no text and no true or false; an object has no key twice. `check` may refuse it
+    before it is looked through for such keys, which takes as long again.
     """
     data = data.removeprefix(BOM_UTF8)
     try:
-        sent_model = _validated(model, data)
+        sent_model = model.model_validate_json(data, strict=True)
     except ValidationError as wrong:
         try:
             sent = from_json(data)
         except ValueError:
             sent = None
-        raise ValueError(
-            explain(wrong.errors(include_url=False, include_context=False), sent, model)
-        ) from wrong
+        raise ValueError(explain(_errors(wrong), sent, model)) from wrong
+    check(sent_model)
     unique_keys.check(data)
     return sent_model
 
 
-def _validated(model: type[Model], data: bytes) -> Model:
-    """A model of JSON, by its strict types but for 3.0, which JSON Schema calls an integer, too."""
-    try:
-        return model.model_validate_json(data, strict=True)
-    except ValidationError as strict:
-        errors = strict.errors(include_url=False, include_context=False)
-        if all(error["type"] == "int_type" and type(error["input"]) is float for error in errors):
-            return model.model_validate_json(data)
-        raise
+def read_fields(
+    model: type[Model], fields: Mapping[str, Any], parts: Collection[str] = ()
+) -> Model:
+    """What fields say; ValueError for what the model refuses.
 
-
-def read_fields(model: type[Model], fields: Mapping[str, Any]) -> Model:
-    """What fields say; ValueError for what the model refuses."""
+    The `parts` were sent as JSON: in them a number is no text, as in a body.
+    """
+    sent_parts = [name for name in parts if name in fields and name in model.model_fields]
+    errors = [error for name in sent_parts for error in _part_errors(model, name, fields[name])]
+    if errors:
+        raise ValueError(explain(errors, fields, model))
     try:
         return model.model_validate(fields)
     except ValidationError as wrong:
-        raise ValueError(
-            explain(wrong.errors(include_url=False, include_context=False), fields, model)
-        ) from wrong
+        raise ValueError(explain(_errors(wrong), fields, model)) from wrong
+
+
+def _part_errors(model: type[BaseModel], name: str, value: Any) -> list[Any]:
+    """What pydantic finds wrong with one field of a model that was sent as JSON."""
+    try:
+        _part(model, name).validate_json(json.dumps(value), strict=True)
+    except ValidationError as wrong:
+        return [{**error, "loc": (name, *error["loc"])} for error in _errors(wrong)]
+    return []
+
+
+@lru_cache(128)
+def _part(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
+    """What reads one field of a model alone."""
+    field = model.model_fields[name]
+    annotated: Any = Annotated[field.annotation, field]
+    return TypeAdapter(annotated)
+
+
+def _errors(wrong: ValidationError) -> list[Any]:
+    return [*wrong.errors(include_url=False, include_context=False)]
 
 
 def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel) -> str:

@@ -10,6 +10,11 @@ BACKGROUND = 10  # niceness of imports, in a service and in commands
 
 
 def lower(nice: int) -> None:
-    """Lower the priority of this thread, and of those that it starts; only Linux can."""
+    """Lower the priority of this thread, and of those that it starts; only Linux can.
+
+    A niceness of 0 leaves it as it is, and so does one that is lower already: to raise a priority
+    takes a privilege.
+    """
     if nice and sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)
+        thread = get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, max(nice, os.getpriority(os.PRIO_PROCESS, thread)))

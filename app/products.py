@@ -11,7 +11,7 @@ from app.engine import Engine
 from app.stages import stage
 from index import products, promising
 from index.completion import Completion, complete
-from index.conditions import parse, simple_parts
+from index.conditions import Scalar, parse, simple_parts
 from index.documents import Documents, Schema
 from index.items import Collection, Item
 from index.product_requests import SIDE_OF, Near, Product, ProductAnswer, ProductRequest
@@ -106,9 +106,20 @@ def _queries(
 
 def suggest(engine: Engine, collection: str, text: str, count: int) -> list[Completion]:
     """Texts that go on where a text stops, and how many items each finds."""
-    documents = engine.read(collection, lambda home: engine.indexes.of(home).documents.current())
+    documents = _documents(engine, collection)
     with documents.lock:
         return complete(documents, text, count)
+
+
+def values_of(engine: Engine, collection: str, key: str, most: int) -> list[Scalar]:
+    """The different values that items have under a metadata key, up to so many."""
+    documents = _documents(engine, collection)
+    with documents.lock:
+        return documents.values(key, most)
+
+
+def _documents(engine: Engine, collection: str) -> Documents:
+    return engine.read(collection, lambda home: engine.indexes.of(home).documents.current())
 
 
 def keys_of(request: ProductRequest) -> list[str]:

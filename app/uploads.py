@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
@@ -64,8 +64,7 @@ def reads(
             with lane.place():
                 limit = _json_bytes(settings, photos=most > 1)
                 data = b"".join([chunk async for chunk in bounded(request, limit)])
-                fields = read_json(model, data)
-                check_text_size(len(data), getattr(fields, "images", ()), settings.text_bytes)
+                fields = read_json(model, data, text_check(data, settings.text_bytes))
                 if not (isinstance(fields, PhotoBody) and fields.embeds_photo):
                     yield Upload(fields, (), decode, lane)
                     return
@@ -76,7 +75,8 @@ def reads(
             form = await _read_form(request, settings, most)
             try:
                 images = _images(form)
-                yield Upload(read_fields(model, _fields(form)), images, decode, lanes.photos)
+                fields = read_fields(model, _fields(form), JSON_IN_FORMS)
+                yield Upload(fields, images, decode, lanes.photos)
             finally:
                 await form.close()
 
@@ -98,18 +98,26 @@ def reads_json(
             raise WrongMediaType(f"send {' or '.join(accepted)}")
         limit = _json_bytes(limits, photos=photos)
         data = b"".join([chunk async for chunk in bounded(request, limit)])
-        fields = read_json(model, data)
-        check_text_size(len(data), getattr(fields, "images", ()), limits.text_bytes)
-        return fields
+        return read_json(model, data, text_check(data, limits.text_bytes))
 
     return read
 
 
-def check_text_size(size: int, photos: Iterable[object] | None, most: int) -> None:
-    """TooLarge if more than `most` bytes of JSON are neither base64 nor addresses of photos."""
-    text = size - sum(len(photo) for photo in photos or () if isinstance(photo, str))
-    if text > most:
-        raise TooLarge(f"beside photos there are {text:,} bytes of text; {most:,} at most are read")
+def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
+    """A check of what JSON says: TooLarge if over `most` bytes of that are no photos.
+
+    Photos are in base64, or are named by their addresses.
+    """
+
+    def check(fields: BaseModel) -> None:
+        photos = [getattr(fields, "image", None), *(getattr(fields, "images", None) or ())]
+        text = len(data) - sum(len(photo) for photo in photos if isinstance(photo, str))
+        if text > most:
+            raise TooLarge(
+                f"beside photos there are {text:,} bytes of text; {most:,} at most are read"
+            )
+
+    return check
 
 
 def _json_bytes(limits: Settings, *, photos: bool) -> int:

@@ -165,7 +165,7 @@ class CatalogReader:
             return view.values(key, most)
 
     def example(self, collection: Collection, key: str) -> Any:
-        """What some item has under a metadata key that no filter compares; None if none has it."""
+        """What a late item has under a metadata key that no filter compares; None if none does."""
         with self.reading(collection) as view:
             return view.example(key)
 

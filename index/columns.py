@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.conditions import Equals, Scalar, Simple, Within, fits, number_of
+from index.phrases import Phrases
 
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.int64]
@@ -61,6 +62,7 @@ class Column:
         self._values = np.empty(0)  # the numbers of all codes
         self._ranks: tuple[int, Codes] = (0, np.empty(0, np.int64))
         self._fitting = lru_cache(32)(self._fit)
+        self._phrases = Phrases()
 
     def add(self, document: int, canonical: Iterable[str]) -> None:
         """Add a document's values as canonical texts, each once."""
@@ -107,6 +109,11 @@ class Column:
         else:
             fitting[:] = [fits(condition, value) for value in self.values]
         return fitting
+
+    def beginning(self, prefix: str) -> list[int]:
+        """The codes of the values of a few words that begin with a folded prefix."""
+        self._phrases.extend(self.values)
+        return self._phrases.beginning(prefix)
 
     def first_codes(self, size: int) -> Codes:
         """The smallest code of each of the first `size` documents, -1 where there is none."""

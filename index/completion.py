@@ -6,22 +6,25 @@ from fields that name things: titles, brands, kinds. What prose says by the way 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from heapq import nsmallest
 
 import numpy as np
 
 from index.columns import Column, Mask
 from index.documents import Documents
 from index.lexical import Alternative
+from index.phrases import LONGEST, folded
 from index.product_requests import FIELDS
-from index.terms import fold, stem, words
+from index.terms import fold, stem
+from index.wording import QueryWord
 
 LOOKED_AT = 64  # of the words that begin alike, those that most documents have
-LONGEST_VALUE = 4  # words of a value that a text goes on by
-VALUES = 16  # of the values of a key that begin alike
+VALUES = 16  # of the values of all keys that begin alike
 MOST_VALUES = 2_000  # of a key whose values are looked through: each letter that is typed does so
+TYPED = re.compile(r"\S+")
 LONGEST_NAME = 10.0  # words that a field has on average which names something, and is no prose
 
 
@@ -36,8 +39,10 @@ class Completion:
 def complete(documents: Documents, text: str, count: int) -> list[Completion]:
     """The completions of a text that find most items; under the documents' lock."""
     fields = naming_fields(documents)
-    found = {completion.text: completion for completion in _values(documents, text, fields)}
-    for completion in _words(documents, text, fields):
+    before = _before(documents, text, fields)
+    values = _values(documents, text, fields, before)
+    found = {completion.text: completion for completion in values}
+    for completion in _words(documents, text, fields, before[text.rfind(" ") + 1]):
         found.setdefault(completion.text, completion)
     ranked = sorted(found.values(), key=lambda completion: (-completion.items, completion.text))
     whole = [completion for completion in ranked if not _goes_on(completion, ranked)]
@@ -72,10 +77,11 @@ def _tells_apart(documents: Documents, field: str) -> bool:
     return len(column.values) > 1 and "://" not in str(column.values[0])
 
 
-def _words(documents: Documents, text: str, fields: Sequence[str]) -> Iterator[Completion]:
+def _words(
+    documents: Documents, text: str, fields: Sequence[str], having: Mask
+) -> Iterator[Completion]:
     """The completions by a word, the most frequent one of those with one stem."""
     start = text.rfind(" ") + 1
-    having = _having(documents, text[:start], fields)
     stems = set[str]()
     for completed in documents.wording.complete(text, LOOKED_AT, fields):
         term = stem(fold(completed[start:]))
@@ -85,44 +91,57 @@ def _words(documents: Documents, text: str, fields: Sequence[str]) -> Iterator[C
             yield Completion(completed, int(np.count_nonzero(items)))
 
 
-def _values(documents: Documents, text: str, fields: Sequence[str]) -> Iterator[Completion]:
+def _values(
+    documents: Documents, text: str, fields: Sequence[str], before: Mapping[int, Mask]
+) -> Iterator[Completion]:
     """The completions by a value of a few words, which all or the last of those typed begin."""
     columns = [documents.columns[field] for field in fields if field in documents.columns]
-    starts = [0, *(at + 1 for at, sign in enumerate(text) if sign == " ")]
-    for start in starts:
-        before, begun = text[:start], _folded(text[start:])
-        if not begun:
-            continue
-        having, typed = _having(documents, before, fields), set(_folded(before).split())
-        for value in {value for column in columns for value in _begun(column, begun, having)}:
-            if typed.isdisjoint(_folded(value).split()):
-                items = having & _having(documents, value, fields)
-                yield Completion(before + value.lower(), int(np.count_nonzero(items)))
+    for start, having in before.items():
+        begun, typed = folded(text[start:]), set(folded(text[:start]).split())
+        for value in _begun(columns, begun, having) if begun else ():
+            if typed.isdisjoint(folded(value).split()):
+                value_words = documents.wording.read(value)
+                items = _narrowed(documents, having, value_words, fields)
+                yield Completion(text[:start] + value.lower(), int(np.count_nonzero(items)))
 
 
-def _begun(column: Column, begun: str, having: Mask) -> list[str]:
+def _begun(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
     """The values of a few words that begin alike, those that most of some documents have."""
-    if len(column.values) > MOST_VALUES:
-        return []
-    texts = [
-        (code, value)
-        for code, value in enumerate(column.values)
-        if isinstance(value, str)
-        and 0 < value.count(" ") < LONGEST_VALUE
-        and _folded(value).startswith(begun)
-    ]
-    if not texts:
-        return []
-    counts = column.counts(having)
-    ranked = sorted((-int(counts[code]), value) for code, value in texts if counts[code])
-    return [value for _, value in ranked[:VALUES]]
+    most: dict[str, int] = {}
+    for column in columns:
+        codes = column.beginning(begun) if len(column.values) <= MOST_VALUES else []
+        counts = column.counts(having)[codes].tolist() if codes else []
+        for code, count in zip(codes, counts, strict=True):
+            value = str(column.values[code])
+            most[value] = max(count, most.get(value, 0))
+    present = (value for value, count in most.items() if count)
+    return nsmallest(VALUES, present, key=lambda value: (-most[value], value))
 
 
-def _having(documents: Documents, text: str, fields: Sequence[str]) -> Mask:
-    """Which documents are live and have all words of a text in some fields."""
-    having = documents.live
-    for word in documents.wording.read(text):
-        having &= documents.lexical.having_any(word.alternatives, fields)
+def _before(documents: Documents, text: str, fields: Sequence[str]) -> dict[int, Mask]:
+    """By where one of the last words starts: the live documents with all words before it.
+
+    The last start is where the word that is typed begins, whether any of it is there or not.
+    """
+    last = text.rfind(" ") + 1
+    starts = [match.start() for match in TYPED.finditer(text, 0, last)] + [last]
+    query_words = documents.wording.read(text[:last])
+    having, before, end = documents.live, dict[int, Mask](), 0
+    for start in starts[-LONGEST:]:
+        passed = [word for word in query_words if end <= word.start < start]
+        having, end = _narrowed(documents, having, passed, fields), start
+        before[start] = having
+    return before
+
+
+def _narrowed(
+    documents: Documents, having: Mask, query_words: Iterable[QueryWord], fields: Sequence[str]
+) -> Mask:
+    """Those of some documents that have all of some words in some fields."""
+    for word in query_words:
+        if not having.any():
+            break
+        having = having & documents.lexical.having_any(word.alternatives, fields)
     return having
 
 
@@ -132,9 +151,3 @@ def _goes_on(completion: Completion, others: Sequence[Completion]) -> bool:
     return any(
         other.items >= completion.items and other.text.startswith(longer) for other in others
     )
-
-
-@lru_cache(2**15)
-def _folded(text: str) -> str:
-    """A text's words as they are compared."""
-    return " ".join(word.folded for word in words(text))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from index.columns import Codes, Column, Mask
-from index.conditions import Condition, Either, Every, Not
+from index.conditions import Condition, Either, Every, Not, Scalar
 from index.facets import facets_of
 from index.lexical import Lexical
 from index.rows import Numbers
@@ -116,6 +116,14 @@ class Documents:
             frozenset(self.lexical.mean_lengths()),
             dict(self._uncompared),
         )
+
+    def values(self, key: str, most: int) -> list[Scalar]:
+        """The different values that live documents have under a key, up to so many."""
+        if key not in self.columns:
+            return []
+        column = self.columns[key]
+        codes = np.flatnonzero(column.counts(self.live))[:most]
+        return [column.values[code] for code in codes.tolist()]
 
     def passing(self, condition: Condition) -> Mask:
         """Which documents (N,) a condition holds for, whether they are live or not."""

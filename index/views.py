@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, literal, select
 
 from index.buckets import ALL, Buckets
 from index.conditions import Scalar, Simple
@@ -16,6 +16,7 @@ from index.facets import carrying
 from index.tables import bags, changes, facets, items, retired
 
 CHUNK = 2**27  # bytes
+LATEST = 1_000  # items in whose metadata a key is searched for
 EXAMPLES = 20  # items that are read to find one with a key
 
 
@@ -171,26 +172,32 @@ class View:
         return keys
 
     def values(self, key: str, most: int) -> list[Scalar]:
-        """The different values that items have under a key, up to so many."""
-        chosen = (
-            select(facets.c.value)
-            .where(facets.c.collection == self.collection, facets.c.key == key)
-            .distinct()
-            .limit(most)
+        """The different values that items have under a key, up to so many, in some order."""
+        of_key = (facets.c.collection == self.collection, facets.c.key == key)
+        least = select(func.min(facets.c.value).label("value"), literal(1).label("number"))
+        steps = least.where(*of_key).cte("steps", recursive=True)
+        # One look at the index for each value, instead of at all items that have it.
+        later = select(func.min(facets.c.value)).where(*of_key, facets.c.value > steps.c.value)
+        further = select(later.correlate(steps).scalar_subquery(), steps.c.number + 1).where(
+            steps.c.value.is_not(None), steps.c.number < most
         )
+        steps = steps.union_all(further)
+        chosen = select(steps.c.value).where(steps.c.value.is_not(None))
         return [json.loads(value) for value in self.connection.execute(chosen).scalars()]
 
     def example(self, key: str) -> Any:
-        """What some item has under a key, though no filter compares it; None if none is found."""
-        named = items.c.metadata.contains(
-            f"{json.dumps(key, ensure_ascii=False)}:", autoescape=True
-        )
-        chosen = (
+        """What one of the latest items has under a key, though no filter compares it; else None."""
+        latest = (
             select(items.c.metadata)
-            .where(items.c.collection == self.collection, named)
-            .limit(EXAMPLES)  # of which some may have the key inside of another's value
+            .where(items.c.collection == self.collection)
+            .order_by(items.c.revision.desc())
+            .limit(LATEST)
+            .subquery()
         )
-        texts = self.connection.execute(chosen).scalars()
+        text = latest.c.metadata
+        named = text.contains(f"{json.dumps(key, ensure_ascii=False)}:", autoescape=True)
+        # Some of them may have the key inside of another's value.
+        texts = self.connection.execute(select(text).where(named).limit(EXAMPLES)).scalars()
         return next((about[key] for about in map(json.loads, texts) if key in about), None)
 
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:

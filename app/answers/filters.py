@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from app.engine import Engine
 from app.mapping import nearest, nearest_name
 from index.conditions import (
     LONGEST_VALUE,
     Equals,
+    Exists,
     Prefix,
     Scalar,
     Simple,
@@ -22,8 +22,9 @@ from index.conditions import (
 )
 from index.documents import Schema
 
-MOST_NOTES = 10  # on the values of a filter: it may have a thousand
+MOST_NOTES = 10  # on keys, and on the values of a filter: it may have a thousand; keys looked at
 MOST_VALUES = 10_000  # of a key that are looked through; of one with more, nothing is said
+ValuesOf = Callable[[str, int], list[Scalar]]
 
 
 def unknown_keys(
@@ -33,7 +34,8 @@ def unknown_keys(
 
     `example` gives what an item has under a key that is not known, None if none has it.
     """
-    return [_unknown(key, known, example) for key in keys if key not in known]
+    unknown = islice((key for key in keys if key not in known), MOST_NOTES)
+    return [_unknown(key, known, example) for key in unknown]
 
 
 def unused(fields: Iterable[str], boosts: Iterable[str], schema: Schema) -> list[str]:
@@ -50,11 +52,22 @@ def unused(fields: Iterable[str], boosts: Iterable[str], schema: Schema) -> list
 
 
 def unknown_values(
-    engine: Engine, collection: str, where: Mapping[str, Any] | None, known: Collection[str]
+    where: Mapping[str, Any] | None, known: Collection[str], values: ValuesOf
 ) -> list[str]:
-    """Notes about a filter's values that no item has under a key that some have."""
-    parts = list(dict.fromkeys(part for part in simple_parts(parse(where)) if part.key in known))
-    notes = (note for part in parts for note in _unmatched(engine, collection, part))
+    """Notes about a filter's values that no item has under a key that some have.
+
+    `values` gives the different values under a key, up to so many; it is asked for few keys.
+    """
+    parts = [part for part in simple_parts(parse(where)) if part.key in known]
+    by_key: dict[str, dict[Simple, None]] = {}
+    for part in parts:
+        if not isinstance(part, Exists):
+            by_key.setdefault(part.key, {})[part] = None
+    notes = (
+        note
+        for key in islice(by_key, MOST_NOTES)
+        for note in _unmatched(by_key[key], values(key, MOST_VALUES + 1))
+    )
     return list(islice(notes, MOST_NOTES))
 
 
@@ -79,13 +92,14 @@ def _why_none(key: str, value: Any) -> str:
     return f"{start} only numbers, true, false, null and texts of up to {LONGEST_VALUE} characters."
 
 
-def _unmatched(engine: Engine, collection: str, part: Simple) -> Iterator[str]:
-    """What to say of a condition, or of some of its values, that no item meets."""
-    values: list[Scalar] = engine.read(
-        collection, lambda home: engine.catalog.values(home, part.key, MOST_VALUES + 1)
-    )
-    if not values or len(values) > MOST_VALUES:
-        return
+def _unmatched(parts: Iterable[Simple], values: list[Scalar]) -> Iterator[str]:
+    """What to say of conditions on a key, or of some of their values, that no item meets."""
+    if 0 < len(values) <= MOST_VALUES:
+        for part in parts:
+            yield from _unmet(part, values)
+
+
+def _unmet(part: Simple, values: list[Scalar]) -> Iterator[str]:
     match part:
         case Equals(key, asked):
             known = {canonical(value) for value in values}

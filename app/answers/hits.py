@@ -21,7 +21,7 @@ from app.schemas.search import (
     SentenceHit,
     SentenceHits,
 )
-from index.conditions import parse, simple_parts
+from index.conditions import Scalar, parse, simple_parts
 from index.items import Item
 from index.requests import Hit, Request
 from index.rows import Side
@@ -97,7 +97,7 @@ def _page(
 def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceHit]) -> list[str]:
     """Notes about keys that no item has, of those by which no hit has anything, and about values.
 
-    The catalog is asked only where there are some: it looks at the keys of all items.
+    The catalog is asked only where there are some.
     """
     filtered = [] if hits else [part.key for part in simple_parts(parse(search.filter))]
     carried = {key for hit in hits for key in hit.metadata}
@@ -110,9 +110,12 @@ def _unknown(engine: Engine, search: Search, hits: Sequence[ImageHit | SentenceH
     def example(key: str) -> Any:
         return engine.read(home, lambda collection: catalog.example(collection, key))
 
+    def values(key: str, most: int) -> list[Scalar]:
+        return engine.read(home, lambda collection: catalog.values(collection, key, most))
+
     notes = unknown_keys(dict.fromkeys(filtered), known, example)
     notes += unknown_keys((key for key in dict.fromkeys(missed) if key not in filtered), known)
-    return notes + ([] if hits else unknown_values(engine, home, search.filter, known))
+    return notes + ([] if hits else unknown_values(search.filter, known, values))
 
 
 def _image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:

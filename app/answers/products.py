@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 
 from app import products
 from app.answers.cursors import Cursors, name_of_list
@@ -126,7 +127,8 @@ def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQ
     weighed = [name for name, weight in search.fields.items() if weight]
     notes += unused(weighed, [boost.key for boost in search.boosts if boost.key], schema)
     if not result.answer.hits:
-        notes += unknown_values(engine, search.collection, search.filter, schema.keys)
+        values = partial(products.values_of, engine, search.collection)
+        notes += unknown_values(search.filter, schema.keys, values)
     return ProductQueryOut(
         text=search.text,
         corrected=text.corrected if text else None,

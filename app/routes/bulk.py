@@ -33,7 +33,7 @@ from app.routes.dependencies import (
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.spool import Backlog, Line, patiently, split_lines
-from app.uploads import check_text_size, media_type
+from app.uploads import media_type, text_check
 from index.items import Entry
 
 router = APIRouter(tags=["items"])
@@ -162,8 +162,7 @@ class Import:
             return None, line.refused
         data = line.read()
         try:
-            sent = read_json(ImportLine, data)
-            check_text_size(len(data), (sent.image, *sent.images), self.settings.text_bytes)
+            sent = read_json(ImportLine, data, text_check(data, self.settings.text_bytes))
         except ValueError as wrong:
             return _id_in(data), str(wrong)
         return sent.id, sent

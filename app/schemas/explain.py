@@ -6,13 +6,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.schemas.fields import Body, Corners, PhotoNumber, Probability
+from app.schemas.fields import INTEGRAL, Body, Corners, PhotoNumber, Probability
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
 from models.alignment import BETA
 from models.registry import BEAM, WIDEST_BEAM, Generation
 
 MOST_CAPTION_WORDS = 50
 MOST_REGIONS = 50
+Hypotheses = Annotated[int, Field(ge=1, le=WIDEST_BEAM), INTEGRAL]
 
 
 class AlignRequest(Body):
@@ -33,7 +34,9 @@ class GroundRequest(Body):
     phrases: Annotated[list[str], Field(min_length=1, max_length=50)] | None = Field(
         None, description="Parts of the text, in its words; without any, its noun phrases."
     )
-    count: int = Field(1, ge=1, le=20, description="Boxes to give for each phrase.")
+    count: Annotated[int, Field(ge=1, le=20), INTEGRAL] = Field(
+        1, description="Boxes to give for each phrase."
+    )
 
 
 class CaptionRequest(Body):
@@ -44,26 +47,22 @@ class CaptionRequest(Body):
 
     id: str | None = None
     photo: PhotoNumber = 0
-    beam: int = Field(BEAM, ge=1, le=WIDEST_BEAM, description="Hypotheses followed; 1 is greedy.")
-    count: int = Field(
-        1, ge=1, le=WIDEST_BEAM, description="Captions to give, at most `beam` of a beam search."
-    )
+    beam: Hypotheses = Field(BEAM, description="Hypotheses followed; 1 is greedy.")
+    count: Hypotheses = Field(1, description="Captions to give, at most `beam` of a beam search.")
     temperature: float | None = Field(
         None,
         ge=0.01,
         le=10,
         description="Draw captions by nucleus sampling, words from p^(1/temperature).",
     )
-    seed: int | None = Field(
-        None, ge=0, lt=2**63, description="Draws the same captions again; for a `temperature`."
+    seed: Annotated[int, Field(ge=0, lt=2**63), INTEGRAL] | None = Field(
+        None, description="Draws the same captions again; for a `temperature`."
     )
-    max_words: int | None = Field(
-        None, ge=1, le=MOST_CAPTION_WORDS, description="The captioner's own limit if not given."
+    max_words: Annotated[int, Field(ge=1, le=MOST_CAPTION_WORDS), INTEGRAL] | None = Field(
+        None, description="The captioner's own limit if not given."
     )
-    regions: int = Field(
+    regions: Annotated[int, Field(ge=0, le=MOST_REGIONS), INTEGRAL] = Field(
         0,
-        ge=0,
-        le=MOST_REGIONS,
         description="How many regions to describe at most; none whose caption is improbable.",
     )
 

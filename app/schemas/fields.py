@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from app.defaults import DEFAULT_COLLECTION
 from index.conditions import MOST_CONDITIONS, MOST_VALUES
@@ -26,7 +26,15 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Corners = tuple[Fraction, Fraction, Fraction, Fraction]
 Key = Annotated[str, Field(min_length=1, max_length=200, description="A metadata key.")]
 MOST_FIELDS = 50
-Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give.")]
+
+
+def _integral(value: object) -> object:
+    """An integer in place of a number such as 3.0, which JSON Schema calls an integer, too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+INTEGRAL = BeforeValidator(_integral)  # comes last of what annotates a type
+Limit = Annotated[int, Field(ge=1, le=100, description="How many hits to give."), INTEGRAL]
 LONGEST_URL = 2_000  # characters
 LONGEST_CURSOR = 2_000  # characters: one holds an id, of up to 800 bytes, and a signature
 Cursor = Annotated[
@@ -42,7 +50,9 @@ ImageUrl = Annotated[
     ),
 ]
 PhotoNumber = Annotated[
-    int, Field(ge=0, description="Which of the photos of the item that `id` names, from 0.")
+    int,
+    Field(ge=0, description="Which of the photos of the item that `id` names, from 0."),
+    INTEGRAL,
 ]
 PhotoWeight = Annotated[
     float | None,

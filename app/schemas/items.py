@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
-from app.schemas.fields import Body, Filter, ImageUrl, ItemId
+from app.schemas.fields import INTEGRAL, Body, Filter, ImageUrl, ItemId
 from index.items import MOST_PHOTOS, check_new_id, check_text
 
 
@@ -39,7 +39,7 @@ Stamp = Annotated[
     ),
     AfterValidator(stamp),
 ]
-PhotoIndex = Annotated[int, Field(strict=True, ge=0)]
+PhotoIndex = Annotated[int, Field(strict=True, ge=0), INTEGRAL]
 
 
 class ItemBody(Body):

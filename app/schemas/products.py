@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.schemas.fields import (
+    INTEGRAL,
     MOST_FIELDS,
     Cursor,
     Filter,
@@ -35,7 +36,7 @@ class FacetIn(Part):
     """A key whose values are counted; numbers are counted in ranges too."""
 
     key: Key
-    limit: Annotated[int, Field(ge=1, le=1000)] = 20
+    limit: Annotated[int, Field(ge=1, le=1000), INTEGRAL] = 20
     bounds: Annotated[list[float], Field(max_length=50)] = Field(
         default_factory=list, description="Where ranges of numbers meet; round ones if empty."
     )
@@ -80,7 +81,9 @@ class ProductSearch(PhotoBody):
     min_probability: Fraction | None = Field(
         None,
         description="From which on a photo, or a sentence, alone makes an item relevant; "
-        "`weak_below` if not set.",
+        "`weak_below` if not set. Where a text and a photo are sent with a `photo_weight` above 0, "
+        "it is compared with how probably an item's photo is like the one sent, and the text only "
+        "ranks: a hit's `probability`, the smaller of both, can be below it.",
     )
     facets: Annotated[list[Key | FacetIn], Field(max_length=MOST_FACETS)] = Field(
         default_factory=list, description="Keys whose values are counted among relevant items."

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from app.answers.filters import unknown_keys, unknown_values
+
 KINDS = ["products", "image", "text"]
 
 
@@ -64,6 +66,26 @@ def test_each_value_is_told_once_and_those_there_are_not(notes) -> None:
     where = {"$or": [{"brand": ["nike", "Acme"]}, {"brand": ["nike", "Acme"]}], "price": {"gt": 99}}
     assert len([note for note in notes(where) if "under" in note]) == 1
     assert len(notes({"brand": [f"x{number}" for number in range(50)]})) == 10
+
+
+def test_few_keys_of_a_filter_are_looked_at() -> None:
+    asked: list[str] = []
+    some = {f"key {number}": "x" for number in range(30)}
+    notes = unknown_keys(some, ["a"], lambda key: asked.append(key))
+    assert len(notes) == len(asked) == 10
+    asked.clear()
+    exists = {"key 1": {"exists": True}}
+    assert unknown_values(exists, some, lambda key, _: asked.append(key) or ["x"]) == asked == []
+    where = {"$or": [some, {"key 0": {"prefix": "x"}}]}
+    assert unknown_values(where, some, lambda key, _: asked.append(key) or ["x"]) == []
+    assert asked == list(some)[:10]
+
+
+def test_values_of_products_that_are_gone_are_none(shop: TestClient, notes) -> None:
+    shop.put("/items/last", json={"metadata": {"brand": "Zed"}, "sentences": ["x"]})
+    assert notes({"brand": "Zed", "title": "Rug"}) == []  # some item has each
+    shop.delete("/items/last")
+    assert any('"Zed" under' in note for note in notes({"brand": "Zed"}))
 
 
 def test_nothing_is_said_of_values_where_there_are_hits(shop: TestClient) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.mistakes import read_json
+from app.mistakes import read_fields, read_json
 from app.schemas.explain import CaptionRequest
 from app.schemas.items import ImportLine, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch
@@ -74,7 +74,7 @@ def test_mistake_is_named_by_its_place(model: Any, sent: dict[str, Any], detail:
         (
             ProductSearch,
             {"limit": 3.5},
-            "limit: Input should be a valid integer, got a number with",
+            "limit: Input should be a valid integer, got 3.5",
         ),
         (ImageSearch, {"min_probability": True}, "min_probability: Input should be a valid number"),
         (
@@ -104,6 +104,20 @@ def test_numbers_are_written_in_several_ways() -> None:
     assert (read.limit, read.min_probability, read.photo) == (3, 1.0, 1)
 
 
+def test_an_integer_may_have_a_point_and_noughts_wherever_it_stands() -> None:
+    read = read_json(ProductSearch, b'{"facets": ["a", {"key": "p", "limit": 5.0}]}')
+    assert read.facets[1].limit == 5
+    assert read_json(ItemPatch, b'{"images": [1.0, "aGVsbG8="]}').images == [1, "aGVsbG8="]
+    caption = b'{"beam": 2.0, "count": 1.0, "seed": 7.0, "max_words": 9.0, "regions": 1e1}'
+    sent = read_json(CaptionRequest, caption)
+    assert (sent.beam, sent.count, sent.seed, sent.max_words, sent.regions) == (2, 1, 7, 9, 10)
+    with pytest.raises(ValueError, match=r"^bax: there is no such field(?!.*limit: )"):
+        read_json(ProductSearch, b'{"limit": 3.0, "bax": 1}')
+    for wrong in (b"true", b'"5"', b"5.5", b"1e999"):
+        with pytest.raises(ValueError, match=r"^facets\.0\.limit: "):
+            read_json(ProductSearch, b'{"facets": [{"key": "p", "limit": %b}]}' % wrong)
+
+
 def test_fields_of_forms_and_of_addresses_are_numbers_as_texts(
     client: TestClient, png: Callable[..., bytes]
 ) -> None:
@@ -111,6 +125,41 @@ def test_fields_of_forms_and_of_addresses_are_numbers_as_texts(
     answer = client.post("/search/image", data=sent, files={"image": png("red")})
     assert answer.status_code in (200, 404)
     assert client.get("/suggest?text=a&limit=3").status_code in (200, 404)
+
+
+@pytest.mark.parametrize(
+    ("field", "sent", "detail"),
+    [
+        ("facets", '[{"key": "p", "limit": "5"}]', "facets.0.limit: Input should be a valid int"),
+        ("weights", '{"words": "1"}', 'weights.words: Input should be a valid number, got "1"'),
+        ("fields", '{"title": true}', "fields.title: Input should be a valid number, got true"),
+        ("boosts", '[{"key": "p", "weight": "0.5"}]', "boosts.0.weight: Input should be a valid"),
+        ("sort", '{"key": 3}', "sort.key: Input should be a valid string"),
+        ("sort", "{}", "sort.key: Field required"),
+    ],
+)
+def test_json_in_a_form_is_read_as_in_a_body(
+    client: TestClient, png: Callable[..., bytes], field: str, sent: str, detail: str
+) -> None:
+    form = client.post("/search/products", data={field: sent}, files={"image": png("red")})
+    body = client.post("/search/products", content=f'{{"{field}": {sent}}}', headers=JSON)
+    assert (form.status_code, body.status_code) == (422, 422)
+    assert form.json()["detail"] == body.json()["detail"]
+    assert form.json()["detail"].startswith(detail)
+
+
+def test_json_in_a_form_has_integers_with_a_point() -> None:
+    fields = {"limit": "3", "facets": [{"key": "p", "limit": 5.0}], "sort": None}
+    read = read_fields(ProductSearch, fields, ("facets", "sort", "phrases", "unknown"))
+    assert (read.limit, read.facets[0].limit) == (3, 5)
+
+
+def test_a_body_with_too_much_text_is_not_looked_through_for_keys(client, monkeypatch) -> None:
+    monkeypatch.setattr("app.unique_keys.check", lambda data: pytest.fail("parsed again"))
+    item = {"metadata": {"about": "x" * 100_000}, "sentences": ["red"]}
+    assert client.put("/items/a", json=item).status_code == 413
+    line = client.post("/items", content=json.dumps({"id": "a", **item}), headers=LINES)
+    assert "at most are read" in json.loads(line.text)["reason"]
 
 
 @pytest.mark.parametrize(

@@ -76,3 +76,9 @@ def test_a_filter_holds_for_what_the_photo_finds(post: Post) -> None:
     found = post(text="blue", id="AB-1", photo_weight=1, filter={"brand": "Ikea"})
     assert (ids(found), found["total"]) == (["AB-4"], 1)
     assert post(text="blue", id="AB-1", photo_weight=1, filter={"price": 30.5})["total"] == 0
+
+
+def test_what_min_probability_is_compared_with_is_documented(client) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    about = schemas["ProductSearch"]["properties"]["min_probability"]["description"]
+    assert "`probability`, the smaller of both, can be below it" in about

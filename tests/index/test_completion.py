@@ -105,3 +105,40 @@ def test_values_of_a_key_that_has_very_many_are_left_to_their_words(monkeypatch)
     documents = documents_of([{"kind": "Sour cream"}, {"kind": "Sour milk"}])
     monkeypatch.setattr("index.completion.MOST_VALUES", 1)
     assert texts(documents, "s") == ["sour"]
+
+
+def test_a_long_text_is_read_once(documents: Documents, monkeypatch) -> None:
+    masks: list[object] = []
+    having_any = documents.lexical.having_any
+    monkeypatch.setattr(
+        documents.lexical, "having_any", lambda *asked: masks.append(asked) or having_any(*asked)
+    )
+    typed = "puma " * 100
+    assert texts(documents, typed + "sh") == [typed + "shoe", typed + "shorts"]
+    assert len(masks) < 110
+
+
+def test_a_word_that_no_item_has_ends_the_look_up(documents: Documents) -> None:
+    assert texts(documents, "zzzzzz puma sh") == []
+
+
+def test_few_values_of_all_keys_together_are_counted(monkeypatch) -> None:
+    items = [{f"kind {key}": f"Sour {key} x{at}" for key in range(9)} for at in range(9)]
+    documents, counted = documents_of(items), list[str]()
+    read = documents.wording.read
+    monkeypatch.setattr(documents.wording, "read", lambda text: counted.append(text) or read(text))
+    assert len(complete(documents, "sour", 100)) == 17
+    assert len(counted) <= 17
+
+
+def test_values_that_come_later_are_suggested_too(documents: Documents) -> None:
+    assert texts(documents, "roa") == []
+    documents.add([ItemRow(6, "a", {"title": "Road bike"}, ())])
+    assert texts(documents, "roa") == texts(documents, "road ") == ["road bike"]
+
+
+def test_the_last_words_begin_a_value() -> None:
+    sauce = {"kind": "Hot red chili sauce", "brand": "Acme"}
+    documents = documents_of([sauce, {"kind": "Oil", "brand": "Bo"}])
+    for typed in ("acme hot", "acme hot red chili sa", "acme  hot red ch"):
+        assert " ".join(texts(documents, typed)[0].split()) == "acme hot red chili sauce"

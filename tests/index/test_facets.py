@@ -1,4 +1,5 @@
 import pytest
+from sqlalchemy import event
 
 from index.facets import canonical, facets_of
 
@@ -90,6 +91,29 @@ def test_values_under_a_key_are_those_that_filters_compare(shop, catalog, collec
     assert set(catalog.values(collection, "colour", 5)) == {"red", "blue"}
     assert len(catalog.values(collection, "tags", 1)) == 1
     assert catalog.values(collection, "sub", 5) == catalog.values(collection, "x", 5) == []
+
+
+def test_values_are_stepped_through_by_the_index(catalog, collection, entry):
+    entries = [entry(f"{n}", metadata={"size": n % 3, "tags": ["b", "a"]}) for n in range(9)]
+    catalog.put_many(collection, [*entries, entry("z", metadata={"size": None})])
+    assert set(catalog.values(collection, "size", 5)) == {0, 1, 2, None}
+    assert len(catalog.values(collection, "size", 2)) == 2
+    with catalog.reading(collection) as view:
+        statements = []
+        event.listen(
+            view.connection, "before_cursor_execute", lambda *args: statements.append(args[2])
+        )
+        view.values("size", 5)
+    assert "DISTINCT" not in statements[0]
+    assert "RECURSIVE" in statements[0]
+
+
+def test_example_is_one_of_the_latest_items(catalog, collection, entry, monkeypatch):
+    monkeypatch.setattr("index.views.LATEST", 2)
+    about = [{"old": {"x": 1}}, {"new": {"x": 2}}, {}]
+    catalog.put_many(collection, [entry(f"{n}", metadata=one) for n, one in enumerate(about)])
+    assert catalog.example(collection, "new") == {"x": 2}
+    assert catalog.example(collection, "old") is None
 
 
 def test_example_of_what_no_filter_compares(catalog, collection, entry):
