@@ -1,4 +1,4 @@
-"""What a re-embedding keeps: which collection took the place of which, by their tokens.
+"""Kept collections: which one took the place of which in a re-embedding, by their tokens.
 
 A row of the settings, named by the token of the collection that takes the place, holds the token of
 the one that it replaced, or nothing before it has. A token never comes back, so a collection that

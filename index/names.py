@@ -30,13 +30,13 @@ def free_name(connection: Connection, name: str, fingerprint: str) -> str:
 
     NameConflict if that is taken, ValueError if it cannot be one.
     """
-    kept = f"{name}@{fingerprint}"
-    check_new_id(kept)
-    if _find(connection, kept) is not None:
+    kept_name = f"{name}@{fingerprint}"
+    check_new_id(kept_name)
+    if _find(connection, kept_name) is not None:
         raise NameConflict(
-            f"the name {kept!r} is taken: drop or rename what has it, and run this again"
+            f"the name {kept_name!r} is taken: drop or rename what has it, and run this again"
         )
-    return kept
+    return kept_name
 
 
 class Names:

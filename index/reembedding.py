@@ -161,8 +161,8 @@ def _take_over(catalog: Catalog, old: Collection, new: Collection) -> bool:
         if target.copied != source.revision:
             return False
         rename = update(collections)
-        kept = _keep_former(connection, source, target)
-        connection.execute(rename.where(collections.c.key == old.key).values(name=kept))
+        kept_name = _keep_former(connection, source, target)
+        connection.execute(rename.where(collections.c.key == old.key).values(name=kept_name))
         connection.execute(
             rename.where(collections.c.key == new.key).values(name=source.name, replaces=None)
         )

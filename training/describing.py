@@ -52,8 +52,8 @@ def described(
         photos = seen(captioner.sight, examples[batch], inputs and inputs[batch])
         by_judge = photos
         if judge and not alike:
-            known = judge_inputs and judge_inputs[batch]
-            by_judge = seen(judge.model.sight, examples[batch], known)
+            stored = judge_inputs and judge_inputs[batch]
+            by_judge = seen(judge.model.sight, examples[batch], stored)
         beams = captioner.describe(photos[0], options.candidates if judge else options)
         rows = zip(beams, photos[1], by_judge[0], by_judge[1], strict=True)
         for candidates, places, judge_features, judge_places in rows:

@@ -62,8 +62,8 @@ def spread(falls: Tensor, weights: Tensor) -> Tensor:
     """
     inside = weights.any(-1)  # (K, R)
     covariance = weights @ weights.mT  # (K, R, R)
-    own = covariance.diagonal(dim1=1, dim2=2).sum(1) / inside.sum(1).clamp_min(1)  # (K,)
-    ridge = torch.where(inside, RIDGE * own[:, None], 1.0)  # 1: a row of zeros can be solved
+    variances = covariance.diagonal(dim1=1, dim2=2).sum(1) / inside.sum(1).clamp_min(1)  # (K,)
+    ridge = torch.where(inside, RIDGE * variances[:, None], 1.0)  # 1: a row of zeros can be solved
     patches = weights.mT @ torch.linalg.solve(covariance + ridge.diag_embed(), falls)  # (K, P, D)
     sizes = torch.where(inside, weights.sum(-1), 1.0)[..., None]  # (K, R, 1)
     added: Tensor = (weights / sizes) @ patches * mean_size(weights)
