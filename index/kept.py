@@ -25,8 +25,8 @@ def keeping_planned(connection: Connection, token: str) -> bool:
 
 def former_token(connection: Connection, token: str) -> str | None:
     """The token of what a collection replaced: empty before it has, None if it is not kept."""
-    found = select(settings.c.value).where(settings.c.name == _name(token))
-    value: str | None = connection.execute(found).scalar_one_or_none()
+    query = select(settings.c.value).where(settings.c.name == _name(token))
+    value: str | None = connection.execute(query).scalar_one_or_none()
     return value
 
 

@@ -123,7 +123,7 @@ class Lite(nn.Module):
     def tune(self) -> None:
         """Let the convolutions of size 1 train, from the last stage of stride 16 on.
 
-        They hold nine tenths of the weights. A gradient of what comes before takes more time on a
+        They hold six sevenths of the weights. A gradient of what comes before takes more time on a
         CPU than all others, and so do those of the filters by depth.
         """
         self.requires_grad_(False)
