@@ -2,6 +2,7 @@
 
 One encoder a process, so that memory is its own: python -m benchmarks.encoder_speed clip-b32
 With eight bits: python -m benchmarks.encoder_speed clip-b32 --precision int8 --recipe value
+With torch.compile: python -m benchmarks.encoder_speed clip-b32 --compile --recipe value
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ def main() -> None:
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--precision", default="float32", help="or bfloat16, or int8 of photos")
     options.add_argument("--recipe", help="the family's usual one if it is not given")
+    options.add_argument("--compile", action="store_true", help="what sees photos, by torch")
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     with tempfile.TemporaryDirectory() as folder:
@@ -93,6 +95,9 @@ def main() -> None:
         if eight_bits:
             vision: Any = matcher.image.sight.vision
             vision.network = in_eight_bits(vision.network)
+        if chosen.compile:
+            sight: Any = matcher.image.sight
+            sight.vision.network = torch.compile(sight.vision.network)
         held = sum(weight.numel() * weight.element_size() for weight in matcher.parameters())
         photos = list(torch.randint(0, 256, (chosen.batch, 3, TALL, WIDE), dtype=torch.uint8))
         photo, wall = seconds(lambda: matcher.embed_images(photos), chosen.rounds)
@@ -100,7 +105,7 @@ def main() -> None:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(
         f"{chosen.encoder} {chosen.precision}, {matcher.config.image.options.recipe}, "
-        f"{chosen.threads} thread: "
+        f"{chosen.threads} thread{', compiled' if chosen.compile else ''}: "
         f"{1000 * photo / chosen.batch:.0f} ms of processor time a photo "
         f"({1000 * wall / chosen.batch:.0f} ms on the clock), {1000 * query:.0f} ms a query, "
         f"{held / 1e6:.0f} MB of weights, {matcher.dimension} numbers a fragment, "

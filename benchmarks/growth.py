@@ -169,9 +169,10 @@ class Sentences:
         self.seeds = seeds
         self.vectors = np.asarray(seeds.vectors)
         self.sums = seeds.sums()
-        last = len(references[0]) if len(references) else seeds.dimension
-        self.shared = np.flatnonzero(self.sums[:, :last].std(0) < CONSTANT)  # the same sum for all
-        self.free = np.setdiff1d(np.arange(last), self.shared)
+        self.offset_at = len(references[0]) if len(references) else seeds.dimension
+        others = np.setdiff1d(np.arange(seeds.dimension), [self.offset_at])
+        constant = self.sums[:, others].std(0) < CONSTANT
+        self.shared, self.free = others[constant], others[~constant]  # shared: one sum for all
         self.references = references
         self.clusters = Clusters(np.ascontiguousarray(self.sums[:, self.free]))
 
@@ -180,7 +181,8 @@ class Sentences:
         """How the matcher finds offsets; None where it has none."""
         if not len(self.references):
             return None
-        offsets = Offsets(*self.references.shape)
+        photos, dimension = self.references.shape
+        offsets = Offsets(photos, 0, dimension)
         offsets.refer(torch.from_numpy(self.references))
         return offsets
 
@@ -199,8 +201,8 @@ class Sentences:
             vectors[:, number] = np.repeat(self.sums[0, number] / sizes, sizes)
         sums = np.add.reduceat(vectors, offsets[:-1], axis=0)
         if self.offsets:
-            share = SCALE * self.offset(sums[:, :-1]) / sizes
-            vectors[:, -1] = np.repeat(share, sizes)
+            share = SCALE * self.offset(sums[:, : self.offset_at]) / sizes
+            vectors[:, self.offset_at] = np.repeat(share, sizes)
         return Bags(vectors.astype(np.float16), offsets)
 
     def words(self, cut: NDArray[np.float64], a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:

@@ -31,6 +31,13 @@ def names() -> list[list[list[str]]]:
     ]
 
 
+def photos_of(count: int) -> list[str]:
+    """Plain texts that name `count` classes, spread evenly over all: "a photo of a goldfish"."""
+    own = [levels[0][0] for levels in names()]
+    chosen = torch.linspace(0, len(own) - 1, count).round().long().tolist()
+    return [f"a photo of a {own[k]}" for k in chosen]
+
+
 @cache
 def vectors() -> Tensor:
     """A vector of unit length for each class, (1000, 384), around the mean of all classes.

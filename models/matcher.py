@@ -43,9 +43,10 @@ class Config:
 
     `euclidean` lengthens both towers' vectors so that products are negative squared distances.
     With `correlation` both towers' directions are solved for. `references` is the number of
-    photos of train that sentences are compared with, see models.offsets; 0 leaves them out. `terms`
-    are a catalogue's, each in all its forms, see models.terms. Plain values, as a checkpoint has
-    them, are taken for parts too.
+    photos of train that sentences are compared with, see models.offsets; 0 leaves them out.
+    `reference_sentences` is that of the texts that photos are compared with. `terms` are a
+    catalogue's, each in all its forms, see models.terms. Plain values, as a checkpoint has them,
+    are taken for parts too.
     """
 
     image: Part
@@ -54,6 +55,7 @@ class Config:
     euclidean: bool = False
     correlation: Correlation | None = None
     references: int = 0
+    reference_sentences: int = 0
     terms: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
@@ -66,6 +68,10 @@ class Config:
         for field, make in makers.items():
             if isinstance(plain := getattr(self, field), Mapping):
                 object.__setattr__(self, field, make(**plain))
+        if self.reference_sentences and not self.references:
+            raise ValueError(
+                f"reference_sentences is {self.reference_sentences} and references 0: give both"
+            )
         if self.score not in SCORES:
             raise ValueError(f"no score {self.score!r}; there are: {', '.join(SCORES)}")
 
@@ -96,8 +102,10 @@ class Matcher(nn.Module):
                 f"text tower {config.text.name} of {self.text.dimension}: give both the same size"
             )
         size = self.image.dimension + (LENGTHENED if config.euclidean else 0)
-        self.offsets = Offsets(config.references, size) if config.references else None
-        self.general = size + (self.offsets is not None)  # numbers without those of terms
+        counts = config.references, config.reference_sentences
+        self.offsets = Offsets(*counts, size) if config.references else None
+        added = self.offsets.numbers_added if self.offsets else 0
+        self.general = size + added  # numbers without those of terms
         self.terms = (
             Terms(config.terms, self.image.whole_features, self.general) if config.terms else None
         )
@@ -192,6 +200,11 @@ class Matcher(nn.Module):
         """Take reference photos, the first fragments (N, D) of encoded photos of train."""
         if self.offsets:
             self.offsets.refer(photos[:, : self.offsets.references.shape[1]])
+
+    def refer_sentences(self, sums: Tensor) -> None:
+        """Take reference sentences, the sums (M, D) of their encoded fragments, after photos."""
+        if self.offsets:
+            self.offsets.refer_sentences(sums[:, : self.offsets.sentence_references.shape[1]])
 
     @torch.inference_mode()
     def embed_images(self, images: Sequence[Tensor]) -> list[FragmentBag]:

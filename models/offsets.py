@@ -1,4 +1,4 @@
-"""Offsets of sentences: what a sentence scores with any photo is taken off its scores."""
+"""Offsets: what a sentence scores with any photo, and a photo with any text, is taken off scores."""
 
 from __future__ import annotations
 
@@ -10,46 +10,92 @@ from torch import Tensor, nn
 from models.types import PaddedBags
 
 WEIGHT = 0.7  # λ
-TEMPERATURE = 2.0  # τ, in units of the score
-SCALE = 0.1  # ε: sentences are compared with each other, too, and there offsets must be small
+TEMPERATURE = 2.0  # τ of sentences' offsets, in units of the score
+PHOTO_TEMPERATURE = 1.0  # τ of photos'
+
+# ε and δ. Photos are compared with photos, too, and sentences with sentences: there an offset must
+# be small beside the rest.
+SCALE = 0.1
+PHOTO_SCALE = 0.3
 
 
 class Offsets(nn.Module):
-    """S_kl + b_l with b_l = −λ τ log mean_j exp(r_jᵀ Σ_t s_t / τ), r_j the reference photos.
+    """S_kl + b_l + c_k: sentences that answer every photo lose, and so do photos of every text.
 
-    Some sentences score high with every photo and so answer photos that they do not describe
-    (hubs). The inverted softmax (Smith et al. 2017) divides by what a sentence gets over
-    many photos; here those are whole photos of train, so that nothing about the searched ones
-    is needed and the order of photos for a sentence stays. An offset is shared out over a
-    sentence's fragments: every image fragment has 1 / ε as one more number, and each of T
-    sentence fragments ε b_l / T.
+    b_l = −λ τ log mean_j exp(r_jᵀ Σ_t s_t / τ), r_j the whole-photo vectors of reference photos;
+    c_k = −λ τ log mean_j exp((f_kᵀ q_j + b_j) / τ) − c̄, f_k the vector of the whole photo, q_j the
+    summed words of reference sentences with their own offsets b_j, and c̄ the mean over the
+    reference photos. This is the inverted softmax (Smith et al. 2017), which divides by what a
+    query gets over many answers and an answer over many queries. Here both are of train, so that
+    nothing about the searched ones is needed.
+
+    An offset is shared out over fragments: every image fragment has 1 / ε and c_k / δ as further
+    numbers, and each of T sentence fragments ε b_l / T and δ / T. Without reference sentences there
+    is no c_k and none of its numbers.
     """
 
     references: Tensor
+    sentence_references: Tensor
+    level: Tensor
 
-    def __init__(self, count: int, dimension: int) -> None:
+    def __init__(self, photos: int, sentences: int, dimension: int) -> None:
         super().__init__()
-        self.register_buffer("references", torch.zeros(count, dimension))
+        self.register_buffer("references", torch.zeros(photos, dimension))
+        self.of_photos = bool(sentences)
+        if self.of_photos:
+            self.register_buffer("sentence_references", torch.zeros(sentences, dimension + 1))
+            self.register_buffer("level", torch.zeros(()))
+
+    @property
+    def numbers_added(self) -> int:
+        """How many numbers every vector has for them."""
+        return 1 + self.of_photos
 
     def refer(self, photos: Tensor) -> None:
         """Take the whole-photo vectors (N, D) of the reference photos."""
         self.references.copy_(photos)
 
+    def refer_sentences(self, sums: Tensor) -> None:
+        """Take the summed fragments (M, D + 1) of the reference sentences, offsets among them."""
+        self.sentence_references.copy_(sums)
+        self.level.zero_()
+        photos = self.references
+        ones = torch.full_like(photos[:, :1], 1 / SCALE)
+        self.level.copy_(self.of_whole(torch.cat([photos, ones], -1)).mean())
+
     def of(self, sums: Tensor) -> Tensor:
         """The offsets b (L,) of sentences with the sums of fragments (L, D)."""
-        logits = sums.float() @ self.references.T / TEMPERATURE  # (L, N)
-        mean = torch.logsumexp(logits, 1) - math.log(len(self.references))
-        return -WEIGHT * TEMPERATURE * mean
+        return inverted_softmax(sums, self.references, TEMPERATURE)
+
+    def of_whole(self, photos: Tensor) -> Tensor:
+        """The offsets c (K,) of photos with the whole-photo vectors (K, D + 1)."""
+        return inverted_softmax(photos, self.sentence_references, PHOTO_TEMPERATURE) - self.level
 
     def images(self, bags: PaddedBags) -> PaddedBags:
-        """Bags (K, R, D) with the number that meets the offsets, (K, R, D + 1)."""
+        """Bags (K, R, D) with the numbers that meet the offsets, (K, R, D + 1 or 2)."""
         ones = torch.full_like(bags.vectors[..., :1], 1 / SCALE)
-        return PaddedBags(torch.cat([bags.vectors, ones], -1), bags.mask)
+        vectors = torch.cat([bags.vectors, ones], -1)
+        if self.of_photos:
+            whole = vectors[:, 0]
+            offsets = torch.zeros_like(whole[:, 0]) if self.training else self.of_whole(whole)
+            shares = (offsets / PHOTO_SCALE)[:, None, None].expand(-1, vectors.shape[1], 1)
+            vectors = torch.cat([vectors, shares.to(vectors)], -1)
+        return PaddedBags(vectors, bags.mask)
 
     def sentences(self, bags: PaddedBags) -> PaddedBags:
-        """Bags (L, T, D) with their offsets, (L, T, D + 1); there are none while training."""
+        """Bags (L, T, D) with their offsets, likewise; there are none while training."""
         sizes = bags.mask.sum(1)
         sums = (bags.vectors * bags.mask[..., None]).sum(1)  # (L, D)
         offsets = torch.zeros_like(sums[:, 0]) if self.training else self.of(sums)
-        shares = (SCALE * offsets / sizes)[:, None, None].expand(-1, bags.mask.shape[1], 1)
+        added = [SCALE * offsets / sizes]
+        if self.of_photos:
+            added.append(PHOTO_SCALE / sizes)
+        shares = torch.stack(added, -1)[:, None].expand(-1, bags.mask.shape[1], -1)
         return PaddedBags(torch.cat([bags.vectors, shares.to(bags.vectors)], -1), bags.mask)
+
+
+def inverted_softmax(vectors: Tensor, references: Tensor, temperature: float) -> Tensor:
+    """−λ τ log mean_j exp(v_iᵀ r_j / τ), (N,), of vectors (N, D) and references (M, D)."""
+    logits = vectors.float() @ references.T.float() / temperature  # (N, M)
+    mean = torch.logsumexp(logits, 1) - math.log(len(references))
+    return -WEIGHT * temperature * mean

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from models import checkpoint, registry
 from models.checkpoint import Checkpoint, declared
 from models.image_towers.regions_in_context import Model as Contextual
-from models.matcher import Matcher
+from models.matcher import Config, Matcher
 from models.text_towers.minilm import Model as MiniLM
 from training.data.corpus import Corpus
 from training.evaluation.retrieval import Retrieval
@@ -38,11 +39,18 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 class Shape:
     """How many numbers the averaged matcher's vectors have: of the joint space, and of names.
 
-    None keeps those that there are, see `reduced`; `conse` is models.conse's.
+    None keeps those that there are, see `reduced`; `conse` is models.conse's. With
+    `reference_sentences` photos have offsets, see models.offsets.
     """
 
     embedding: int | None = None
     conse: int | None = None
+    reference_sentences: int | None = None
+
+    @property
+    def reduces(self) -> bool:
+        """Whether the numbers of the joint space or of names are to be others."""
+        return self.embedding is not None or self.conse is not None
 
 
 AS_TRAINED = Shape()
@@ -65,9 +73,11 @@ def write(
     precision = loaded[0].facts["preset"]["schedule"]["precision"]
     frozen = Frozen(matcher, place, precision, progress)
     pairs = frozen.pairs(corpus.split("train"), "train")
-    if shape != AS_TRAINED:
+    if shape.reference_sentences is not None:
+        matcher = referring(matcher, shape.reference_sentences)
+    if shape.reduces:
         matcher = reduced(matcher, shape, pairs, place.device)
-    refer(matcher, pairs.images, place.device)
+    refer(matcher, pairs, place.device)
     validation = validate(matcher, frozen.pairs(corpus.split("val"), "val"), place.device)
     facts = averaged_facts(loaded, start) | {"validation": asdict(validation)}
     facts |= {} if shape == AS_TRAINED else {"shape": asdict(shape)}
@@ -142,14 +152,30 @@ def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -
         image=replace(matcher.config.image, options=replace(image, **options)),
         text=replace(matcher.config.text, options=replace(text, **options)),
     )
-    model = Matcher(config).to(device)
-    model.begin()
     weights = {
         name: filled.T @ value if name in MAPS else value
         for name, value in matcher.state_dict().items()
         if not name.startswith(MADE_ANEW)
     }
-    model.load_state_dict(model.state_dict() | weights)
+    return with_weights(config, weights, matcher.device)
+
+
+def referring(matcher: Matcher, sentences: int) -> Matcher:
+    """A matcher of the same weights that compares photos with so many reference sentences."""
+    config = replace(matcher.config, reference_sentences=sentences)
+    weights = {
+        name: value
+        for name, value in matcher.state_dict().items()
+        if not name.startswith("offsets.")
+    }
+    return with_weights(config, weights, matcher.device)
+
+
+def with_weights(config: Config, weights: Mapping[str, Tensor], device: torch.device) -> Matcher:
+    """A matcher of options with some of its weights, the others as `begin` has them."""
+    model = Matcher(config).to(device)
+    model.begin()
+    model.load_state_dict(model.state_dict() | dict(weights))
     return model.eval()
 
 

@@ -10,6 +10,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
+from models import classes
 from models.matcher import Matcher
 from models.scoring import SCORES, products
 from models.types import PaddedBags
@@ -135,27 +136,40 @@ class MatchObjective:
 def validated(
     model: Matcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
 ) -> Measured:
-    """Retrieval over val, the model's reference photos measured anew on what it learned from.
+    """Retrieval over val, the model's references measured anew on what it learned from.
 
     A model that is drawn back by a share of its first weights keeps its general references.
     """
     if not share:
-        refer(model, train_pairs.images, device)
+        refer(model, train_pairs, device)
     measured = validate(model, validation, device)
     return Measured(asdict(measured), measured.recall_sum)
 
 
-def refer(model: Matcher, images: Sequence[Tensor], device: str = "cpu") -> None:
-    """Give a matcher its reference photos, spread evenly over train; it is left in evaluation.
+def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
+    """Give a matcher its reference photos and sentences; it is left in evaluation.
 
-    Of few images some come several times, which leaves their mean what it is.
+    They are spread evenly over train. Half of the sentences are texts that name classes of
+    ImageNet, so that photos unlike train's are compared, too. Of few some come several times, which
+    leaves their mean what it is.
     """
-    count = model.config.references
-    if count:
-        model.eval()
-        chosen = taken(images, torch.linspace(0, len(images) - 1, count).round().long().tolist())
-        photos = encoded(model.encode_images, chosen, device)
+    config = model.config
+    model.eval()
+    if config.references:
+        photos = encoded(model.encode_images, spread(pairs.images, config.references), device)
         model.refer(torch.stack([bag[0] for bag in photos]))
+    if config.reference_sentences:
+        naming = config.reference_sentences // 2
+        names = model.sentence_inputs(classes.photos_of(naming))
+        learned = spread(pairs.sentences, config.reference_sentences - naming)
+        encode = partial(model.encode_sentences, fixed=pairs.fixed)
+        bags = encoded(encode, learned, device) + encoded(model.encode_sentences, names, device)
+        model.refer_sentences(torch.stack([bag.sum(0) for bag in bags]))
+
+
+def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:
+    """So many of some inputs, evenly spread."""
+    return taken(inputs, torch.linspace(0, len(inputs) - 1, count).round().long().tolist())
 
 
 def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:

@@ -23,7 +23,7 @@ class Config:
     """
 
     words: tuple[str, ...]
-    views: tuple[str, ...] = ("lite0@224", "lite2@260", "lite2@384", "lite0@448")
+    views: tuple[str, ...] = ("lite0@448",)
     proposals: str = "learned"
     recurrence: str = "rnn"
     embedding: int = 256
@@ -115,7 +115,7 @@ class MultimodalRNN(Language):
 
 
 class Model(Captioner):
-    """The views of the matcher that ships, and the language that describes one row of them."""
+    """The view in which the matcher that ships sees regions, and the language of one row of it."""
 
     def __init__(self, config: Config) -> None:
         sight = ViewSight(config.views, config.proposals)

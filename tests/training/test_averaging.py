@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -6,12 +8,20 @@ from models import checkpoint, classes
 from models.checkpoint import Checkpoint
 from models.matcher import Config, Matcher
 from training import run
-from training.averaging import MAPS, Shape, average, averaged_facts, matchers, reduced
+from training.averaging import (
+    MAPS,
+    Shape,
+    average,
+    averaged_facts,
+    matchers,
+    reduced,
+    referring,
+)
 from training.cli import app
 from training.evaluation.measure import measure
 from training.evaluation.scores import score_matrix
 from training.folder import Place
-from training.matching import Pairs, encoded
+from training.matching import Pairs, encoded, refer
 
 CONFIG = {
     "image": {"name": "cells", "options": {"dimension": 8}},
@@ -182,3 +192,23 @@ def test_names_stay_where_only_the_joint_space_is_reduced(few_pairs):
         one, other = (matcher.embed_sentences([text])[0].vectors for matcher in (named, smaller))
         torch.testing.assert_close(one[:, 8:24], other[:, 6:22])
     assert reduced(named, Shape(8, 4), few_pairs).dimension == named.dimension - 12
+
+
+def test_a_photo_that_is_compared_with_sentences_scores_otherwise_with_all_texts_alike(few_pairs):
+    matcher = contextual()
+    refer(matcher, few_pairs)
+    compared = referring(matcher, 6)
+    refer(compared, few_pairs)
+    assert compared.dimension == matcher.dimension + 1
+    gained = score(compared, few_pairs) - score(matcher, few_pairs)  # (K, L)
+    torch.testing.assert_close(gained, gained[:, :1].expand_as(gained), rtol=1e-3, atol=1e-3)
+    assert gained[:, 0].std().item() > 0.05
+    again = referring(compared, 0)
+    refer(again, few_pairs)
+    torch.testing.assert_close(score(again, few_pairs), score(matcher, few_pairs))
+
+
+def test_photos_cannot_be_compared_with_sentences_where_sentences_have_no_offsets(few_pairs):
+    matcher = contextual()
+    with pytest.raises(ValueError, match="references 0: give both"):
+        replace(matcher.config, references=0, reference_sentences=4)

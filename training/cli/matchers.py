@@ -152,13 +152,20 @@ def write_average(
             min=0, help="Numbers that name a photo, for short texts. [default: as trained]"
         ),
     ] = None,
+    reference_sentences: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Texts that photos are compared with, for offsets. [default: as trained]"
+        ),
+    ] = None,
     images: Images = None,
     cache: Cache = FEATURES,
     device: Device = "cpu",
 ) -> None:
     """Average the weights of matchers that differ in their seed, and validate the average.
 
-    With --embedding and --conse its vectors get another shape; a single checkpoint may be given.
+    With --embedding, --conse and --reference-sentences its vectors get another shape; a single
+    checkpoint may be given.
 
     Example: tessera average runs/x-*/matcher.safetensors --data flickr8k/ --out mean.safetensors
     """
@@ -174,7 +181,7 @@ def write_average(
             start,
             Place(out, cache, device),
             progress.on(console),
-            averaging.Shape(embedding, conse),
+            averaging.Shape(embedding, conse, reference_sentences),
         )
         typer.echo(
             f"{out}: R@1 {validation.annotation.recall_1:.1f} {validation.search.recall_1:.1f}  "
