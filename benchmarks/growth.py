@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from benchmarks.bags import Bags, Floats, Real, Side
 from models.offsets import SCALE, Offsets
 
-BLOCK = 2048  # bags of a block: 85 MB of 20 × 258 in single precision
+BLOCK = 2048  # bags of a block: 85 MB of 20 × 256 in single precision
 MEMBERS = 60  # bags of a cluster, on average
 SHARES = (0.25, 0.5)  # of a new photo's second parent
 TURN = 0.25  # radians by which what regions add is turned away from a real photo's

@@ -15,7 +15,7 @@ from models.kernels import Floats
 from models.scoring import Score
 from models.types import PaddedBags
 
-BLOCK = 2**13  # rows whose fragments are made at a time: 170 MB of 20 × 258
+BLOCK = 2**13  # rows whose fragments are made at a time: 170 MB of 20 × 256
 
 
 @dataclass(frozen=True, slots=True)
