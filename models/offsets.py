@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from models.types import PaddedBags
 
-WEIGHT = 0.7  # λ
-TEMPERATURE = 2.0  # τ of sentences' offsets, in units of the score
-PHOTO_TEMPERATURE = 1.0  # τ of photos'
+# λ, and τ in units of the score: of sentences' offsets, and of photos'.
+WEIGHT, TEMPERATURE = 0.7, 2.0
+PHOTO_WEIGHT, PHOTO_TEMPERATURE = 0.4, 1.0
 
 # ε and δ. Photos are compared with photos, too, and sentences with sentences: there an offset must
 # be small beside the rest.
@@ -25,9 +25,9 @@ class Offsets(nn.Module):
     b_l = −λ τ log mean_j exp(r_jᵀ Σ_t s_t / τ), r_j the whole-photo vectors of reference photos;
     c_k = −λ τ log mean_j exp((f_kᵀ q_j + b_j) / τ) − c̄, f_k the vector of the whole photo, q_j the
     summed words of reference sentences with their own offsets b_j, and c̄ the mean over the
-    reference photos. This is the inverted softmax (Smith et al. 2017), which divides by what a
-    query gets over many answers and an answer over many queries. Here both are of train, so that
-    nothing about the searched ones is needed.
+    reference photos. λ and τ are others for each side. This is the inverted softmax (Smith et al.
+    2017), which divides by what a query gets over many answers and an answer over many queries.
+    Here both are of train, so that nothing about the searched ones is needed.
 
     An offset is shared out over fragments: every image fragment has 1 / ε and c_k / δ as further
     numbers, and each of T sentence fragments ε b_l / T and δ / T. Without reference sentences there
@@ -65,11 +65,12 @@ class Offsets(nn.Module):
 
     def of(self, sums: Tensor) -> Tensor:
         """The offsets b (L,) of sentences with the sums of fragments (L, D)."""
-        return inverted_softmax(sums, self.references, TEMPERATURE)
+        return -WEIGHT * answered(sums, self.references, TEMPERATURE)
 
     def of_whole(self, photos: Tensor) -> Tensor:
         """The offsets c (K,) of photos with the whole-photo vectors (K, D + 1)."""
-        return inverted_softmax(photos, self.sentence_references, PHOTO_TEMPERATURE) - self.level
+        much = answered(photos, self.sentence_references, PHOTO_TEMPERATURE)
+        return -PHOTO_WEIGHT * much - self.level
 
     def images(self, bags: PaddedBags) -> PaddedBags:
         """Bags (K, R, D) with the numbers that meet the offsets, (K, R, D + 1 or 2)."""
@@ -94,8 +95,8 @@ class Offsets(nn.Module):
         return PaddedBags(torch.cat([bags.vectors, shares.to(bags.vectors)], -1), bags.mask)
 
 
-def inverted_softmax(vectors: Tensor, references: Tensor, temperature: float) -> Tensor:
-    """−λ τ log mean_j exp(v_iᵀ r_j / τ), (N,), of vectors (N, D) and references (M, D)."""
+def answered(vectors: Tensor, references: Tensor, temperature: float) -> Tensor:
+    """How strongly references (M, D) are answered, τ log mean_j exp(v_iᵀ r_j / τ) (N,), by (N, D)."""
     logits = vectors.float() @ references.T.float() / temperature  # (N, M)
     mean = torch.logsumexp(logits, 1) - math.log(len(references))
-    return -WEIGHT * temperature * mean
+    return temperature * mean

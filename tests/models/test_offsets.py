@@ -3,7 +3,14 @@ import math
 import pytest
 import torch
 
-from models.offsets import PHOTO_TEMPERATURE, SCALE, TEMPERATURE, WEIGHT, Offsets
+from models.offsets import (
+    PHOTO_TEMPERATURE,
+    PHOTO_WEIGHT,
+    SCALE,
+    TEMPERATURE,
+    WEIGHT,
+    Offsets,
+)
 from models.scoring import SCORES
 from models.types import PaddedBags
 
@@ -69,7 +76,7 @@ def test_a_photos_offset_is_what_it_scores_with_reference_sentences(both):
             for sentence in both.sentence_references
         ]
         powers = [math.exp(score / PHOTO_TEMPERATURE) for score in scores]
-        return -WEIGHT * PHOTO_TEMPERATURE * math.log(sum(powers) / 5)
+        return -PHOTO_WEIGHT * PHOTO_TEMPERATURE * math.log(sum(powers) / 5)
 
     level = sum(literal(photo) for photo in both.references) / 3
     images = bags(3, 2)
