@@ -148,7 +148,7 @@ def frozen_inputs(
         [file_digest(example.image) for example in examples],
         features,
         progress,
-        "photos",
+        "features of photos",
     )
 
 
