@@ -82,8 +82,9 @@ def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
         matcher = run.kind == registry.MATCHERS and run.model.config == first.config
         if not matcher or run.model.image_key() != first.image_key():
             raise ValueError(
-                f"{run.name} {run.fingerprint} is no matcher with the options of "
-                f"{loaded[0].name} {loaded[0].fingerprint}: average runs of one preset and data"
+                f"{run.name} {run.fingerprint} is no matcher with the options, networks and "
+                f"proposals of {loaded[0].name} {loaded[0].fingerprint}: average runs of one "
+                "preset and data"
             )
     return [run.model for run in loaded]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
+
+import torch
 
 from models import registry
 from models.checkpoint import Checkpoint
-from models.matcher import Matcher, Part
+from models.matcher import Config, Matcher, Part
 from models.parsing import parser_key
 from training.data.corpus import Example
 from training.data.vocabulary import frequencies, relations, vocabulary
@@ -20,6 +23,7 @@ LEARN: dict[str, Callable[[Sequence[Example]], Any]] = {
     "relations": relations,
     "parser": lambda _: parser_key(),
 }
+LONGEST = 80  # characters of an option's value in a message
 
 
 def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
@@ -64,16 +68,54 @@ def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
 
 
 def begin(model: Matcher, start: Matcher) -> None:
-    """Give a model another's weights; ValueError where these mean something else."""
-    for method in ("image_key", "sentence_key"):
-        expected, actual = getattr(model, method)(), getattr(start, method)()
-        if expected != actual:
-            raise ValueError(f"the preset sees {expected}, the checkpoint to start from {actual}")
+    """Give a model another's weights; ValueError where these mean something else.
+
+    Among them are the networks and proposals that no package brings: the model sees by those that
+    the weights were trained over, whatever ships by now.
+    """
     if start.tuned and not model.tuned:
         raise ValueError(
             "the checkpoint to start from has a CNN of its own: set tuned = true in [model.image]"
         )
-    try:
+    fits = shapes(model) == shapes(start)
+    if fits:
         model.load_state_dict(start.state_dict())
-    except RuntimeError as unlike:
-        raise ValueError(f"the checkpoint's weights do not fit the preset: {unlike}") from unlike
+    if not fits or keys(model) != keys(start):
+        raise ValueError(
+            "the preset does not fit the checkpoint to start from: "
+            f"{differences(model.config, start.config)}. Give the options of the checkpoint in a "
+            "preset that extends this one"
+        )
+
+
+def shapes(model: Matcher) -> dict[str, torch.Size]:
+    """The shapes of a matcher's weights."""
+    return {name: weight.shape for name, weight in model.state_dict().items()}
+
+
+def keys(model: Matcher) -> tuple[str, str]:
+    """What a matcher's frozen inputs depend on."""
+    return model.image_key(), model.sentence_key()
+
+
+def differences(preset: Config, start: Config) -> str:
+    """The options in which a preset and a checkpoint of its towers differ, and both values."""
+    start_options = options(start)
+    return "; ".join(
+        f"{name} is {brief(value)}, in the checkpoint {brief(start_options[name])}"
+        for name, value in options(preset).items()
+        if value != start_options[name]
+    )
+
+
+def options(config: Config) -> dict[str, Any]:
+    """The options of a matcher by their names in [model], such as score and image.views."""
+    table = asdict(config)
+    sides = {side: table.pop(side)["options"] for side in ("image", "text")}
+    return table | {f"{side}.{name}": sides[side][name] for side in sides for name in sides[side]}
+
+
+def brief(value: Any) -> str:
+    """A value as TOML has it, cut off where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

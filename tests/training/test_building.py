@@ -1,0 +1,104 @@
+import pytest
+import torch
+
+from models import backbones, checkpoint, shipped
+from models.checkpoint import Checkpoint
+from models.matcher import Matcher
+from training import run
+from training.building import built
+from training.folder import Place
+from training.loop import Trainer
+from training.preset import parsed
+
+VIEWS = ["lite0@32", "lite0-tuned@32"]
+
+
+def ship(path, scale):
+    """Make "lite0-tuned" the packaged Lite0 with its weights scaled."""
+    network = backbones.load("lite0", tuned=True)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.mul_(scale)
+    described = {"kind": "backbones", "name": "tuned", "config": {"start": "lite0"}, "facts": {}}
+    weights = {key: value.half() for key, value in checkpoint.trained_state(network).items()}
+    checkpoint.write(path, weights, described)
+
+
+@pytest.fixture
+def shipped_backbone(tmp_path, monkeypatch):
+    path = tmp_path / "lite0-tuned.safetensors"
+    monkeypatch.setitem(shipped.BACKBONES, "lite0-tuned", path)
+    ship(path, 0.9)
+    return path
+
+
+def preset_of(epochs=1, **image):
+    """A preset of the towers that ship, small."""
+    options = {"views": VIEWS, "embedding": 8} | image
+    tables = {
+        "model": {
+            "image": {"name": "regions_in_context", **options},
+            "text": {"name": "minilm", "frozen_layers": 6, "embedding": 8},
+        },
+        "objective": {"name": "contrastive"},
+        "schedule": {"epochs": epochs, "batch": 6},
+    }
+    return parsed("views", tables)
+
+
+def backbone(path):
+    """The digest of the tuned backbone in a matcher's checkpoint."""
+    return checkpoint.load(path).model.image.sight.digest("lite0-tuned")
+
+
+def test_a_start_goes_on_seeing_with_its_own_backbone_whatever_ships_by_now(
+    shipped_backbone, few, tmp_path
+):
+    cache = tmp_path / "features"
+    start = run.train(preset_of(), few, Place(tmp_path / "old", cache))
+    features = set(cache.glob("images/*.pt"))
+    ship(shipped_backbone, 1.1)
+    best = run.train(preset_of(), few, Place(tmp_path / "new", cache, start=start))
+    assert backbone(best) == backbone(start)
+    assert set(cache.glob("images/*.pt")) == features  # it sees what the start saw
+    anew = run.train(preset_of(), few, Place(tmp_path / "anew", cache))
+    assert backbone(anew) != backbone(start)
+    assert len(set(cache.glob("images/*.pt"))) == 2 * len(features)
+
+
+def test_a_resumed_run_goes_on_seeing_with_its_own_backbone(
+    shipped_backbone, few, tmp_path, monkeypatch
+):
+    place, learn = Place(tmp_path / "runs", tmp_path / "features"), Trainer.learn
+
+    def stop_in_the_second(trainer, progress):
+        if trainer.history:
+            raise KeyboardInterrupt
+        return learn(trainer, progress)
+
+    monkeypatch.setattr(Trainer, "learn", stop_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(preset_of(2), few, place)
+    monkeypatch.setattr(Trainer, "learn", learn)
+    features = set(place.cache.glob("images/*.pt"))
+    ship(shipped_backbone, 1.1)
+    run.train(preset_of(2), few, place, resume=True)
+    assert set(place.cache.glob("images/*.pt")) == features
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        (
+            {"views": ["lite0@32", "lite0-tuned@64"]},
+            r'image\.views is \["lite0@32", .*@64"\], in the checkpoint',
+        ),
+        ({"proposals": "frame"}, r'image\.proposals is "frame", in the checkpoint "windows"'),
+        ({"maximum": True}, r"image\.maximum is true, in the checkpoint false"),
+    ],
+)
+@pytest.mark.usefixtures("shipped_backbone")
+def test_a_start_with_other_options_is_refused_by_their_names(image, said, few):
+    start = Checkpoint("matchers", "views", Matcher(preset_of().model), "f", {})
+    with pytest.raises(ValueError, match=f"the checkpoint to start from: {said}"):
+        built(preset_of(**image), few.split("train"), start)
