@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import torch
@@ -32,27 +32,41 @@ def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None 
     With a checkpoint to start from it is that one's, as all weights are; ValueError if these do
     not fit the preset.
     """
-    start_values = {}
+    config = preset.model
     if start:
         refuse_other_towers(preset, start)
-        start_values = {
-            name: value for name, value in fields_to_learn(start.model.config.text) if value
-        }
-    missing = [name for name, value in fields_to_learn(preset.model.text) if not value]
-    values = {
-        name: start_values[name] if name in start_values else LEARN[name](examples)
-        for name in missing
-    }
-    text = replace(preset.model.text, options=replace(preset.model.text.options, **values))
-    model = Matcher(replace(preset.model, text=text))
+        config = completed(config, start.model.config)
+    learned = {name: LEARN[name](examples) for name in unset(config.text, "learned")}
+    model = Matcher(replace(config, text=with_options(config.text, learned)))
     if start:
         begin(model, start.model)
     return model
 
 
-def fields_to_learn(text: Part) -> list[tuple[str, Any]]:
-    """The fields of a text tower's Config that train's sentences fill, and their values."""
-    return [(name, getattr(text.options, name)) for name in getattr(text.options, "learned", ())]
+def completed(preset: Config, start: Config) -> Config:
+    """A preset's options, and the checkpoint's where the preset has none of its own.
+
+    These are what train's sentences filled, and the shape that an average gave to vectors.
+    """
+
+    def side(part: Part, trained: Part) -> Part:
+        names = [*unset(part, "learned"), *unset(part, "reshaped")]
+        return with_options(part, {name: getattr(trained.options, name) for name in names})
+
+    image, text = side(preset.image, start.image), side(preset.text, start.text)
+    return replace(preset, image=image, text=text)
+
+
+def unset(part: Part, kind: str) -> list[str]:
+    """The options that a tower's Config lists as `kind`, if they have their default values."""
+    defaults = {field.name: field.default for field in fields(part.options)}
+    names = getattr(part.options, kind, ())
+    return [name for name in names if getattr(part.options, name) == defaults[name]]
+
+
+def with_options(part: Part, values: Mapping[str, Any]) -> Part:
+    """A tower with other values of some options."""
+    return replace(part, options=replace(part.options, **values))
 
 
 def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:

@@ -6,7 +6,15 @@ from models import checkpoint, classes
 from models.checkpoint import Checkpoint
 from models.matcher import Config, Matcher
 from training import run
-from training.averaging import MAPS, Shape, average, averaged_facts, matchers, reduced
+from training.averaging import (
+    MAPS,
+    Shape,
+    average,
+    averaged_facts,
+    matchers,
+    reduced,
+    refuse_other_starts,
+)
 from training.cli import app
 from training.evaluation.measure import measure
 from training.evaluation.scores import score_matrix
@@ -62,6 +70,13 @@ def test_matchers_of_different_options_are_refused():
     ]
     with pytest.raises(ValueError, match="average runs of one preset and data"):
         matchers(loaded)
+
+
+@pytest.mark.parametrize("facts", [{"start": "f"}, {"start": None, "shape": {"embedding": 4}}])
+def test_what_did_not_begin_with_the_pretrained_weights_is_not_drawn_back_to_them(facts):
+    refuse_other_starts([Checkpoint("matchers", "x", None, "f", {"start": None})])
+    with pytest.raises(ValueError, match="leave --start out"):
+        refuse_other_starts([Checkpoint("matchers", "x", None, "f", facts)])
 
 
 def test_an_average_names_the_seeds_of_its_parts():

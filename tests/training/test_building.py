@@ -1,11 +1,12 @@
 import pytest
 import torch
 
-from models import backbones, checkpoint, shipped
+from models import backbones, checkpoint, header, shipped
 from models.checkpoint import Checkpoint
-from models.matcher import Matcher
-from training import run
-from training.building import built
+from models.matcher import Config, Matcher
+from models.shipped import PRETRAINED
+from training import preset, run
+from training.building import built, completed
 from training.folder import Place
 from training.loop import Trainer
 from training.preset import parsed
@@ -32,13 +33,13 @@ def shipped_backbone(tmp_path, monkeypatch):
     return path
 
 
-def preset_of(epochs=1, **image):
-    """A preset of the towers that ship, small."""
-    options = {"views": VIEWS, "embedding": 8} | image
+def preset_of(epochs=1, shape=(("embedding", 8),), **image):
+    """A preset of the towers that ship, small; `shape` are options of both."""
+    options = {"views": VIEWS, **dict(shape)} | image
     tables = {
         "model": {
             "image": {"name": "regions_in_context", **options},
-            "text": {"name": "minilm", "frozen_layers": 6, "embedding": 8},
+            "text": {"name": "minilm", "frozen_layers": 6, **dict(shape)},
         },
         "objective": {"name": "contrastive"},
         "schedule": {"epochs": epochs, "batch": 6},
@@ -102,3 +103,20 @@ def test_a_start_with_other_options_is_refused_by_their_names(image, said, few):
     start = Checkpoint("matchers", "views", Matcher(preset_of().model), "f", {})
     with pytest.raises(ValueError, match=f"the checkpoint to start from: {said}"):
         built(preset_of(**image), few.split("train"), start)
+
+
+def test_the_shape_that_an_average_gave_to_vectors_stays_unless_the_preset_has_its_own():
+    named = {"views": ["lite0@32"], "classifiers": ["lite0@32"]}
+    averaged = preset_of(shape={"embedding": 6, "conse": 4}, **named)
+    start = Checkpoint("matchers", "views", Matcher(averaged.model), "f", {})
+    assert built(preset_of(shape={}, **named), [], start).dimension == 6 + 4
+    with pytest.raises(ValueError, match=r"image\.embedding is 8, in the checkpoint 6"):
+        built(preset_of(shape={"embedding": 8}, **named), [], start)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("tessera", "matcher"), ("tessera-light", "matcher-light")]
+)
+def test_a_matcher_that_ships_is_a_start_for_its_preset(name, file):
+    shipped_config = Config(**header.read(PRETRAINED / f"{file}.safetensors")["config"])
+    assert completed(preset.read(name).model, shipped_config) == shipped_config
