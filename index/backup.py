@@ -25,9 +25,10 @@ from index.disk import locked, sync
 from index.failures import translated
 from index.keeping import keeping
 from index.pictures import PictureLost, Pictures
+from index.progress import Progress
 from index.storage import Storage
 from index.tables import collections, items, pictures
-from index.transfer import Progress, discard_all, in_use, transfer
+from index.transfer import discard_all, in_use, transfer
 
 STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
 MAKING = ".making"  # ends the name of a file that is locked while a snapshot is made

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
+from index.progress import Progress
 from index.records import insert_rows
 from index.tables import (
     bags,
@@ -33,7 +34,6 @@ CONTENTS = (
 )  # of collections, swept with them
 ROWS = 500  # that are read and written at a time; those of bags have some 10 KB
 in_use = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
-Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
 
 def transfer(source: Connection, target: Connection, progress: Progress) -> None:

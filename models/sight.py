@@ -20,17 +20,20 @@ class RegionSight(Sight):
     """The CNN features of a photo's boxes, at several resolutions.
 
     `boxes` names the boxes, see models.proposals: "frame" is the whole photo alone. With `tuned`
-    the CNN trains as well.
+    the CNN trains as well. One that trains, or was tuned before, is in checkpoints, others are in
+    packages.
     """
 
     def __init__(self, backbone: str, sizes: Sequence[int], boxes: str, tuned: bool) -> None:
         super().__init__()
-        network = backbones.packaged_backbone(backbone, tuned)
+        network = backbones.load(backbone, tuned)
         self.features = RegionFeatures(network, network.channels, tuple(sizes))
         self.channels = self.features.channels
         self.proposer = proposals.load(boxes)
         self.backbone, self.tuned = backbone, tuned
-        self.packaged = () if tuned else ("features.",)
+        self.retrained = backbone in shipped.BACKBONES
+        self.packaged = () if tuned or self.retrained else ("features.",)
+        self.stored_in_half = ("features.",) if self.retrained and not tuned else ()
         if tuned and not isinstance(self.proposer, Windows | TorchvisionDetector):
             raise ValueError(
                 "learned proposals read what the frozen backbone sees: with a tuned backbone "
@@ -45,8 +48,10 @@ class RegionSight(Sight):
         return list(features), list(boxes)
 
     def key(self) -> str:
-        """The CNN, its sizes, and the boxes."""
-        return json.dumps([self.backbone, list(self.features.sizes), self.proposer.key()])
+        """The CNN, its sizes, the boxes, and the CNN's weights if no package brings them."""
+        digests = [backbones.digest(self.features.backbone)] if self.retrained else []
+        sizes = list(self.features.sizes)
+        return json.dumps([self.backbone, sizes, self.proposer.key(), *digests])
 
 
 class ViewSight(Sight):

@@ -69,6 +69,8 @@ def write(
     ValueError unless all are matchers of the same options, and for a shape that they cannot have.
     """
     loaded = [checkpoint.load(file, place.device) for file in files]
+    if start:
+        refuse_other_starts(loaded)
     matcher = average(matchers(loaded), start)
     precision = loaded[0].facts["preset"]["schedule"]["precision"]
     frozen = Frozen(matcher, place, precision, progress)
@@ -92,10 +94,22 @@ def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
         matcher = run.kind == registry.MATCHERS and run.model.config == first.config
         if not matcher or run.model.image_key() != first.image_key():
             raise ValueError(
-                f"{run.name} {run.fingerprint} is no matcher with the options of "
-                f"{loaded[0].name} {loaded[0].fingerprint}: average runs of one preset and data"
+                f"{run.name} {run.fingerprint} is no matcher with the options, networks and "
+                f"proposals of {loaded[0].name} {loaded[0].fingerprint}: average runs of one "
+                "preset and data"
             )
     return [run.model for run in loaded]
+
+
+def refuse_other_starts(loaded: Sequence[Checkpoint]) -> None:
+    """ValueError for matchers that did not begin with the pretrained weights, or were turned."""
+    for run in loaded:
+        if run.facts.get("start") or "shape" in run.facts:
+            raise ValueError(
+                f"{run.name} {run.fingerprint} began with another checkpoint, or has another shape "
+                "than it was trained in: it cannot be drawn back to the pretrained weights, leave "
+                "--start out"
+            )
 
 
 @torch.no_grad()

@@ -72,6 +72,7 @@ def train(
     torch.manual_seed(place.seed)
     sentences = language.sentences(corpus, recipe.text, text)
     model = building.built(recipe, sentences, place.start).to(place.device)
+    folder.restore(model)
     (inputs, examples), (val_inputs, val_examples) = (
         described(model, recipe, corpus.split(split), place, teller.progress)
         for split in ("train", "val")
@@ -148,7 +149,7 @@ def frozen_inputs(
         [file_digest(example.image) for example in examples],
         features,
         progress,
-        "photos",
+        "features of photos",
     )
 
 

@@ -148,6 +148,15 @@ class RunFolder:
         facts = self.facts | {"epoch": record.epoch, "validation": record.validation}
         checkpoint.save(self.best, self.kind, self.name, model, facts)
 
+    def restore(self, model: nn.Module) -> None:
+        """Give a model the weights of the last finished epoch, if there is one.
+
+        To be called before any frozen inputs are computed: the networks and proposals that these
+        learned from are among the weights, and others may ship by now.
+        """
+        if self.resumable:
+            checkpoint.restore(model, self.last()["weights"])
+
     def last(self) -> dict[str, Any]:
         """The state after the last finished epoch."""
         state: dict[str, Any] = torch.load(

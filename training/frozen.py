@@ -42,7 +42,7 @@ class Frozen:
             [digest(text) for text in texts],
             self.sentence_inputs,
             self.progress,
-            f"sentences of {split}",
+            f"features of {split}'s sentences",
         )
         numbers = {text: number for number, text in enumerate(texts)}
         repeated = Repeated(inputs, [numbers[sentence] for sentence in sentences])
@@ -66,7 +66,7 @@ class Frozen:
             [file_digest(path) for path in paths],
             compute,
             self.progress,
-            f"{'mirrored ' * mirrored}photos of {split}",
+            f"features of {split}'s {'mirrored ' * mirrored}photos",
         )
 
     def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:

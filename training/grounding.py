@@ -172,7 +172,7 @@ def learned_from(
         digests,
         image_inputs,
         progress,
-        "photos",
+        "features of photos",
     )
     phrases = cached(
         folder / "sentences",

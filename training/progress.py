@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, nothing elsewhere."""
+"""Progress of training's long work, part by part: on a console, or nowhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 from rich.console import Console
-from rich.progress import track
+
+from index.progress import followed
 
 Part = TypeVar("Part")
 
@@ -25,11 +26,9 @@ def silent(parts: Iterable[Part], count: int, what: str) -> Iterable[Part]:  # n
 
 
 def on(console: Console) -> Progress:
-    """Bars on a console, if it is a terminal and there is work."""
+    """Progress on a console, if there is work."""
 
     def progress(parts: Iterable[Part], count: int, what: str) -> Iterable[Part]:
-        if not console.is_terminal or not count:
-            return parts
-        return track(parts, what, total=count, console=console, transient=True)
+        return followed(parts, count, what, console) if count else parts
 
     return progress

@@ -218,7 +218,7 @@ class Maps:
             [file_digest(example.image) for example in examples],
             self.computed,
             progress,
-            "photos",
+            "features of photos",
         )
 
     def computed(self, paths: Sequence[Path]) -> list[Tensor]:

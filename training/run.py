@@ -70,6 +70,7 @@ def train(
     if resume and folder.finished(preset.schedule.epochs):
         return folder.best
     resume = folder.resumable  # one that was broken off before its first epoch starts anew
+    folder.restore(model)
     taught = None
     if preset.teachers:
         optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers

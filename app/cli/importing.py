@@ -1,4 +1,4 @@
-"""Imports with a bar on the terminal: of folders and files, and of tables of products."""
+"""Imports with their progress shown: of folders and files, and of tables of products."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import track
 
 from app import cluster, folder, tables
 from app.decoding.pool import Allowance, Decoders
@@ -21,6 +20,7 @@ from app.fetching import Fetcher, refuse
 from app.folder import Outcome, Source
 from app.progress import noted
 from app.settings import Settings
+from index.progress import followed
 
 
 def tell(outcome: Outcome) -> None:
@@ -62,7 +62,7 @@ def opened_import(
             yield counted
 
 
-def import_with_bar(
+def import_with_progress(
     engine: Engine,
     collection: str,
     sources: Iterable[Source | Outcome],
@@ -70,13 +70,10 @@ def import_with_bar(
     hear: Callable[[Outcome], None] = tell,
     count: Callable[[], int] | None = None,
 ) -> Counter[str]:
-    """Import with a bar on the terminal, and let every outcome be heard; see `opened_import`."""
+    """Import, show the progress, and let every outcome be heard; see `opened_import`."""
     counts, began = Counter[str](), monotonic()
     with opened_import(engine, collection, sources, settings, count) as outcomes:
-        console = Console(stderr=True)
-        if console.is_terminal:
-            outcomes = track(outcomes, "Indexing", total=None, console=console)
-        for outcome in outcomes:
+        for outcome in followed(outcomes, None, "Indexing", Console(stderr=True)):
             hear(outcome)
             counts[outcome.status] += 1
     if counts["stored"]:
@@ -110,7 +107,7 @@ def import_table(
             with tables.opened(file, mapping) as counted:
                 return sum(1 for _ in counted.sources())
 
-        counts = import_with_bar(engine, collection, table.sources(), settings, hear, count)
+        counts = import_with_progress(engine, collection, table.sources(), settings, hear, count)
     if counts["refused"]:
         typer.echo(f"{counts['refused']:,} rows are refused, and why: {refused}", err=True)
     return counts

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from typer.core import TyperGroup
 
 from app import priority
 from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from index.progress import shown
 
 if TYPE_CHECKING:
     from app.engine import Engine
@@ -157,13 +158,8 @@ def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
     if keep and engine.find(collection).fingerprint == engine.models.fingerprint:
         typer.echo(f"{collection} is of this model already: nothing to re-embed or keep", err=True)
         return
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("Embedding anew")
-        engine.reembed(
-            collection,
-            lambda completed, all_: bar.update(task, completed=completed, total=all_),
-            keep=keep,
-        )
+    with shown(Console(stderr=True)) as report:
+        engine.reembed(collection, partial(report, "Embedding anew"), keep=keep)
 
 
 def _import(
@@ -176,7 +172,7 @@ def _import(
 ) -> Counter[str]:
     """Import tables one by one, then all other paths; how many sources have each status."""
     from app import folder, tables
-    from app.cli.importing import import_table, import_with_bar
+    from app.cli.importing import import_table, import_with_progress
 
     products = [path for path in paths if tables.is_table(path, mapped=bool(mapping))]
     others = [path for path in paths if path not in products]
@@ -184,7 +180,7 @@ def _import(
     for table in products:
         counts += import_table(engine, collection, table, mapping, refused, settings)
     if others:
-        counts += import_with_bar(
+        counts += import_with_progress(
             engine,
             collection,
             folder.find(others),

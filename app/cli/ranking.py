@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import track
+from rich.console import Console
 
 from app.cli.options import Data, Named, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
+from index.progress import followed
 
 if TYPE_CHECKING:
     from app.engine import Engine
@@ -57,7 +58,7 @@ def ranked(
     from index.judgements import Judgement
     from index.requests import Request
 
-    for query in track(queries, "searching"):
+    for query in followed(queries, len(queries), "searching", Console(stderr=True)):
         embedded_query = engine.models.query(texts.get(query, query))
         answer = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from app.cli.options import Data, plain_errors, settings_for
+from index.progress import shown
 
 if TYPE_CHECKING:
     from index.backup import Outcome
     from index.catalog import Catalog
     from index.checks.finding import Finding
     from index.storage import Storage
-    from index.transfer import Progress as Report
 
 
 def snapshot(
@@ -40,11 +39,11 @@ def snapshot(
     with plain_errors(), _opened(settings.storage) as catalog:
         if out is None:
             snapshots = Snapshots(settings.snapshot_folder)
-            with _progress() as report:
+            with shown(Console(stderr=True)) as report:
                 stored = snapshots.make(catalog, report)
             file, outcome = snapshots.path(stored.name), Outcome(stored.head, stored.lost)
         else:
-            with _progress() as report:
+            with shown(Console(stderr=True)) as report:
                 file, outcome = out, backup.snapshot(catalog, out, report)
     _tell(outcome, f"{file}: {file.stat().st_size:,} bytes")
 
@@ -67,12 +66,12 @@ def restore(
 
     with plain_errors():
         if verify:
-            with _progress() as report:
+            with shown(Console(stderr=True)) as report:
                 outcome = backup.verify(file, report)
         else:
             archives.read_head(file)  # a file that is no snapshot makes no data folder
             with _opened(settings.storage, create=True) as catalog:
-                with _progress() as report:
+                with shown(Console(stderr=True)) as report:
                     outcome = backup.restore(catalog, file, settings.data, report, force=force)
                 catalog.sweep(settings.data / SEGMENTS)
     _tell(outcome, f"{file} is whole" if verify else f"{file} is restored into {settings.data}")
@@ -93,7 +92,7 @@ def check(
 
     table, left = Table("part", "what", "problem", "repair"), 0
     with plain_errors(), _opened(settings.storage) as catalog:
-        with _progress() as report:
+        with shown(Console(stderr=True)) as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
             outcome = _repaired(finding, repair)
@@ -125,21 +124,6 @@ def _opened(storage: Storage, *, create: bool = False) -> Iterator[Catalog]:
 
     with closing(Catalog(storage)) as catalog:
         yield catalog
-
-
-@contextmanager
-def _progress() -> Iterator[Report]:
-    """Bars on the terminal, one for each thing that is done."""
-    tasks: dict[str, TaskID] = {}
-    console = Console(stderr=True)
-    with Progress(console=console, disable=not console.is_terminal) as bars:
-
-        def report(stage: str, completed: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage)
-            bars.update(tasks[stage], completed=completed, total=total)
-
-        yield report
 
 
 def _tell(outcome: Outcome, where: str) -> None:

@@ -16,8 +16,9 @@ from index.checks.segments import check_segments
 from index.following import SEGMENTS
 from index.garbage import TOKEN
 from index.items import ModelMismatch
+from index.progress import Progress
 from index.tables import collections, pictures, retired_pictures
-from index.transfer import Progress, in_use
+from index.transfer import in_use
 
 
 def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Finding]:

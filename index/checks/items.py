@@ -16,9 +16,9 @@ from index.checks.finding import Finding, named
 from index.facets import facets_of
 from index.items import Collection, bucket_of
 from index.pictures import PictureLost
+from index.progress import Progress
 from index.stored_items import Values, picture_rows, select_items
 from index.tables import bags, facets, items
-from index.transfer import Progress
 
 BATCH = 200  # items that are read in one transaction
 Facets = set[tuple[str, str]]

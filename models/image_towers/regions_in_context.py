@@ -54,6 +54,11 @@ class Config:
     region_scale: float = 0.01
     temperature: float = 0.05
 
+    @property
+    def reshaped(self) -> tuple[str, ...]:
+        """The fields that an average of trained matchers may change."""
+        return ("conse", "embedding")
+
 
 class Model(ImageTower):
     """v_0 = f and v_i = f + l_i: f is the photo's vector, l_i what region i adds.

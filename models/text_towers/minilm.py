@@ -44,6 +44,11 @@ class Config:
         """The fields that train's sentences fill."""
         return ("frequencies",)
 
+    @property
+    def reshaped(self) -> tuple[str, ...]:
+        """The fields that an average of trained matchers may change."""
+        return ("conse", "embedding")
+
 
 class WeightedWords(Reader):
     """MiniLM's states below the tuned layers, and the weight of each word."""

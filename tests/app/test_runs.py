@@ -45,7 +45,8 @@ def test_queries_are_ranked_and_judged(
     judged.write_text("q1 0 red 1\nq1 0 blue 1\nq1 0 green 1\nq2 0 red 1\n")
     (tmp_path / "topics.tsv").write_text("q1\ta dog\nq2\ta house\n")
     run = tmp_path / "run.csv"
-    command("rank", judged, run, "--topics", tmp_path / "topics.tsv")
+    output = command("rank", judged, run, "--topics", tmp_path / "topics.tsv")
+    assert output == f"{run}\n"
     found = judgements.by_query(judgements.read(run))
     assert set(found["q1"]) == set(found["q2"]) == {"red", "blue", "green"}
     numbers = tmp_path / "numbers.json"

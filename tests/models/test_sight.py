@@ -22,6 +22,12 @@ def test_a_key_names_cnn_sizes_and_boxes():
     assert sight.key() == '["lite0", [32, 64], [[0.0, 0.0, 1.0, 1.0]]]'
 
 
+def test_a_key_names_the_weights_of_a_cnn_that_no_package_brings():
+    sight = RegionSight("lite2-sentences", [32], "frame", tuned=False)
+    digest = backbones.digest(sight.features.backbone)
+    assert sight.key() == f'["lite2-sentences", [32], [[0.0, 0.0, 1.0, 1.0]], "{digest}"]'
+
+
 @pytest.mark.parametrize("tuned", [False, True])
 def test_a_cnn_stays_in_evaluation_mode_and_trains_only_where_it_is_tuned(tuned):
     sight = RegionSight("lite0", (32,), "windows", tuned).train()

@@ -16,6 +16,7 @@ from training.averaging import (
     matchers,
     reduced,
     referring,
+    refuse_other_starts,
 )
 from training.cli import app
 from training.evaluation.measure import measure
@@ -72,6 +73,13 @@ def test_matchers_of_different_options_are_refused():
     ]
     with pytest.raises(ValueError, match="average runs of one preset and data"):
         matchers(loaded)
+
+
+@pytest.mark.parametrize("facts", [{"start": "f"}, {"start": None, "shape": {"embedding": 4}}])
+def test_what_did_not_begin_with_the_pretrained_weights_is_not_drawn_back_to_them(facts):
+    refuse_other_starts([Checkpoint("matchers", "x", None, "f", {"start": None})])
+    with pytest.raises(ValueError, match="leave --start out"):
+        refuse_other_starts([Checkpoint("matchers", "x", None, "f", facts)])
 
 
 def test_an_average_names_the_seeds_of_its_parts():

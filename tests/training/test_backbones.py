@@ -1,12 +1,17 @@
 """A CNN that a matcher tuned is a file, and a view of other matchers."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from models import backbones, checkpoint, shipped
 from models.matcher import Config, Matcher
 from models.sight import ViewSight
+from training import run
 from training.backbones import extract
+from training.folder import Place
+from training.preset import parsed
 
 
 @pytest.fixture(scope="module")
@@ -104,22 +109,63 @@ def test_what_tuned_no_cnn_is_refused_with_what_would_work(tmp_path):
         extract(path, tmp_path / "out.safetensors")
 
 
-@pytest.mark.usefixtures("shipped_backbone")
-def test_only_views_see_with_a_tuned_backbone_as_they_alone_store_it():
-    with pytest.raises(ValueError, match=r"lite0-tuned is for views alone: .*lite0-tuned@384"):
-        matcher(backbone="lite0-tuned", sizes=(32,))
+def test_of_torchvision_s_networks_none_is_extracted(tmp_path):
+    path = tmp_path / "resnet.safetensors"
+    model = matcher(backbone="resnet18", sizes=(32,), tuned=True)
+    checkpoint.save(path, "matchers", "resnet", model, {})
+    with pytest.raises(LookupError, match="resnet18 is no EfficientNet-Lite"):
+        extract(path, tmp_path / "out.safetensors")
 
 
 @pytest.mark.usefixtures("shipped_backbone")
-def test_a_tuned_backbone_is_stored_in_half_precision(tmp_path):
-    image = {
+def test_what_was_tuned_is_tuned_again_and_extracted(few, tmp_path):
+    place, image = Place(tmp_path, tmp_path / "features"), {"backbone": "lite0-tuned"}
+    start = run.train(branch("frozen", **image), few, place)
+    tuned = branch("tuned", **image, tuned=True)
+    best = run.train(tuned, few, replace(place, start=start))
+    out = extract(best, tmp_path / "again.safetensors")
+    before, after = cnn(start), cnn(best)
+    extracted = backbones.retrained(out).state_dict()
+    moved = {name for name, weight in extracted.items() if not torch.equal(weight, before[name])}
+    assert moved
+    for name, weight in extracted.items():
+        torch.testing.assert_close(weight, after[name], rtol=1e-3, atol=1e-6)
+    assert checkpoint.read(out)[1]["config"] == {"start": "lite0"}  # as that of its start
+
+
+def branch(name, **image):
+    """A preset of one vector a photo, of a few steps."""
+    sides = {
+        "image": {"name": "branch", "sizes": [32], "hidden": 0, "embedding": 8, **image},
+        "text": {"name": "minilm", "frozen_layers": 6, "embedding": 8},
+    }
+    schedule = {"epochs": 1, "batch": 6}
+    return parsed(
+        name, {"model": sides, "objective": {"name": "contrastive"}, "schedule": schedule}
+    )
+
+
+def cnn(path):
+    """The weights of the CNN that a matcher's checkpoint holds."""
+    return checkpoint.load(path).model.sight.features.backbone.state_dict()
+
+
+IMAGES = [
+    {
         "name": "regions_in_context",
         "options": {"views": ("lite0-tuned@32",), "proposals": "windows"},
-    }
+    },
+    {"name": "branch", "options": {"backbone": "lite0-tuned", "sizes": (32,), "embedding": 256}},
+]
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=["views", "branch"])
+@pytest.mark.usefixtures("shipped_backbone")
+def test_a_tuned_backbone_is_stored_in_half_precision(image, tmp_path):
     path = tmp_path / "matcher.safetensors"
     checkpoint.save(path, "matchers", "views", Matcher(Config(image, TEXT)), {})
     stored, _ = checkpoint.read(path)
-    network = {key: value for key, value in stored.items() if ".backbones." in key}
+    network = {key: value for key, value in stored.items() if ".sight." in key}
     assert network
     assert {value.dtype for value in network.values()} == {torch.float16}
 

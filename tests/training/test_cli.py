@@ -4,7 +4,6 @@ import pytest
 from typer.testing import CliRunner
 
 from training.cli import app
-from training.cli.matchers import duration
 
 PRESET = """
 model.image.name = "cells"
@@ -93,10 +92,3 @@ def test_rows_are_reproduced_and_told_beforehand(world, tmp_path):
     assert "2 of 2 trainings are finished." in tessera(*command)
     short.write_text(PRESET + "epochs = 1\n")
     assert "short-0 was made by an earlier form of its preset" in tessera(*command)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(12.4, "12 s"), (90, "2 min"), (3600, "1 h 0 min"), (5400, "1 h 30 min")]
-)
-def test_durations_are_said_as_people_say_them(seconds, said):
-    assert duration(seconds) == said

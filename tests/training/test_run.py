@@ -267,7 +267,9 @@ def test_a_checkpoint_that_does_not_fit_the_preset_is_no_start(preset, few, cach
     sides = {"image": "cells", "text": "known_words"}
     model = {side: {"name": name, "dimension": 64} for side, name in sides.items()}
     wider = parsed("wider", {"model": model})
-    with pytest.raises(ValueError, match="do not fit the preset"):
+    with pytest.raises(
+        ValueError, match=r"image\.dimension is 64, in the checkpoint 32; text\.dim"
+    ):
         run.train(wider, few, place)
 
 

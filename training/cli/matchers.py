@@ -281,6 +281,7 @@ def line(record: EpochRecord) -> str:
 
 def planned(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
     """What reproduce is going to do, and for how long."""
+    from index.progress import duration
     from training import reproduce
 
     to_do = [training for training in trainings if training.left]
@@ -304,11 +305,3 @@ def planned(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
             lines.append(f"On top, with no earlier run to go by: {', '.join(expected.unknown)}.")
         lines.append("Frozen features that are not in the cache yet come on top too.")
     return "\n".join(lines)
-
-
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, as people say them."""
-    minutes = round(seconds / 60)
-    if minutes < 1:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -256,7 +256,7 @@ def extract_backbone(
     file: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help="A matcher with its own CNN.")],
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
 ) -> None:
-    """Write the CNN that a matcher tuned to a file of its own, for views of other matchers.
+    """Write the CNN that a matcher tuned to a file of its own, for other matchers.
 
     Example: tessera extract-backbone runs/lite2-tuned-0/matcher.safetensors
     models/pretrained/lite2-sentences.safetensors

@@ -70,3 +70,8 @@ def test_a_checkpoint_scores_the_same(model, photos, tmp_path):
         rtol=0,
         atol=1e-2,
     )
+
+
+def test_a_backbone_that_may_be_replaced_is_refused_as_checkpoints_do_not_hold_it():
+    with pytest.raises(ValueError, match=r"lite2-sentences is for matchers, .* use one of lite0"):
+        Model(Config(backbone="lite2-sentences", sizes=(64,), proposals="windows"))

@@ -1,0 +1,87 @@
+"""Progress of long work: a bar on a terminal, elsewhere a line now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import Progress as Bars
+from rich.progress import TaskID
+
+Part = TypeVar("Part")
+Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
+Report = Callable[[str, int, int | None], None]  # the same; None where nobody counted them
+
+INTERVAL = 60.0  # seconds before the first line about a piece of work, and between two lines
+
+
+@contextmanager
+def shown(console: Console) -> Iterator[Report]:
+    """What shows progress on a console: bars on a terminal, which vanish, and lines elsewhere."""
+    if not console.is_terminal:
+        yield Lines(console)
+        return
+    tasks: dict[str, TaskID] = {}
+    with Bars(console=console, transient=True) as bars:
+
+        def report(what: str, completed: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=completed, total=total)
+
+        yield report
+
+
+def followed(
+    parts: Iterable[Part], total: int | None, what: str, console: Console
+) -> Iterator[Part]:
+    """Pass parts on, and show on a console how many of them are done."""
+    with shown(console) as report:
+        report(what, 0, total)
+        for completed, part in enumerate(parts, 1):
+            yield part
+            report(what, completed, total)
+
+
+@dataclass(slots=True)
+class Pace:
+    """When a piece of work began, with how many done, and when something was last said of it."""
+
+    began: float
+    first: int
+    last: float
+
+
+class Lines:
+    """Lines on a console: of work that takes long, how much is done and how long the rest takes."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.paces: dict[str, Pace] = {}
+
+    def __call__(self, what: str, completed: int, total: int | None) -> None:
+        """Print a line if the last one, or the beginning, is long ago and something is left."""
+        now = monotonic()
+        pace = self.paces.setdefault(what, Pace(now, completed, now))
+        if now - pace.last < INTERVAL or completed == total:
+            return
+        pace.last = now
+        line = f"{what}: {completed:,}"
+        if total:
+            line = f"{what}: {100 * completed / total:.0f} %"
+            if done := completed - pace.first:  # the others were there before
+                left = (now - pace.began) / done * (total - completed)
+                line += f", {duration(left)} left"
+        self.console.out(line)
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, as people say them."""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
