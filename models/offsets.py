@@ -1,4 +1,4 @@
-"""Offsets: what a sentence scores with any photo, and a photo with any text, is taken off scores."""
+"""Offsets: what a sentence scores with any photo, and a photo with any text, is taken off."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Offsets(nn.Module):
 
 
 def answered(vectors: Tensor, references: Tensor, temperature: float) -> Tensor:
-    """How strongly references (M, D) are answered, τ log mean_j exp(v_iᵀ r_j / τ) (N,), by (N, D)."""
+    """τ log mean_j exp(v_iᵀ r_j / τ), (N,): how strongly v (N, D) answer references r (M, D)."""
     logits = vectors.float() @ references.T.float() / temperature  # (N, M)
     mean = torch.logsumexp(logits, 1) - math.log(len(references))
     return temperature * mean
