@@ -36,9 +36,10 @@ WORDS = {
     "screwdriver": "screwdriver",
     "bananas": "bananas",
     "pineapple": "pineapples",
+    "a bunch of bananas": "bananas",
 }
-# Words whose photo the shipped matcher does not find first: its card says so.
-MISSED = ("astronaut",)
+# Texts whose photo the shipped matcher does not find first: its card says so.
+MISSED = ("astronaut", "a bunch of bananas")
 QUERIES = {example.text: example.id for example in PHOTOS.examples()} | WORDS
 PRODUCTS = demos.ALL["products"]
 
