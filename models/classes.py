@@ -31,11 +31,11 @@ def names() -> list[list[list[str]]]:
     ]
 
 
-def photos_of(count: int) -> list[str]:
+def naming_texts(count: int) -> list[str]:
     """Plain texts that name `count` classes, spread evenly over all: "a photo of a goldfish"."""
-    own = [levels[0][0] for levels in names()]
-    chosen = torch.linspace(0, len(own) - 1, count).round().long().tolist()
-    return [f"a photo of a {own[k]}" for k in chosen]
+    first_names = [levels[0][0] for levels in names()]
+    chosen = torch.linspace(0, len(first_names) - 1, count).round().long().tolist()
+    return [f"a photo of a {first_names[k]}" for k in chosen]
 
 
 @cache

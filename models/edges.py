@@ -98,11 +98,11 @@ class EdgeEncoder(nn.Module):
         governors = vectors.gather(1, index) * (heads != ALONE)[..., None]
         pairs = self.dropout(torch.cat([governors, vectors], dim=-1))  # (L, T, 2W)
         embedded = vectors.new_zeros(*heads.shape, self.bias.shape[1])
-        own = self.own.unbind()  # whose gradients are stacked once
+        by_relation = self.own.unbind()  # whose gradients are stacked once
         for relation in torch.unique(relations).tolist():
             if relation != DROPPED:
                 selected = relations == relation
-                relation_weight = own[relation]
+                relation_weight = by_relation[relation]
                 weight = relation_weight if self.shared is None else self.shared + relation_weight
                 pair_vectors = torch.addmm(self.bias[relation], pairs[selected], weight).relu()
                 embedded[selected] = pair_vectors.to(embedded.dtype)

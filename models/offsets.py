@@ -20,14 +20,14 @@ PHOTO_SCALE = 0.3
 
 
 class Offsets(nn.Module):
-    """S_kl + b_l + c_k: sentences that answer every photo lose, and so do photos of every text.
+    """S_kl + b_l + c_k: a sentence that fits every photo loses, and so does a photo for every text.
 
     b_l = −λ τ log mean_j exp(r_jᵀ Σ_t s_t / τ), r_j the whole-photo vectors of reference photos;
     c_k = −λ τ log mean_j exp((f_kᵀ q_j + b_j) / τ) − c̄, f_k the vector of the whole photo, q_j the
     summed words of reference sentences with their own offsets b_j, and c̄ the mean over the
-    reference photos. λ and τ are others for each side. This is the inverted softmax (Smith et al.
+    reference photos. Each side has its own λ and τ. This is the inverted softmax (Smith et al.
     2017), which divides by what a query gets over many answers and an answer over many queries.
-    Here both are of train, so that nothing about the searched ones is needed.
+    Here they are references, so that nothing about the searched ones is needed.
 
     An offset is shared out over fragments: every image fragment has 1 / ε and c_k / δ as further
     numbers, and each of T sentence fragments ε b_l / T and δ / T. Without reference sentences there
@@ -69,8 +69,8 @@ class Offsets(nn.Module):
 
     def of_whole(self, photos: Tensor) -> Tensor:
         """The offsets c (K,) of photos with the whole-photo vectors (K, D + 1)."""
-        much = answered(photos, self.sentence_references, PHOTO_TEMPERATURE)
-        return -PHOTO_WEIGHT * much - self.level
+        strength = answered(photos, self.sentence_references, PHOTO_TEMPERATURE)
+        return -PHOTO_WEIGHT * strength - self.level
 
     def images(self, bags: PaddedBags) -> PaddedBags:
         """Bags (K, R, D) with the numbers that meet the offsets, (K, R, D + 1 or 2)."""

@@ -88,11 +88,14 @@ def write(
 
 
 def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
-    """The matchers of checkpoints; ValueError unless all have the same options and backbones."""
+    """The matchers of checkpoints; ValueError unless all have the same options and backbones.
+
+    Backbones that they tuned may differ: these are averaged, too.
+    """
     first = loaded[0].model
     for run in loaded:
         matcher = run.kind == registry.MATCHERS and run.model.config == first.config
-        if not matcher or run.model.image_key() != first.image_key():
+        if not matcher or not (first.tuned or run.model.image_key() == first.image_key()):
             raise ValueError(
                 f"{run.name} {run.fingerprint} is no matcher with the options, networks and "
                 f"proposals of {loaded[0].name} {loaded[0].fingerprint}: average runs of one "
@@ -102,9 +105,10 @@ def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
 
 
 def refuse_other_starts(loaded: Sequence[Checkpoint]) -> None:
-    """ValueError for matchers that did not begin with the pretrained weights, or were turned."""
+    """ValueError for matchers that did not begin with pretrained weights, or have another shape."""
     for run in loaded:
-        if run.facts.get("start") or "shape" in run.facts:
+        shape = Shape(**run.facts.get("shape", {}))
+        if run.facts.get("start") or run.facts.get("began_with") or shape.reduces:
             raise ValueError(
                 f"{run.name} {run.fingerprint} began with another checkpoint, or has another shape "
                 "than it was trained in: it cannot be drawn back to the pretrained weights, leave "
@@ -196,8 +200,15 @@ def with_weights(config: Config, weights: Mapping[str, Tensor], device: torch.de
 def averaged_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
     """What an averaged checkpoint says of its making: that of its parts, and all of their seeds."""
     common = {name: loaded[0].facts[name] for name in ("preset", "data", "versions")}
-    return common | {
-        "seed": " + ".join(str(run.facts["seed"]) for run in loaded),
-        "averaged": [run.fingerprint for run in loaded],
-        "start": start,
-    }
+    starts = [run.facts.get("start") for run in loaded]  # fingerprints, or an average's share
+    began_with = [start for start in starts if isinstance(start, str)]
+    began_with += [start for run in loaded for start in run.facts.get("began_with", [])]
+    return (
+        common
+        | ({"began_with": began_with} if began_with else {})
+        | {
+            "seed": " + ".join(str(run.facts["seed"]) for run in loaded),
+            "averaged": [run.fingerprint for run in loaded],
+            "start": start,
+        }
+    )

@@ -89,7 +89,7 @@ class RunFolder:
     def changed(self) -> list[str]:
         """What the run there was made of otherwise, of MADE_OF."""
         before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
-        return [key for key in MADE_OF if before.get(key) != now.get(key)]
+        return [key for key in MADE_OF if not alike(before.get(key), now.get(key))]
 
     def claim(self, resume: bool) -> None:
         """Make the folder, or see that the run to be resumed is of the same making."""
@@ -149,13 +149,19 @@ class RunFolder:
         checkpoint.save(self.best, self.kind, self.name, model, facts)
 
     def restore(self, model: nn.Module) -> None:
-        """Give a model the weights of the last finished epoch, if there is one.
+        """Give a model the frozen weights of the last finished epoch, if there is one.
 
         To be called before any frozen inputs are computed: the networks and proposals that these
-        learned from are among the weights, and others may ship by now.
+        learned from are among the weights, and others may ship by now. What trains stays as it
+        began, which a preset may draw it back to; the trainer resumes it.
         """
         if self.resumable:
-            checkpoint.restore(model, self.last()["weights"])
+            trains = {
+                name: weight for name, weight in model.named_parameters() if weight.requires_grad
+            }
+            weights = self.last()["weights"]
+            began = {name: trains[name].detach() for name in trains.keys() & weights.keys()}
+            checkpoint.restore(model, weights | began)
 
     def last(self) -> dict[str, Any]:
         """The state after the last finished epoch."""
@@ -163,6 +169,16 @@ class RunFolder:
             self.path / "last.pt", map_location="cpu", weights_only=True
         )
         return state
+
+
+def alike(before: Any, now: Any) -> bool:
+    """Whether two runs' options are the same; one that the run before did not know was off."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return before.keys() <= now.keys() and all(
+            alike(before[name], value) if name in before else not value
+            for name, value in now.items()
+        )
+    return bool(before == now)
 
 
 def facts_of(corpus: Corpus, place: Place) -> dict[str, Any]:

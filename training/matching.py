@@ -150,8 +150,8 @@ def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
     """Give a matcher its reference photos and sentences; it is left in evaluation.
 
     They are spread evenly over train. Half of the sentences are texts that name classes of
-    ImageNet, so that photos unlike train's are compared, too. Of few some come several times, which
-    leaves their mean what it is.
+    ImageNet, so that photos unlike train's are compared with what they show, too. Where train has
+    fewer, some are taken several times.
     """
     config = model.config
     model.eval()
@@ -160,7 +160,7 @@ def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
         model.refer(torch.stack([bag[0] for bag in photos]))
     if config.reference_sentences:
         naming = config.reference_sentences // 2
-        names = model.sentence_inputs(classes.photos_of(naming))
+        names = model.sentence_inputs(classes.naming_texts(naming))
         learned = spread(pairs.sentences, config.reference_sentences - naming)
         encode = partial(model.encode_sentences, fixed=pairs.fixed)
         bags = encoded(encode, learned, device) + encoded(model.encode_sentences, names, device)

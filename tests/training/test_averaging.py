@@ -75,9 +75,18 @@ def test_matchers_of_different_options_are_refused():
         matchers(loaded)
 
 
-@pytest.mark.parametrize("facts", [{"start": "f"}, {"start": None, "shape": {"embedding": 4}}])
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"start": "f"},
+        {"start": None, "shape": {"embedding": 4}},
+        {"start": 0.0, "began_with": ["f"]},
+    ],
+)
 def test_what_did_not_begin_with_the_pretrained_weights_is_not_drawn_back_to_them(facts):
-    refuse_other_starts([Checkpoint("matchers", "x", None, "f", {"start": None})])
+    referring_alone = {"start": None, "shape": {"reference_sentences": 4}}
+    for allowed in ({"start": None}, referring_alone):
+        refuse_other_starts([Checkpoint("matchers", "x", None, "f", allowed)])
     with pytest.raises(ValueError, match="leave --start out"):
         refuse_other_starts([Checkpoint("matchers", "x", None, "f", facts)])
 
@@ -89,7 +98,9 @@ def test_an_average_names_the_seeds_of_its_parts():
     ]
     told = averaged_facts(loaded, 0.3)
     assert (told["seed"], told["averaged"], told["start"]) == ("0 + 1", ["f0", "f1"], 0.3)
-    assert "epoch" not in told
+    assert not {"epoch", "began_with"} & told.keys()
+    tuned = [Checkpoint("matchers", "x", None, "f", facts | {"seed": 0, "start": "s"})]
+    assert averaged_facts(tuned, 0.0)["began_with"] == ["s"]
 
 
 def test_the_command_writes_a_checkpoint_that_is_evaluated(preset, corpus, scenes, cache, tmp_path):

@@ -9,6 +9,7 @@ from models import backbones, checkpoint, shipped
 from models.matcher import Config, Matcher
 from models.sight import ViewSight
 from training import run
+from training.averaging import matchers
 from training.backbones import extract
 from training.folder import Place
 from training.preset import parsed
@@ -131,6 +132,11 @@ def test_what_was_tuned_is_tuned_again_and_extracted(few, tmp_path):
     for name, weight in extracted.items():
         torch.testing.assert_close(weight, after[name], rtol=1e-3, atol=1e-6)
     assert checkpoint.read(out)[1]["config"] == {"start": "lite0"}  # as that of its start
+    other = checkpoint.load(best)
+    with torch.no_grad():
+        for weight in other.model.image.sight.parameters():
+            weight.mul_(1.01)  # another seed tuned it otherwise
+    assert len(matchers([checkpoint.load(best), other])) == 2  # which can be averaged
 
 
 def branch(name, **image):

@@ -315,6 +315,47 @@ def test_a_finished_folder_is_neither_overwritten_nor_mixed(preset, few, cache, 
         run.train(one, few, Place(tmp_path, cache), resume=True)
 
 
+def test_a_run_that_is_drawn_back_to_its_start_is_resumed_as_if_never_broken_off(
+    preset, few, cache, tmp_path, monkeypatch
+):
+    first = run.train(preset.with_epochs(1), few, Place(tmp_path / "first", cache))
+    tables = {
+        "start": {"checkpoint": "matcher", "share": 0.5},
+        "objective": {"name": "contrastive"},
+        "schedule": {"epochs": 2, "batch": 10},
+    }
+    learner = parsed("drawn", tables, start=first)
+    whole = run.train(learner, few, Place(tmp_path / "whole", cache, start=first))
+    broken, learn = Place(tmp_path / "broken", cache, start=first), Trainer.learn
+
+    def stop_in_the_second(trainer, progress):
+        if trainer.history:
+            raise KeyboardInterrupt
+        return learn(trainer, progress)
+
+    monkeypatch.setattr(Trainer, "learn", stop_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(learner, few, broken)
+    monkeypatch.setattr(Trainer, "learn", learn)
+    resumed = weights(run.train(learner, few, broken, resume=True))
+    expected = weights(whole)
+    assert all(torch.equal(one, expected[name]) for name, one in resumed.items())
+
+
+def test_a_run_of_before_an_option_is_resumed_where_the_option_is_off(preset, few, cache, tmp_path):
+    best = run.train(preset.with_epochs(1), few, Place(tmp_path, cache))
+    record = best.parent / "run.json"
+    told = json.loads(record.read_text())
+    del told["preset"]["model"]["reference_sentences"]
+    record.write_text(json.dumps(told))
+    longer = preset.with_epochs(1)
+    assert run.train(longer, few, Place(tmp_path, cache), resume=True) == best
+    told["preset"]["model"]["euclidean"] = True
+    record.write_text(json.dumps(told))
+    with pytest.raises(ValueError, match="another preset"):
+        run.train(longer, few, Place(tmp_path, cache), resume=True)
+
+
 def test_a_loss_that_is_no_number_stops_the_run(preset, corpus, cache, tmp_path):
     wild = replace(preset, optimizer=replace(preset.optimizer, learning_rate=1e30))
     with pytest.raises(ArithmeticError, match="lower the learning rate"):
