@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from index.documents import Documents
 from index.terms import spelled
-from index.wording import QueryWord
+from index.wording import MOST_CORRECTED, QueryWord, Wording
 from models.lexicon import is_known
 from models.negation import NEGATIONS, negations
-from models.parsing import parse
+from models.parsing import parse, refuse_huge
 from models.queries import blanked
 from models.types import Span
 
@@ -26,7 +25,8 @@ class ProductText:
     known; a photo is asked for this. length: how many words a field has that is all of the query.
     unknown: words that no item has. unsaid: the text as it was typed, where it has an English word
     that no item has; sentences are asked for this, as they may say it in other words. literal:
-    whether a negation was taken by its words, as nothing else is asked for.
+    whether a negation was taken by its words, as nothing else is asked for. checked: whether every
+    unknown word was compared with those that items have.
     """
 
     text: str
@@ -37,6 +37,7 @@ class ProductText:
     unknown: tuple[str, ...] = ()
     unsaid: str | None = None
     literal: bool = False
+    checked: bool = True
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -46,26 +47,29 @@ class ProductText:
         notes = [f'"{was}" is taken for "{spelling}".' for was, spelling in typed]
         refused = dict.fromkeys(self.text[word.start : word.end] for word in self.refused)
         notes += [f'"{word}" is in no item.' for word in self.unknown]
+        if not self.checked:
+            notes.append(f"No more than {MOST_CORRECTED} unknown words are corrected.")
         if self.literal:
             notes.append("Nothing else is asked for: all words are searched for; -word leaves out.")
         return (*notes, *(f'Items with "{word}" are left out.' for word in refused))
 
 
-def read_text(text: str, documents: Documents) -> ProductText:
-    """Read a text with the vocabulary of some documents, under their lock.
+def read_text(text: str, wording: Wording) -> ProductText:
+    """Read a text with the vocabulary of some documents; ValueError for a huge one.
 
     A word behind a minus, or in a phrase that is negated ("without leather"), is refused; where
     nothing else is asked for, a negation is taken by its words ("no boundaries").
     """
-    wording = documents.wording
+    refuse_huge(text)
+    corrections = wording.corrections(text)
     minus = [Span(*match.span()) for match in MINUS.finditer(text)]
     plain = blanked(text, minus)
     phrases, around = _negated(plain)
-    query_words = wording.read(blanked(plain, around))
+    query_words = wording.read(blanked(plain, around), corrections)
     literal = bool(phrases) and not query_words and not minus
     if literal:
-        phrases, query_words = [], wording.read(plain)
-    refused = [wording.read(_only(text, span)) for span in [*minus, *phrases]]
+        phrases, query_words = [], wording.read(plain, corrections)
+    refused = [wording.read(_only(text, span), corrections) for span in [*minus, *phrases]]
     corrected = wording.corrected(plain, query_words)
     length = len(list(spelled(corrected)))
     without = "".join(f" without {text[span.start + 1 : span.end]}" for span in minus)
@@ -73,15 +77,23 @@ def read_text(text: str, documents: Documents) -> ProductText:
     unknown = tuple(
         text[word.start : word.end]
         for word in query_words
-        if not any(
-            alternative.term in documents.lexical.having for alternative in word.alternatives
-        )
+        if not any(wording.has(alternative.term) for alternative in word.alternatives)
     )
     unsaid = None
     if any(_unsaid(text, word, unknown) for word in query_words):
         unsaid = " ".join((plain + without).split())
     rewritten = " ".join((corrected + without).split())
-    return ProductText(text, query_words, words, rewritten, length, unknown, unsaid, literal)
+    return ProductText(
+        text,
+        query_words,
+        words,
+        rewritten,
+        length,
+        unknown,
+        unsaid,
+        literal,
+        checked=corrections.complete,
+    )
 
 
 def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:

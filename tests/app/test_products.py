@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from index.wording import Corrections, Wording
 from tests.shops import SHOP, Post, ids
 
 
@@ -57,6 +59,37 @@ def test_words_are_found_as_they_are_meant(post: Post, typed: str, corrected: st
     found = post(text=typed)
     assert found["query"]["corrected"] == corrected
     assert ids(found)[0] == first
+
+
+def test_others_search_while_the_words_of_one_are_corrected(
+    shop: TestClient, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corrections, others = Wording.corrections, list[Any]()
+
+    def meanwhile(wording: Wording, text: str) -> Corrections:
+        if "chiar" in text:
+            with ThreadPoolExecutor() as pool:
+                others.append(pool.submit(post, text="sofa").result(30))
+        return corrections(wording, text)
+
+    monkeypatch.setattr(Wording, "corrections", meanwhile)
+    assert ids(post(text="chiar"))[0] == "AB-3"
+    assert shop.get("/suggest", params={"text": "chiar o"}).json()["suggestions"]
+    assert [ids(found)[0] for found in others] == ["AB-6", "AB-6"]
+
+
+def test_a_note_says_that_not_all_of_many_unknown_words_are_corrected(post: Post) -> None:
+    text = " ".join(f"zzzz{letter}" for letter in "abcdefghijk")
+    note = "No more than 10 unknown words are corrected."
+    assert note in post(text=f"{text} chiar")["query"]["notes"]
+    few = post(text=f"chiar {text[:50]}")["query"]
+    assert (few["words"][0]["spelling"], note in few["notes"]) == ("chair", False)
+
+
+def test_a_huge_text_is_refused_whatever_it_is_asked_of(shop: TestClient) -> None:
+    sent = {"text": "oak " * 201, "weights": {"looks": 0, "meaning": 0}}
+    refused = shop.post("/search/products", json=sent)
+    assert (refused.status_code, "at most 200 words" in refused.json()["detail"]) == (422, True)
 
 
 def test_words_behind_a_minus_or_negated_are_refused(post: Post) -> None:

@@ -33,7 +33,7 @@ def documents_of(metadata: list[dict[str, Any]]) -> Documents:
 
 
 def asked(documents: Documents, text: str, **options: Any) -> ProductRequest:
-    return ProductRequest(text=read_text(text, documents), limit=100, **options)
+    return ProductRequest(text=read_text(text, documents.wording()), limit=100, **options)
 
 
 @given(items, st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), st.data())

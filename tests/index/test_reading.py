@@ -38,20 +38,20 @@ def typed(read: ProductText, words: str) -> list[str]:
 def test_text_is_understood(
     documents: Documents, text: str, asked: list[str], refused: list[str], corrected: str
 ) -> None:
-    read = read_text(text, documents)
+    read = read_text(text, documents.wording())
     assert typed(read, "asked") == asked
     assert [word.strip("-") for word in typed(read, "refused")] == refused
     assert read.corrected == corrected
 
 
 def test_notes_say_what_was_changed_left_out_and_not_found(documents: Documents) -> None:
-    assert read_text("lether sofa -oak xylophone", documents).notes == (
+    assert read_text("lether sofa -oak xylophone", documents.wording()).notes == (
         '"lether" is taken for "leather".',
         '"xylophone" is in no item.',
         'Items with "oak" are left out.',
     )
-    assert "-word leaves out" in read_text("no boundaries", documents).notes[0]
+    assert "-word leaves out" in read_text("no boundaries", documents.wording()).notes[0]
 
 
 def test_length_counts_the_words_of_a_field_that_is_all_of_the_query(documents: Documents) -> None:
-    assert read_text("oak bookcase", documents).length == 2
+    assert read_text("oak bookcase", documents.wording()).length == 2
