@@ -68,7 +68,7 @@ def _search(engine: Engine, home: Collection, request: ProductRequest, sought: S
     queries: dict[Near, Query] = {} if sought.photo is None else {"looks": sought.photo}
     notes = sought.photo.notes if sought.photo else ()
     if sought.text is not None:
-        text = read_text(sought.text, documents.wording())
+        text = read_text(sought.text, documents)
         request, notes = replace(request, text=text), (*text.notes, *notes)
         if engine.models.calibration is None:
             queries, notes = {}, (*notes, UNCALIBRATED)

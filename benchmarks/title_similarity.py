@@ -112,7 +112,7 @@ class Titles:
 
     def hits(self, way: Way, text: str, near: Promising) -> list[str]:
         """The ids of the best products."""
-        product_text = read_text(text, self.documents.wording())
+        product_text = read_text(text, self.documents)
         used = way.weights.meaning and (way.always or product_text.unsaid is not None)
         request = ProductRequest(text=product_text, weights=way.weights, least=way.least, limit=TOP)
         answer = search(self.documents, request, {"meaning": near} if used else {})

@@ -16,8 +16,8 @@ import numpy as np
 from index.columns import Column, Mask
 from index.documents import Documents
 from index.lexical import Alternative
+from index.naming import naming_fields
 from index.phrases import LONGEST, folded
-from index.product_requests import FIELDS
 from index.terms import fold, stem
 from index.wording import UNCORRECTED, QueryWord, Wording
 
@@ -25,7 +25,6 @@ LOOKED_AT = 64  # of the words that begin alike, those that most documents have
 VALUES = 16  # of the values of all keys that begin alike
 MOST_VALUES = 2_000  # of a key whose values are looked through: each letter that is typed does so
 TYPED = re.compile(r"\S+")
-LONGEST_NAME = 10.0  # words that a field has on average which names something, and is no prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,34 +71,6 @@ def _completed(
     ranked = sorted(found.values(), key=lambda completion: (-completion.items, completion.text))
     whole = [completion for completion in ranked if not _goes_on(completion, ranked)]
     return [completion for completion in whole if completion.items]
-
-
-def naming_fields(documents: Documents) -> list[str]:
-    """The fields that name things; all of them in a collection that has nothing but prose.
-
-    No names are: a description, sentences, long texts, addresses, and a value that all items share.
-    """
-    lengths = documents.lexical.mean_lengths()
-    naming = [
-        field
-        for field, length in lengths.items()
-        if FIELDS.get(field, 1.0) > 1.0
-        or (
-            field != "sentences"
-            and FIELDS.get(field, 1.0) == 1.0
-            and length <= LONGEST_NAME
-            and _tells_apart(documents, field)
-        )
-    ]
-    return naming or list(lengths)
-
-
-def _tells_apart(documents: Documents, field: str) -> bool:
-    """Whether a field has several values, and no addresses; ids are in no column."""
-    column = documents.columns.get(field)
-    if column is None or len(documents) == 1:
-        return True
-    return len(column.values) > 1 and "://" not in str(column.values[0])
 
 
 def _words(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -102,14 +102,24 @@ class Wording:
         nearest = self._nearest(misspelt[:MOST_CORRECTED])
         return Corrections(nearest, complete=len(misspelt) <= MOST_CORRECTED)
 
-    def read(self, text: str, corrections: Corrections | None = None) -> tuple[QueryWord, ...]:
+    def read(
+        self,
+        text: str,
+        corrections: Corrections | None = None,
+        naming: Collection[int] = (),
+    ) -> tuple[QueryWord, ...]:
         """The words of a query that say something; function words are left out.
 
-        The text may be a part of the one that the corrections are of.
+        The text may be a part of the one that the corrections are of. `naming` are the starts of
+        function words that are parts of names.
         """
         if corrections is None:
             corrections = self.corrections(text)
-        content_words = [word for word in words(text) if not is_function_word(word.folded)]
+        content_words = [
+            word
+            for word in words(text)
+            if word.start in naming or not is_function_word(word.folded)
+        ]
         query_words = [part for word in content_words for part in self._read(word, corrections)]
         for (first, second), (left, right) in zip(
             pairwise(query_words), pairwise(content_words), strict=False

@@ -204,7 +204,10 @@ class Link(BaseModel):
         float | None, Field(description="What the whole photo gave to the similarity.")
     ] = None
     added: Annotated[float | None, Field(description="What the region added to that.")] = None
-    negated: Annotated[bool, Field(description="The query negates it: it gives 0 or less.")] = False
+    negated: Annotated[
+        bool,
+        Field(description="The query negates it: beside what is asked for it gives 0 or less."),
+    ] = False
 
 
 class Matcher(BaseModel):

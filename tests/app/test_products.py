@@ -100,6 +100,31 @@ def test_words_behind_a_minus_or_negated_are_refused(post: Post) -> None:
         assert 'Items with "leather" are left out.' in found["query"]["notes"]
 
 
+def test_a_text_that_only_negates_leaves_out_and_ranks_the_rest_by_their_photos(post: Post) -> None:
+    for text in ("no red sofa", "-red -sofa", "-sofa without red"):
+        found = post(text=text)
+        assert sorted(ids(found)) == ["AB-1", "AB-2", "AB-3", "AB-4"]
+        assert set(ids(found)[:2]) == {"AB-2", "AB-3"}
+        probabilities = [hit["probability"] for hit in found["hits"]]
+        assert probabilities == sorted(probabilities, reverse=True)
+        for hit in found["hits"]:
+            (looks,) = hit["parts"]
+            assert looks["gave"] == pytest.approx(hit["score"])
+        assert [word["text"] for word in found["query"]["refused"]] in (
+            ["red", "sofa"],
+            ["sofa", "red"],
+        )
+        assert post(text=text, weights={"looks": 0})["total"] == 4
+
+
+def test_what_items_are_named_is_no_negation(shop: TestClient, post: Post) -> None:
+    shop.put("/items/S", json={"metadata": {"title": "No show socks"}, "sentences": ["a"]})
+    found = post(text="no show socks")
+    assert ids(found) == ["S"]
+    assert found["query"]["notes"] == ['Items are named "no show": it is searched for.']
+    assert "S" not in ids(post(text="not socks"))
+
+
 def test_half_of_the_words_is_enough_where_none_has_all(post: Post) -> None:
     assert set(ids(post(text="ikea dress bookcase", weights={"looks": 0}))) == {"AB-4"}
     unknown = post(text="sofa xylophone")

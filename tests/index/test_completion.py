@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from index.completion import Completion, complete, naming_fields
+from index.completion import Completion, complete
 from index.documents import Documents
+from index.naming import naming_fields
 from index.views import ItemRow
 
 
