@@ -143,12 +143,19 @@ class Engine:
             if not create and collection != DEFAULT_COLLECTION:
                 raise
         else:
+            home = self.served(home) if reading else home
             if home.fingerprint == self.models.fingerprint:
                 return home
-            kept = self.catalog.names.kept(home, self.models.fingerprint) if reading else None
-            if kept is not None:
-                return kept
         return self.catalog.collection(collection, **self.models.makes)
+
+    def served(self, home: Collection) -> Collection:
+        """What is read where a collection is named: what a re-embedding of it has kept, or itself.
+
+        The former if this matcher has embedded that, and not the collection.
+        """
+        if home.fingerprint == self.models.fingerprint:
+            return home
+        return self.catalog.names.kept(home, self.models.fingerprint) or home
 
     def index(self, collection: str) -> Index:
         """What a collection is searched with."""

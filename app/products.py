@@ -68,8 +68,7 @@ def _search(engine: Engine, home: Collection, request: ProductRequest, sought: S
     queries: dict[Near, Query] = {} if sought.photo is None else {"looks": sought.photo}
     notes = sought.photo.notes if sought.photo else ()
     if sought.text is not None:
-        with documents.lock:
-            text = read_text(sought.text, documents)
+        text = read_text(sought.text, documents)
         request, notes = replace(request, text=text), (*text.notes, *notes)
         if engine.models.calibration is None:
             queries, notes = {}, (*notes, UNCALIBRATED)
@@ -106,9 +105,7 @@ def _queries(
 
 def suggest(engine: Engine, collection: str, text: str, count: int) -> list[Completion]:
     """Texts that go on where a text stops, and how many items each finds."""
-    documents = _documents(engine, collection)
-    with documents.lock:
-        return complete(documents, text, count)
+    return complete(_documents(engine, collection), text, count)
 
 
 def values_of(engine: Engine, collection: str, key: str, most: int) -> list[Scalar]:

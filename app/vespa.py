@@ -159,9 +159,9 @@ def document(item: Item, stored: Stored, collection: Collection) -> dict[str, An
 def request(query: Query, score: str, limit: int = 10) -> dict[str, Any]:
     """The body of a request to /search/ that asks what a text, or a photo, asks here.
 
-    ValueError for a query of several parts: a negated part has another expression.
+    ValueError for a query of several parts, or a negated one, which have other expressions.
     """
-    if len(query.parts) != 1:
+    if len(query.parts) != 1 or query.weights[0] < 0:
         raise ValueError("only a text without negation, or a photo, is one tensor of a request")
     vectors = query.bag.vectors.numpy()
     text, start = query.text is not None, np.zeros(1, np.int64)

@@ -38,6 +38,7 @@ from models.types import Box, FragmentBag
 
 TOP, LEAST = 5, 5  # hits that are judged, and products that a query needs
 BATCH, LOT = 16, 1_000
+ODD = 60  # misspelt words of a text that nobody means
 FIELDS = ("title", "gender", "masterCategory", "subCategory", "articleType", "baseColour")
 HIDDEN = dict.fromkeys((*FIELDS[1:], "season", "usage", "year"), 0.0)  # all but the title
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -200,9 +201,15 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
         )
 
     words_alone = replace(request, weights=Weights(looks=0))
+    rng = random.Random(3)
+    long = [word for text in texts for word in text.split() if len(word) >= 4]
+    odd = [" ".join(misspelt(word, rng) for word in rng.choices(long, k=ODD)) for _ in range(10)]
     for name, work in {
         "words and looks": search,
         "words": lambda number: search(number, words_alone),
+        f"{ODD} misspelt words": lambda number: products.search(
+            engine, "many", words_alone, Sought(odd[number % len(odd)])
+        ),
         "browse, sorted": browse,
         "completions": lambda number: products.suggest(
             engine, "many", texts[number % len(texts)][:4], 10

@@ -32,7 +32,7 @@ class Truth:
 def scores(bags: Bags, queries: Sequence[Query], side: Side) -> Floats:
     """The score of every bag for every query, (B, Q).
 
-    Searching images, Σ_p w_p Σ_t max_i v_iᵀ s_t; what is negated counts from 0 on. Searching
+    Searching images, Σ_p w_p Σ_t max_i v_iᵀ s_t; what is floored counts from 0 on. Searching
     sentences, the stored fragments are summed over: Σ_t max_i, see models.queries.
     """
     blocks = [
@@ -52,7 +52,8 @@ def _scores(bags: Bags, queries: Sequence[Query], side: Side) -> Floats:
         part_scores = np.add.reduceat(best, bags.offsets[:-1], axis=0)  # (B, P)
     else:
         best = _largest(links, bags)  # (B, T)
-        floor = np.where(weights < 0, np.float32(0), np.float32(-np.inf))
+        floored = [floored for query in queries for floored in query.floored]
+        floor = np.where(floored, np.float32(0), np.float32(-np.inf))
         best = np.maximum(best, np.repeat(floor, [len(part) for part in parts]))
         part_scores = np.add.reduceat(best, starts, axis=1)  # (B, P)
     owners = np.cumsum([0, *(len(query.parts) for query in queries)])[:-1]

@@ -76,8 +76,8 @@ def _hits(request: Request, chosen: Chosen) -> int:
 def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | None:
     """The vector whose products with stored summaries rank like scores; None without one.
 
-    Negated parts are left out: they count only where a photo has them (see `_without`). Sentences
-    have the summaries of the sentence's role alone.
+    Negated parts are left out: beside others they count only where a photo has them (`_without`).
+    Sentences have the summaries of the sentence's role alone.
     """
     asked = [term for term in terms if not term.negated]
     start = np.zeros(1, np.int64)

@@ -62,7 +62,7 @@ class Coded:
             codes += [coarse, coded(fine[None], self.common_scale / FINE)]
         self.codes = numkong.dots_pack(in_tiles(np.concatenate(codes)))
         # What a row's base gives to all of the fragments together is as good, and found sooner.
-        together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.negated
+        together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.floored
         base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
         self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
         self.base = halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None

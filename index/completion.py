@@ -16,16 +16,15 @@ import numpy as np
 from index.columns import Column, Mask
 from index.documents import Documents
 from index.lexical import Alternative
+from index.naming import naming_fields
 from index.phrases import LONGEST, folded
-from index.product_requests import FIELDS
 from index.terms import fold, stem
-from index.wording import QueryWord
+from index.wording import UNCORRECTED, QueryWord, Wording
 
 LOOKED_AT = 64  # of the words that begin alike, those that most documents have
 VALUES = 16  # of the values of all keys that begin alike
 MOST_VALUES = 2_000  # of a key whose values are looked through: each letter that is typed does so
 TYPED = re.compile(r"\S+")
-LONGEST_NAME = 10.0  # words that a field has on average which names something, and is no prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,71 +35,76 @@ class Completion:
     items: int
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A text that someone types: the words before the last one, and how the last one begins."""
+
+    text: str
+    words: tuple[QueryWord, ...]
+    last: int  # where the last word begins, whether any of it is there or not
+
+    @property
+    def begun(self) -> str:
+        """The beginning of the last word, as words are compared."""
+        return fold(self.text[self.last :])
+
+
 def complete(documents: Documents, text: str, count: int) -> list[Completion]:
-    """The completions of a text that find most items; under the documents' lock."""
+    """The completions of a text that find most items."""
+    wording, last = documents.wording(), text.rfind(" ") + 1
+    typed = Typed(text, wording.read(text[:last]), last)
+    begun = wording.beginning(typed.begun) if typed.begun else []
+    with documents.lock:
+        return _completed(documents, wording, typed, begun)[:count]
+
+
+def _completed(
+    documents: Documents, wording: Wording, typed: Typed, begun: Sequence[str]
+) -> list[Completion]:
+    """All completions, best first, of which `begun` are words that go on as the last one begins."""
     fields = naming_fields(documents)
-    before = _before(documents, text, fields)
-    values = _values(documents, text, fields, before)
+    before = _before(documents, typed, fields)
+    values = _values(documents, wording, typed, fields, before)
     found = {completion.text: completion for completion in values}
-    for completion in _words(documents, text, fields, before[text.rfind(" ") + 1]):
+    for completion in _words(documents, typed, begun, fields, before[typed.last]):
         found.setdefault(completion.text, completion)
     ranked = sorted(found.values(), key=lambda completion: (-completion.items, completion.text))
     whole = [completion for completion in ranked if not _goes_on(completion, ranked)]
-    return [completion for completion in whole if completion.items][:count]
-
-
-def naming_fields(documents: Documents) -> list[str]:
-    """The fields that name things; all of them in a collection that has nothing but prose.
-
-    No names are: a description, sentences, long texts, addresses, and a value that all items share.
-    """
-    lengths = documents.lexical.mean_lengths()
-    naming = [
-        field
-        for field, length in lengths.items()
-        if FIELDS.get(field, 1.0) > 1.0
-        or (
-            field != "sentences"
-            and FIELDS.get(field, 1.0) == 1.0
-            and length <= LONGEST_NAME
-            and _tells_apart(documents, field)
-        )
-    ]
-    return naming or list(lengths)
-
-
-def _tells_apart(documents: Documents, field: str) -> bool:
-    """Whether a field has several values, and no addresses; ids are in no column."""
-    column = documents.columns.get(field)
-    if column is None or len(documents) == 1:
-        return True
-    return len(column.values) > 1 and "://" not in str(column.values[0])
+    return [completion for completion in whole if completion.items]
 
 
 def _words(
-    documents: Documents, text: str, fields: Sequence[str], having: Mask
+    documents: Documents, typed: Typed, begun: Sequence[str], fields: Sequence[str], having: Mask
 ) -> Iterator[Completion]:
     """The completions by a word, the most frequent one of those with one stem."""
-    start = text.rfind(" ") + 1
+    lexical = documents.lexical
+    counts = {word: lexical.frequency(word, fields) for word in begun}
+    most = nsmallest(LOOKED_AT, filter(counts.get, counts), key=lambda word: (-counts[word], word))
     stems = set[str]()
-    for completed in documents.wording.complete(text, LOOKED_AT, fields):
-        term = stem(fold(completed[start:]))
+    for word in most:
+        term = stem(fold(lexical.spelling(word)))
         if term not in stems:
             stems.add(term)
-            items = having & documents.lexical.having_any([Alternative(term)], fields)
-            yield Completion(completed, int(np.count_nonzero(items)))
+            items = having & lexical.having_any([Alternative(term)], fields)
+            text = typed.text[: typed.last] + lexical.spelling(word)
+            yield Completion(text, int(np.count_nonzero(items)))
 
 
 def _values(
-    documents: Documents, text: str, fields: Sequence[str], before: Mapping[int, Mask]
+    documents: Documents,
+    wording: Wording,
+    typed: Typed,
+    fields: Sequence[str],
+    before: Mapping[int, Mask],
 ) -> Iterator[Completion]:
     """The completions by a value of a few words, which all or the last of those typed begin."""
     columns = [documents.columns[field] for field in fields if field in documents.columns]
+    text = typed.text
     for start, having in before.items():
-        begun, typed = folded(text[start:]), set(folded(text[:start]).split())
+        begun, there = folded(text[start:]), set(folded(text[:start]).split())
         for value in _begun(columns, begun, having) if begun else ():
-            if typed.isdisjoint(folded(value).split()):
-                value_words = documents.wording.read(value)
+            if there.isdisjoint(folded(value).split()):
+                value_words = wording.read(value, UNCORRECTED)
                 items = _narrowed(documents, having, value_words, fields)
                 yield Completion(text[:start] + value.lower(), int(np.count_nonzero(items)))
 
@@ -118,17 +122,12 @@ def _begun(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
     return nsmallest(VALUES, present, key=lambda value: (-most[value], value))
 
 
-def _before(documents: Documents, text: str, fields: Sequence[str]) -> dict[int, Mask]:
-    """By where one of the last words starts: the live documents with all words before it.
-
-    The last start is where the word that is typed begins, whether any of it is there or not.
-    """
-    last = text.rfind(" ") + 1
-    starts = [match.start() for match in TYPED.finditer(text, 0, last)] + [last]
-    query_words = documents.wording.read(text[:last])
+def _before(documents: Documents, typed: Typed, fields: Sequence[str]) -> dict[int, Mask]:
+    """By where one of the last words starts: the live documents with all words before it."""
+    starts = [match.start() for match in TYPED.finditer(typed.text, 0, typed.last)] + [typed.last]
     having, before, end = documents.live, dict[int, Mask](), 0
     for start in starts[-LONGEST:]:
-        passed = [word for word in query_words if end <= word.start < start]
+        passed = [word for word in typed.words if end <= word.start < start]
         having, end = _narrowed(documents, having, passed, fields), start
         before[start] = having
     return before

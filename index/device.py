@@ -52,7 +52,7 @@ class Device:
         """How many segments' sides lie on the device."""
         return len(self._loaded)
 
-    def scores(self, rows: Rows, query: Floats, *, rows_are_images: bool, negated: bool) -> Floats:
+    def scores(self, rows: Rows, query: Floats, *, rows_are_images: bool, floored: bool) -> Floats:
         """Scores (B,) of rows for one part of a query (T, D); images are the ones with a base."""
         queries = PaddedBags.of([torch.from_numpy(query).to(self._name)])
         loaded, blocks = self._hold(rows), []
@@ -61,7 +61,7 @@ class Device:
             for start in range(0, len(rows), BLOCK):
                 bags = loaded.bags(start, min(start + BLOCK, len(rows)), based=based)
                 images, sentences = (bags, queries) if rows_are_images else (queries, bags)
-                images = self._score.floored(images) if negated else images
+                images = self._score.floored(images) if floored else images
                 blocks.append(self._score(images, sentences).flatten())
         scores: Floats = torch.cat(blocks).cpu().numpy()
         return scores

@@ -49,7 +49,8 @@ class Documents:
         self.ids: list[str] = []
         self.columns: dict[str, Column] = {}
         self.lexical = Lexical()
-        self.wording = Wording(self.lexical, synonyms)
+        self._synonyms = synonyms
+        self._wording: Wording | None = None
         self.revision, self.newest = 0, 0
         self._uncompared: dict[str, Any] = {}
         self.mark: str | None = None
@@ -81,8 +82,17 @@ class Documents:
         gone = sum(self._gone)
         return gone > 0 and (len(self) <= FEW or gone * WASTE > len(self))
 
+    def wording(self) -> Wording:
+        """What queries are read with: the words up to now. Takes the lock; reading needs none."""
+        with self.lock:
+            if self._wording is None:
+                terms = frozenset(self.lexical.having)
+                self._wording = Wording(dict(self.lexical.vocabulary), terms, self._synonyms)
+            return self._wording
+
     def add(self, rows: Iterable[ItemRow]) -> None:
         """Add items, later ones than before."""
+        self._wording = None
         for row in rows:
             number = self.lexical.add(texts_of(row))
             self.ids.append(row.id)

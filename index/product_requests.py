@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from index.columns import Facet
+from index.naming import FIELDS
 from index.reading import ProductText
 from index.requests import FARTHEST
 from index.rows import Side
-
-FIELDS: Mapping[str, float] = {"title": 2.0, "name": 2.0, "description": 0.5}  # others weigh 1
-
 
 # What is near in the joint space: a photo that shows the text, or that is like a photo beside the
 # text, or a sentence. Without a text, a photo that is like the one that is shown is "looks".

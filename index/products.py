@@ -61,12 +61,22 @@ class Ranking:
         self.whole = documents.lexical.whole(
             [word.alternatives for word in self.words], text.length, self.weights
         )
-        browsing = request.text is None and not any(rows.asked for rows in near.values())
         refused = (self._scores(text.refused).gains > 0).any(0)
         self.relevant: Mask = self.passing & ~refused
-        if not browsing:
+        if self._finds(near):
             self.relevant &= self._answering(self.relevant)
         self.chosen = np.flatnonzero(self.relevant)
+
+    def _finds(self, near: Neighbours) -> bool:
+        """Whether there is something to find; else all that passes and is not refused is relevant.
+
+        A text that only refuses finds nothing: what its photos look like ranks all the rest.
+        """
+        if self.words:
+            return True
+        if self.request.text is not None and self.request.text.only_refuses:
+            return "likeness" in near and self.request.weights.likeness > 0
+        return self.request.text is not None or any(rows.asked for rows in near.values())
 
     def _probabilities(self, rows: Promising) -> Gains:
         """The probability of each document's best row (N,)."""

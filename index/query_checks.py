@@ -42,8 +42,8 @@ def calibrated(calibration: Calibration | None) -> Calibration:
 def terms_of(query: Query) -> list[Term]:
     """The parts of a query with their weights in its score."""
     return [
-        Term(part.vectors.numpy(), weight)
-        for part, weight in zip(query.parts, query.weights, strict=True)
+        Term(part.vectors.numpy(), weight, floored)
+        for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True)
     ]
 
 

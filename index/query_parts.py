@@ -13,7 +13,7 @@ from index.rows import Numbers, offsets_of
 from models.kernels import Floats
 from models.scoring import Score
 
-NEGATED_LEAST, LEAST = np.float32(0), np.float32(-np.inf)
+FLOOR, NO_FLOOR = np.float32(0), np.float32(-np.inf)
 
 
 class Role(Enum):
@@ -25,20 +25,24 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One part of a query, vectors (T, D), and its weight in the score: below 0 if negated."""
+    """One part of a query, vectors (T, D), and its weight in the score: below 0 if negated.
+
+    floored: whether it counts only where a row has it, see Query.floored.
+    """
 
     vectors: Floats
     weight: float
+    floored: bool = False
 
     @property
     def negated(self) -> bool:
-        """Whether it counts only where a row has it."""
+        """Whether what a row has of it takes away from the score."""
         return self.weight < 0
 
     @property
     def least(self) -> np.float32:
         """What no maximum over fragments counts less than."""
-        return NEGATED_LEAST if self.negated else LEAST
+        return FLOOR if self.floored else NO_FLOOR
 
 
 def exact(score: Score, vectors: Sequence[Floats], term: Term, role: Role) -> Floats:

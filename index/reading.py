@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from index.documents import Documents
+from index.naming import is_named
 from index.terms import spelled
-from index.wording import QueryWord
-from models.lexicon import is_known
-from models.negation import NEGATIONS, negations
-from models.parsing import parse
+from index.wording import MOST_CORRECTED, QueryWord
+from models.lexicon import is_known, listed, plain
+from models.negation import NEGATIONS, Negated, negations
+from models.parsing import parse, refuse_huge
 from models.queries import blanked
-from models.types import Span
+from models.types import ParsedSentence, Span
 
+NAMING = listed(
+    "no not never"
+)  # negations that names have: "no show socks", "not from concentrate"
 MINUS = re.compile(r"(?<!\S)-(?=\w)\S+")  # "-leather" in "sofa -leather"
 
 
@@ -22,11 +27,12 @@ MINUS = re.compile(r"(?<!\S)-(?=\w)\S+")  # "-leather" in "sofa -leather"
 class ProductText:
     """A text as it was understood: all spans point into `text`, as it was typed.
 
-    asked: its words. refused: words that no item may have. corrected: with spellings as they are
-    known; a photo is asked for this. length: how many words a field has that is all of the query.
-    unknown: words that no item has. unsaid: the text as it was typed, where it has an English word
-    that no item has; sentences are asked for this, as they may say it in other words. literal:
-    whether a negation was taken by its words, as nothing else is asked for.
+    asked: its words. refused: words that no item may have. corrected: what a photo is asked for,
+    with spellings as they are known. length: how many words a field has that is all of what is
+    asked. unknown: words that no item has. unsaid: the text as it was typed, where it has an
+    English word that no item has; sentences are asked for this, as they may say it in other words.
+    names: what items are named that reads like a negation. checked: whether every unknown word was
+    compared with those that items have.
     """
 
     text: str
@@ -36,71 +42,162 @@ class ProductText:
     length: int = 0
     unknown: tuple[str, ...] = ()
     unsaid: str | None = None
-    literal: bool = False
+    names: tuple[str, ...] = ()
+    checked: bool = True
+
+    @property
+    def only_refuses(self) -> bool:
+        """Whether it asks for nothing, and leaves out."""
+        return bool(self.refused) and not self.asked
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know."""
-        corrected = {word.start: word for word in self.asked if word.spelling is not None}
-        typed = [(self.text[word.start : word.end], word.spelling) for word in corrected.values()]
-        notes = [f'"{was}" is taken for "{spelling}".' for was, spelling in typed]
-        refused = dict.fromkeys(self.text[word.start : word.end] for word in self.refused)
+        words = {word.start: word for word in (*self.asked, *self.refused)}
+        typed = {start: self.text[start : word.end] for start, word in words.items()}
+        notes = [
+            f'"{typed[start]}" is taken for "{word.spelling}".'
+            for start, word in words.items()
+            if word.spelling is not None
+        ]
         notes += [f'"{word}" is in no item.' for word in self.unknown]
-        if self.literal:
-            notes.append("Nothing else is asked for: all words are searched for; -word leaves out.")
+        if not self.checked:
+            notes.append(f"No more than {MOST_CORRECTED} unknown words are corrected.")
+        notes += [f'Items are named "{name}": it is searched for.' for name in self.names]
+        refused = dict.fromkeys(typed[word.start] for word in self.refused)
         return (*notes, *(f'Items with "{word}" are left out.' for word in refused))
 
 
-def read_text(text: str, documents: Documents) -> ProductText:
-    """Read a text with the vocabulary of some documents, under their lock.
+@dataclass(frozen=True, slots=True)
+class NegatedPhrase:
+    """A negated phrase, and all words that belong to it.
 
-    A word behind a minus, or in a phrase that is negated ("without leather"), is refused; where
-    nothing else is asked for, a negation is taken by its words ("no boundaries").
+    name: the negation and the word behind it; None where no name begins so.
     """
-    wording = documents.wording
-    minus = [Span(*match.span()) for match in MINUS.finditer(text)]
-    plain = blanked(text, minus)
-    phrases, around = _negated(plain)
-    query_words = wording.read(blanked(plain, around))
-    literal = bool(phrases) and not query_words and not minus
-    if literal:
-        phrases, query_words = [], wording.read(plain)
-    refused = [wording.read(_only(text, span)) for span in [*minus, *phrases]]
-    corrected = wording.corrected(plain, query_words)
-    length = len(list(spelled(corrected)))
-    without = "".join(f" without {text[span.start + 1 : span.end]}" for span in minus)
-    words = tuple(word for group in refused for word in group)
-    unknown = tuple(
-        text[word.start : word.end]
-        for word in query_words
-        if not any(
-            alternative.term in documents.lexical.having for alternative in word.alternatives
+
+    phrase: Span
+    words: tuple[Span, ...]
+    name: tuple[Span, Span] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a text that are not asked for as they stand there.
+
+    minus: words behind a minus. denied: negated phrases. names: negations that items are named by,
+    each with the word behind it.
+    """
+
+    text: str
+    minus: tuple[Span, ...]
+    denied: tuple[NegatedPhrase, ...]
+    names: tuple[tuple[Span, Span], ...]
+
+    @classmethod
+    def of(cls, text: str, documents: Documents) -> Parts:
+        """The parts of a text, by what the items of some documents are named."""
+        minus = tuple(Span(match.start() + 1, match.end()) for match in MINUS.finditer(text))
+        phrases = _negated(_without_minus(text, minus))
+        names = tuple(
+            phrase.name
+            for phrase in phrases
+            if phrase.name and is_named(documents, [_of(text, span) for span in phrase.name])
         )
+        denied = tuple(phrase for phrase in phrases if phrase.name not in names)
+        return cls(text, minus, denied, names)
+
+    @property
+    def asked(self) -> str:
+        """The text without what is not asked for."""
+        around = [span for negated in self.denied for span in negated.words]
+        return blanked(_without_minus(self.text, self.minus), around)
+
+    @property
+    def shown(self) -> str:
+        """The text for photos, but for what is behind a minus: a name negates nothing."""
+        negations = [negation for negation, _ in self.names]
+        return blanked(_without_minus(self.text, self.minus), negations)
+
+
+def read_text(text: str, documents: Documents) -> ProductText:
+    """Read a text with the vocabulary of some documents; ValueError for a huge one.
+
+    A word behind a minus, or in a phrase that is negated ("without leather"), is refused, unless
+    items are named so ("no show socks"): then the negation is a word as others are. The documents'
+    lock is held for moments alone.
+    """
+    refuse_huge(text)
+    wording, parts = documents.wording(), Parts.of(text, documents)
+    corrections = wording.corrections(text)
+    asked = wording.read(parts.asked, corrections, {negation.start for negation, _ in parts.names})
+    minus = [wording.read(_only(text, span), corrections) for span in parts.minus]
+    denied = [wording.read(_only(text, part.phrase), corrections) for part in parts.denied]
+    unknown = tuple(
+        _of(text, word)
+        for word in asked
+        if not any(wording.has(alternative.term) for alternative in word.alternatives)
     )
-    unsaid = None
-    if any(_unsaid(text, word, unknown) for word in query_words):
-        unsaid = " ".join((plain + without).split())
-    rewritten = " ".join((corrected + without).split())
-    return ProductText(text, query_words, words, rewritten, length, unknown, unsaid, literal)
+    unsaid = any(_unsaid(text, word, unknown) for word in asked)
+    shown = wording.corrected(parts.shown, [*asked, *chain.from_iterable(denied)])
+    spans = zip(parts.minus, minus, strict=True)
+    behind = [wording.corrected(_only(text, span), words) for span, words in spans]
+    typed = _with_minus(parts.shown, [_of(text, span) for span in parts.minus])
+    return ProductText(
+        text,
+        asked,
+        tuple(chain.from_iterable(minus + denied)),
+        corrected=_with_minus(shown, behind),
+        length=len(list(spelled(wording.corrected(parts.asked, asked)))),
+        unknown=unknown,
+        unsaid=typed if unsaid else None,
+        names=tuple(text[negation.start : word.end] for negation, word in parts.names),
+        checked=corrections.complete,
+    )
+
+
+def _with_minus(shown: str, behind: Sequence[str]) -> str:
+    """A text, and what is behind a minus as photos are asked for it."""
+    return " ".join(f"{shown}{''.join(f' without {part}' for part in behind)}".split())
 
 
 def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
     """Whether no item has an English word, unless as another one of nearly the same letters."""
-    typed = text[word.start : word.end]
+    typed = _of(text, word)
     halved = word.spelling is not None and " " in word.spelling
     return (typed in unknown or (word.spelling is not None and not halved)) and is_known(typed)
 
 
-def _negated(text: str) -> tuple[list[Span], list[Span]]:
-    """The negated phrases of a text, and all words that belong to them."""
+def _negated(text: str) -> list[NegatedPhrase]:
+    """The negated phrases of a text."""
     if not NEGATIONS & set(re.findall(r"\w+", text.casefold())):
-        return [], []
+        return []
     sentence = parse(text)
-    negated = negations(sentence)
-    around = [sentence.words[i].span for phrase in negated for i in phrase.words]
-    return [phrase.span for phrase in negated], around
+    return [
+        NegatedPhrase(
+            negated.span,
+            tuple(sentence.words[i].span for i in sorted(negated.words)),
+            _name(sentence, negated),
+        )
+        for negated in negations(sentence)
+    ]
+
+
+def _name(sentence: ParsedSentence, negated: Negated) -> tuple[Span, Span] | None:
+    words = [sentence.words[i] for i in sorted(negated.words)]
+    negation = next((word for word in words if plain(word.text) in NEGATIONS), None)
+    if negation is None or plain(negation.text) not in NAMING or negated.named is not None:
+        return None
+    return negation.span, next(word.span for word in words if word.span.start == negated.span.start)
+
+
+def _without_minus(text: str, minus: Sequence[Span]) -> str:
+    return blanked(text, [Span(span.start - 1, span.end) for span in minus])
+
+
+def _of(text: str, place: Span | QueryWord) -> str:
+    return text[place.start : place.end]
 
 
 def _only(text: str, span: Span) -> str:
     """A text of the same length with nothing but a part."""
-    return " " * span.start + text[span.start : span.end]
+    return " " * span.start + _of(text, span)

@@ -64,7 +64,7 @@ class Rescorer:
                 rows,
                 part.term.vectors,
                 rows_are_images=part.role is Role.QUERY_IS_SENTENCE,
-                negated=part.term.negated,
+                floored=part.term.floored,
             )
             for part in parts
         ]

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import log
 
+import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from index import spelling
-from index.lexical import Alternative, Lexical
+from index.lexical import Alternative
 from index.terms import Word, fold, stem, words
 from models.lexicon import is_common, is_function_word
 
 LEAST_LETTERS = 3  # of a word that is corrected, and of each half of a compound
-TWO_EDITS = 8  # letters of a word in which two edits are corrected
+MOST_CORRECTED = 10  # words of a text: each is compared with all words that items have
+EDITS = 2  # that are corrected in a word of LONG letters; one in a shorter word
+LONG = 8
 OTHER_START = 1.0  # how many e-fold more documents a word with another first letter must have
 SYNONYM = 0.9  # the weight of a synonym
 
@@ -52,22 +57,75 @@ def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """What unknown words of a text are taken for, by the folded words.
+
+    complete: whether it was looked for of all that may be misspelt.
+    """
+
+    spellings: Mapping[str, str]
+    complete: bool = True
+
+
+UNCORRECTED = Corrections({})
+
+
 class Wording:
-    """Reads queries with the vocabulary of some documents."""
+    """Reads queries with the vocabulary that some documents had at a moment; it never changes.
 
-    def __init__(self, lexical: Lexical, synonyms: Synonyms | None = None) -> None:
-        self._lexical, self._synonyms = lexical, synonyms or {}
-        self._sorted: list[str] = []
+    vocabulary: folded words, with their documents' number. terms: their stems.
+    """
 
-    def read(self, text: str) -> tuple[QueryWord, ...]:
-        """The words of a query that say something; function words are left out."""
-        content_words = [word for word in words(text) if not is_function_word(word.folded)]
-        query_words = [part for word in content_words for part in self._read(word)]
+    def __init__(
+        self,
+        vocabulary: Mapping[str, int],
+        terms: AbstractSet[str],
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        self._vocabulary, self._terms, self._synonyms = vocabulary, terms, synonyms or {}
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._vocabulary)
+
+    @cached_property
+    def _spellings(self) -> list[str]:
+        """The words that others are corrected to; those with digits are codes and numbers."""
+        return [w for w in self._vocabulary if len(w) >= LEAST_LETTERS and w.isalpha()]
+
+    def corrections(self, text: str) -> Corrections:
+        """What the first MOST_CORRECTED words are taken for that are near other words alone."""
+        misspelt = list(
+            dict.fromkeys(word.folded for word in words(text) if self._is_misspelt(word.folded))
+        )
+        nearest = self._nearest(misspelt[:MOST_CORRECTED])
+        return Corrections(nearest, complete=len(misspelt) <= MOST_CORRECTED)
+
+    def read(
+        self,
+        text: str,
+        corrections: Corrections | None = None,
+        naming: Collection[int] = (),
+    ) -> tuple[QueryWord, ...]:
+        """The words of a query that say something; function words are left out.
+
+        The text may be a part of the one that the corrections are of. `naming` are the starts of
+        function words that are parts of names.
+        """
+        if corrections is None:
+            corrections = self.corrections(text)
+        content_words = [
+            word
+            for word in words(text)
+            if word.start in naming or not is_function_word(word.folded)
+        ]
+        query_words = [part for word in content_words for part in self._read(word, corrections)]
         for (first, second), (left, right) in zip(
             pairwise(query_words), pairwise(content_words), strict=False
         ):
             joined = left.folded + right.folded
-            if joined in self._lexical.vocabulary and len(query_words) == len(content_words):
+            if joined in self._vocabulary and len(query_words) == len(content_words):
                 at = query_words.index(first)
                 compound = Alternative(stem(joined))
                 query_words[at] = replace(first, alternatives=(*first.alternatives, compound))
@@ -84,23 +142,19 @@ class Wording:
                 text = text[:start] + known + text[end:]
         return text
 
-    def complete(self, text: str, count: int, fields: Sequence[str]) -> list[str]:
-        """Texts that go on with a word of some fields where one stops, of most documents first."""
-        if len(self._sorted) != len(self._lexical.vocabulary):
-            self._sorted = sorted(self._lexical.vocabulary)
-        start = max(text.rfind(" ") + 1, 0)
-        prefix = fold(text[start:])
-        if not prefix:
-            return []
+    def beginning(self, prefix: str) -> list[str]:
+        """The folded words that begin with a prefix, in order."""
         first = bisect_left(self._sorted, prefix)
         last = bisect_left(self._sorted, prefix + "\U0010ffff")
-        counts = {word: self._lexical.frequency(word, fields) for word in self._sorted[first:last]}
-        ranked = sorted(filter(counts.get, counts), key=lambda word: (-counts[word], word))
-        return [text[:start] + self._lexical.spelling(word) for word in ranked[:count]]
+        return self._sorted[first:last]
 
-    def _read(self, word: Word) -> list[QueryWord]:
+    def has(self, term: str) -> bool:
+        """Whether any document has a term."""
+        return term in self._terms
+
+    def _read(self, word: Word, corrections: Corrections) -> list[QueryWord]:
         folded = word.folded
-        variants = [variant for variant in spelling.variants(folded) if self._known(variant)]
+        variants = self._variants(folded)
         if self._known(folded):
             return [self._taken(word, folded, *variants)]
         if variants:
@@ -108,9 +162,12 @@ class Wording:
         if halves := self._halves(folded):
             both = " ".join(halves)
             return [self._word(word, [Alternative(stem(half))], both) for half in halves]
-        if nearest := self._nearest(folded):
+        if nearest := corrections.spellings.get(folded):
             return [self._word(word, [Alternative(stem(nearest))], nearest)]
         return [self._word(word, [Alternative(stem(folded))])]
+
+    def _variants(self, folded: str) -> list[str]:
+        return [variant for variant in spelling.variants(folded) if self._known(variant)]
 
     def _taken(self, word: Word, known: str, *variants: str) -> QueryWord:
         """A word that is taken for a known one, with its synonyms, or for variants of that."""
@@ -124,9 +181,8 @@ class Wording:
         return QueryWord(word.start, word.end, tuple(alternatives), spelled)
 
     def _known(self, folded: str) -> bool:
-        having = self._lexical.having
-        return stem(folded) in having or any(
-            stem(synonym) in having for synonym in self._synonyms.get(folded, ())
+        return self.has(stem(folded)) or any(
+            self.has(stem(synonym)) for synonym in self._synonyms.get(folded, ())
         )
 
     def _synonymous(self, folded: str) -> list[Alternative]:
@@ -134,7 +190,7 @@ class Wording:
 
     def _halves(self, folded: str) -> tuple[str, str] | None:
         """The two known words that a compound is made of, those that most documents have."""
-        vocabulary = self._lexical.vocabulary
+        vocabulary = self._vocabulary
         halves = [
             (folded[:at], folded[at:])
             for at in range(LEAST_LETTERS, len(folded) - LEAST_LETTERS + 1)
@@ -144,23 +200,41 @@ class Wording:
             pairs, key=lambda pair: min(vocabulary[pair[0]], vocabulary[pair[1]]), default=None
         )
 
-    def _nearest(self, folded: str) -> str | None:
-        """The known word that a few edits lead to: fewest edits, same start, most documents.
+    def _is_misspelt(self, folded: str) -> bool:
+        """Whether a word may be a misspelling, as nothing else is known of it.
 
-        None for a short English word, which near ones are other words of: "sofa" is not "soft".
+        Not a short English word, which near ones are other words of: "sofa" is not "soft".
         """
-        if len(folded) < LEAST_LETTERS or any(sign.isdigit() for sign in folded):
-            return None
-        if len(folded) < TWO_EDITS and is_common(folded):
-            return None
-        edits = 2 if len(folded) >= TWO_EDITS else 1
-        vocabulary = self._lexical.vocabulary
-        near = process.extract(
-            folded, vocabulary.keys(), scorer=OSA.distance, score_cutoff=edits, limit=None
+        return (
+            len(folded) >= LEAST_LETTERS
+            and not any(sign.isdigit() for sign in folded)
+            and not is_function_word(folded)
+            and not (len(folded) < LONG and is_common(folded))
+            and not self._known(folded)
+            and not self._variants(folded)
+            and self._halves(folded) is None
         )
-        ranked = [
-            (distance, OTHER_START * (word[0] != folded[0]) - log(vocabulary[word]), word)
-            for word, distance, _ in near
-            if len(word) >= LEAST_LETTERS
-        ]
-        return min(ranked)[-1] if ranked else None
+
+    def _nearest(self, misspelt: Sequence[str]) -> dict[str, str]:
+        """The known word that a few edits lead to, by misspelt words that have one.
+
+        That with fewest edits, then with the same start, then with most documents. One call that
+        compares all words takes a seventh of the time of a call a word.
+        """
+        known = self._spellings
+        if not misspelt or not known:
+            return {}
+        distances = process.cdist(
+            misspelt, known, scorer=OSA.distance, score_cutoff=EDITS, dtype=np.uint8
+        )
+        nearest = {}
+        for folded, row in zip(misspelt, distances, strict=True):
+            near = np.flatnonzero(row <= (EDITS if len(folded) >= LONG else 1)).tolist()
+            ranked = [(row[at], *self._unlikeliness(folded, known[at])) for at in near]
+            if ranked:
+                nearest[folded] = min(ranked)[-1]
+        return nearest
+
+    def _unlikeliness(self, folded: str, known: str) -> tuple[float, str]:
+        """A key by which the likeliest of equally near words comes first."""
+        return OTHER_START * (known[0] != folded[0]) - log(self._vocabulary[known]), known

@@ -28,7 +28,7 @@ class Phrase:
 
     `whole` is what the whole photo gave of it, None where that is not known. `region` is the
     region that earned a box, None where the photo as a whole answers. What is negated gives
-    nothing, or less than nothing.
+    nothing, or less than nothing; more where nothing else is asked for, and it is not there.
     """
 
     span: Span
@@ -64,35 +64,35 @@ def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> 
     """The terms of a query's score; their fragments count in `query.bag`."""
     terms: list[Link] = []
     start = 0
-    for part, weight in zip(query.parts, query.weights, strict=True):
+    for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True):
         part_links = links(image, part, score)
         plain = weight == 1 and not start
-        terms += part_links if plain else [weighed(link, start, weight) for link in part_links]
+        terms += (
+            part_links if plain else [weighed(link, start, weight, floored) for link in part_links]
+        )
         start += len(part)
     return tuple(terms)
 
 
-def weighed(link: Link, start: int, weight: float) -> Link:
+def weighed(link: Link, start: int, weight: float, floored: bool) -> Link:
     """A link of a part that starts so many fragments into its query."""
     return replace(
         link,
         fragment=start + link.fragment,
-        similarity=counted(link.similarity, weight),
-        whole=None if link.whole is None else counted(link.whole, weight),
+        similarity=counted(link.similarity, weight, floored),
+        whole=None if link.whole is None else counted(link.whole, weight, floored),
         negated=weight < 0,
     )
 
 
-def counted(similarity: float, weight: float) -> float:
-    """What a similarity counts: nothing where what is negated is not there."""
-    return weight * similarity if weight > 0 or similarity > 0 else 0.0
+def counted(similarity: float, weight: float, floored: bool) -> float:
+    """What a similarity counts: with a floor, nothing where a photo speaks against it."""
+    return 0.0 if floored and similarity < 0 else weight * similarity
 
 
-def part_score(image: FragmentBag, part: FragmentBag, score: str, *, negated: bool) -> float:
+def part_score(image: FragmentBag, part: FragmentBag, score: str, *, floored: bool) -> float:
     """S_p of a query's part, whatever its weight."""
-    sign = -1.0 if negated else 1.0
-    terms = query_links(image, Query((part,), (sign,)), score)
-    return sign * sum(link.similarity for link in terms)
+    return sum(counted(link.similarity, 1.0, floored) for link in links(image, part, score))
 
 
 def decode_chain(similarity: Tensor, beta: float) -> list[int]:

@@ -108,7 +108,7 @@ class Calibration:
         if not query.parts:
             return 0.0
         scores = [
-            alignment.part_score(image, part, score, negated=weight < 0)
-            for part, weight in zip(query.parts, query.weights, strict=True)
+            alignment.part_score(image, part, score, floored=floored)
+            for part, floored in zip(query.parts, query.floored, strict=True)
         ]
         return float(self.of_query(query, torch.tensor(scores)[:, None], in_photos=True))

@@ -27,9 +27,8 @@ class Query:
     """S = Σ_p w_p S_p: the weighted sum of the scores of a query's parts, each a bag.
 
     A photo is one part, and so is a plain text. A negated phrase is a part with a weight below 0;
-    it counts where the photo has it and not where the photo speaks against it: its
-    S_p = Σ_t max(0, max_i v_iᵀ s_t). A text of which no word is known has no part. Spans point
-    into `text`; `notes` say what a person should know about the query.
+    see `floored`. A text of which no word is known has no part. Spans point into `text`; `notes`
+    say what a person should know about the query.
     """
 
     parts: tuple[FragmentBag, ...]
@@ -49,6 +48,16 @@ class Query:
         """The text and a photo in one query; below 0, photos that are like it lose."""
         combined = tuple(note for note in self.notes if note != NOTHING_KNOWN) + notes
         return Query((*self.parts, photo), (*self.weights, weight), self.text, combined)
+
+    @property
+    def floored(self) -> tuple[bool, ...]:
+        """Which parts have S_p = Σ_t max(0, max_i v_iᵀ s_t): the negated ones beside others.
+
+        They count where the photo has them, and not where it speaks against them. Where nothing
+        else is asked for, that alone tells which photos are least like what is negated.
+        """
+        beside = any(weight > 0 for weight in self.weights)
+        return tuple(beside and weight < 0 for weight in self.weights)
 
     @property
     def bag(self) -> FragmentBag:

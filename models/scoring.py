@@ -38,7 +38,7 @@ class Score(ABC):
     their products, of which it is given the parts. The product of fragment f of row b with fragment
     t of the query is scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) +
     row_shifts[b, t]; row b has the fragments offsets[b : b + 2]. Columns of dots from T on do not
-    count. Where rows are images, fragment_shifts are zeros. Where the query is negated, no maximum
+    count. Where rows are images, fragment_shifts are zeros. Where the query is floored, no maximum
     counts less than `least`.
     """
 

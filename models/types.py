@@ -144,7 +144,8 @@ class Link:
 
     `similarity` is what the link gives to the score: the links of a pair add up to it. `whole` is
     what the whole photo alone would give; None where no fragment stands for the whole photo, or
-    where every region has a link of its own. A negated fragment's link is never above 0.
+    where every region has a link of its own. A negated fragment's link is above 0 only where
+    nothing else is asked for.
     """
 
     fragment: int

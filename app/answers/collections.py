@@ -40,6 +40,7 @@ def alias(engine: Engine, name: str) -> AliasOut:
 
 
 def _out(engine: Engine, home: Collection) -> CollectionOut:
+    served = engine.served(home)
     return CollectionOut(
         name=home.name,
         aliases=[
@@ -47,10 +48,10 @@ def _out(engine: Engine, home: Collection) -> CollectionOut:
             for alias in engine.catalog.names.aliases()
             if alias.collection == home.name and engine.sees(alias.name)
         ],
-        items=engine.catalog.count(home),
-        coming=progress.coming(engine.folder, home.name),
-        model=home.fingerprint,
-        dimension=home.dimension,
-        score=home.score,
-        usable=home.fingerprint == engine.models.fingerprint,
+        items=engine.catalog.count(served),
+        coming=progress.coming(engine.folder, served.name),
+        model=served.fingerprint,
+        dimension=served.dimension,
+        score=served.score,
+        usable=served.fingerprint == engine.models.fingerprint,
     )

@@ -81,7 +81,8 @@ function bar(phrase, scale) {
 }
 
 function explained({ similarity, whole, added, negated }) {
-  const what = negated ? `${number(similarity)}, because it should not be there` : number(similarity);
+  const why = similarity > 0 ? "it is not there" : "it should not be there";
+  const what = negated ? `${number(similarity)}, because ${why}` : number(similarity);
   if (typeof whole !== "number" || typeof added !== "number") return what;
   return `${what}: the whole photo ${number(whole)}, this part ${number(added)}`;
 }

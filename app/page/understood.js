@@ -11,14 +11,18 @@ function chip(text, kind, undo, what) {
   return make("li", { className: `chip ${kind}` }, make("button", properties, text, cross));
 }
 
-/** The text without a refused word, and without what refused it. */
+const OR = /^\s+n?or\b/i;
+const REFUSES = /(?:-|\b(?:without|no|not|but not|except|n?or)\s+(?:a\s+|an\s+|any\s+)?)$/i;
+
+/** The text without a refused word, and without what refused it: "no oak or pine" is "no pine". */
 function withoutWord(text, [start, end]) {
-  const before = text.slice(0, start).replace(/(?:-|\b(?:without|no|not|but not|except)\s+(?:a\s+|an\s+|any\s+)?)$/i, "");
-  return `${before} ${text.slice(end)}`.replace(/\s+/g, " ").trim();
+  const [before, after] = [text.slice(0, start), text.slice(end)];
+  const rest = OR.test(after) ? `${before} ${after.replace(OR, "")}` : `${before.replace(REFUSES, "")} ${after}`;
+  return rest.replace(/\s+/g, " ").trim();
 }
 
 function wordChips({ words, refused, text }, ask) {
-  const corrected = words.filter(({ spelling }) => spelling !== null);
+  const corrected = [...words, ...refused].filter(({ spelling }) => spelling !== null);
   const once = corrected.filter(({ span }, at) => corrected.findIndex((one) => one.span[0] === span[0]) === at);
   return [
     ...once.map((word) => chip(`“${word.text}” read as “${word.spelling}”`, "corrected")),

@@ -14,13 +14,16 @@ Name = Annotated[
 
 
 class CollectionOut(BaseModel):
-    """A named set of items, all embedded by one model."""
+    """A named set of items, all embedded by one model, as this service reads it.
+
+    After `tessera index --reembed --keep`, a service of the former model reads what was kept.
+    """
 
     name: str
     aliases: list[str] = Field(description="Other names that stand for it.")
     items: int
     coming: int = Field(description="What imports on this machine still bring, as far as known.")
-    model: str
+    model: str = Field(description="The fingerprint of the model that made it.")
     dimension: int
     score: str
     usable: bool = Field(description="Whether the loaded model made it.")

@@ -95,7 +95,10 @@ class LinkOut(BaseModel):
         default=None, description="What the whole photo gave to the similarity."
     )
     added: float | None = Field(default=None, description="What the region added to that.")
-    negated: bool = Field(default=False, description="The query negates it: it gives 0 or less.")
+    negated: bool = Field(
+        default=False,
+        description="The query negates it: beside what is asked for it gives 0 or less.",
+    )
 
 
 class PhraseOut(BaseModel):

@@ -33,17 +33,17 @@ class Numpy:
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """Score all."""
         scores = np.zeros(len(self.offsets) - 1, np.float32)
-        for part, weight in zip(query.parts, query.weights, strict=True):
-            scores += weight * self.scores(part.vectors.numpy(), negated=weight < 0)
+        for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True):
+            scores += weight * self.scores(part.vectors.numpy(), floored=floored)
         return highest(scores, limit)
 
-    def scores(self, query: Floats, *, negated: bool) -> Floats:
+    def scores(self, query: Floats, *, floored: bool) -> Floats:
         """Σ_t max_i of every bag, (B,)."""
         links = self.vectors @ query.T  # (N, T)
         if self.side == "sentences":
             return np.add.reduceat(links.max(1), self.offsets[:-1])
         best = links.reshape(len(self.offsets) - 1, -1, len(query)).max(1)  # (B, T)
-        best = np.maximum(best, 0) if negated else best
+        best = np.maximum(best, 0) if floored else best
         scores: Floats = best.sum(1)
         return scores
 
@@ -76,18 +76,18 @@ class Torch:
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """Score all."""
         scores = torch.zeros(len(self.sizes))
-        for part, weight in zip(query.parts, query.weights, strict=True):
-            scores += weight * self.scores(part.vectors, negated=weight < 0)
+        for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True):
+            scores += weight * self.scores(part.vectors, floored=floored)
         best: list[int] = scores.topk(min(limit, len(scores))).indices.tolist()
         return best
 
-    def scores(self, query: torch.Tensor, *, negated: bool) -> torch.Tensor:
+    def scores(self, query: torch.Tensor, *, floored: bool) -> torch.Tensor:
         """Σ_t max_i of every bag, (B,)."""
         links = self.vectors @ query.T  # (N, T)
         if self.side == "sentences":
             return torch.segment_reduce(links.amax(1), "sum", lengths=self.sizes)
         best = links.view(len(self.sizes), -1, len(query)).amax(1)  # (B, T)
-        return (best.clamp_min(0) if negated else best).sum(1)
+        return (best.clamp_min(0) if floored else best).sum(1)
 
     def close(self) -> None:
         """Forget the vectors."""

@@ -97,7 +97,10 @@ class CaptionWord(BaseModel):
 
 
 class Collection(BaseModel):
-    """A named set of items, all embedded by one model."""
+    """A named set of items, all embedded by one model, as this service reads it.
+
+    After `tessera index --reembed --keep`, a service of the former model reads what was kept.
+    """
 
     name: str
     aliases: Annotated[list[str], Field(description="Other names that stand for it.")]
@@ -105,7 +108,7 @@ class Collection(BaseModel):
     coming: Annotated[
         int, Field(description="What imports on this machine still bring, as far as known.")
     ]
-    model: str
+    model: Annotated[str, Field(description="The fingerprint of the model that made it.")]
     dimension: int
     score: str
     usable: Annotated[bool, Field(description="Whether the loaded model made it.")]
@@ -201,7 +204,10 @@ class Link(BaseModel):
         float | None, Field(description="What the whole photo gave to the similarity.")
     ] = None
     added: Annotated[float | None, Field(description="What the region added to that.")] = None
-    negated: Annotated[bool, Field(description="The query negates it: it gives 0 or less.")] = False
+    negated: Annotated[
+        bool,
+        Field(description="The query negates it: beside what is asked for it gives 0 or less."),
+    ] = False
 
 
 class Matcher(BaseModel):

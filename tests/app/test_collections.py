@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from app.drafts import Draft
 from app.engine import Engine
 from index import following, indexes
 from index.following import Following
@@ -45,6 +47,27 @@ def test_collection_is_made_renamed_and_dropped(client: TestClient) -> None:
     assert client.delete("/collections/shop").status_code == 204
     assert client.delete("/collections/shop").status_code == 404
     assert client.get("/collections").json() == {"collections": []}
+
+
+def test_a_service_of_the_former_matcher_tells_of_what_it_serves(
+    client: TestClient, engine: Engine
+) -> None:
+    put(client, "default", "a", "b")
+    client.put("/aliases/shop", json={"collection": "default"})
+    before = client.get("/collections/default").json()
+    new = copy(engine)
+    new.models = copy(engine.models)
+    new.models.fingerprint = "another"
+    new.reembed("default", lambda done, total: None, keep=True)
+    new.put("default", [Draft("later", sentences=("red",))])
+    for name in ("default", "shop"):
+        assert client.get(f"/collections/{name}").json() == before
+    kept = before | {"name": f"default@{engine.models.fingerprint}", "aliases": []}
+    assert client.get("/collections").json() == {"collections": [before, kept]}
+    assert len(hits(client, "default")["hits"]) == before["items"]
+    engine.catalog.names.drop(kept["name"])
+    told = client.get("/collections/default").json()
+    assert (told["items"], told["model"], told["usable"]) == (3, "another", False)
 
 
 def test_alias_serves_searches_lists_puts_and_deletes(client: TestClient) -> None:

@@ -52,6 +52,14 @@ def test_a_negated_phrase_is_struck_out_and_its_bar_negative(page, search, with_
     assert row.locator(".number").inner_text() == "−1.00"
 
 
+def test_what_is_only_negated_says_that_it_is_not_there(page, search, with_phrases):
+    people = {"text": "people", "span": [3, 9], "negated": True, "box": None}
+    with_phrases(page, people | {"similarity": 2.0, "whole": None, "added": None})
+    search(page, "no people")
+    row = page.locator(".hit").first.locator(".phrase.negated:not(.negative)")
+    assert row.get_attribute("title") == "2.00, because it is not there"
+
+
 def test_the_whole_sentence_is_not_written_again(page, search, with_phrases):
     sentence = {"text": "cup", "span": [0, 3], "box": None}
     with_phrases(page, sentence | {"similarity": 3.0}, sentence)

@@ -130,6 +130,20 @@ def test_what_was_understood_stands_in_chips_and_not_twice(shop):
     assert shop.locator("#words").input_value() == "sofa"
 
 
+def test_what_is_only_negated_is_left_out_and_taken_off_word_by_word(shop):
+    search(shop, "no sofa or currtain")
+    assert titles(shop) == ["Summer dress", "Chair of oak", "Oak bookcase"]
+    read = "“currtain” read as “curtain”"
+    assert shop.locator(".chip").all_inner_texts() == [read, "without sofa ×", "without currtain ×"]
+    assert shop.locator(".remark").count() == 0
+    shop.get_by_role("button", name="Take off: without sofa").click()
+    shop.wait_for_selector(".product:nth-child(5)")
+    assert shop.locator("#words").input_value() == "no currtain"
+    shop.get_by_role("button", name="Take off: without currtain").click()
+    shop.wait_for_selector(".product:nth-child(24)")
+    assert shop.locator("#words").input_value() == ""
+
+
 def test_a_product_says_why_it_was_found_and_numbers_wait_to_be_asked_for(shop):
     search(shop, "red dress")
     assert shop.locator(".product .why").first.inner_text() == "Matches in title, photo"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from index.wording import Corrections, Wording
 from tests.shops import SHOP, Post, ids
 
 
@@ -59,12 +61,68 @@ def test_words_are_found_as_they_are_meant(post: Post, typed: str, corrected: st
     assert ids(found)[0] == first
 
 
+def test_others_search_while_the_words_of_one_are_corrected(
+    shop: TestClient, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corrections, others = Wording.corrections, list[Any]()
+
+    def meanwhile(wording: Wording, text: str) -> Corrections:
+        if "chiar" in text:
+            with ThreadPoolExecutor() as pool:
+                others.append(pool.submit(post, text="sofa").result(30))
+        return corrections(wording, text)
+
+    monkeypatch.setattr(Wording, "corrections", meanwhile)
+    assert ids(post(text="chiar"))[0] == "AB-3"
+    assert shop.get("/suggest", params={"text": "chiar o"}).json()["suggestions"]
+    assert [ids(found)[0] for found in others] == ["AB-6", "AB-6"]
+
+
+def test_a_note_says_that_not_all_of_many_unknown_words_are_corrected(post: Post) -> None:
+    text = " ".join(f"zzzz{letter}" for letter in "abcdefghijk")
+    note = "No more than 10 unknown words are corrected."
+    assert note in post(text=f"{text} chiar")["query"]["notes"]
+    few = post(text=f"chiar {text[:50]}")["query"]
+    assert (few["words"][0]["spelling"], note in few["notes"]) == ("chair", False)
+
+
+def test_a_huge_text_is_refused_whatever_it_is_asked_of(shop: TestClient) -> None:
+    sent = {"text": "oak " * 201, "weights": {"looks": 0, "meaning": 0}}
+    refused = shop.post("/search/products", json=sent)
+    assert (refused.status_code, "at most 200 words" in refused.json()["detail"]) == (422, True)
+
+
 def test_words_behind_a_minus_or_negated_are_refused(post: Post) -> None:
     for text in ("sofa -leather", "sofa without leather"):
         found = post(text=text)
         assert ids(found) == ["AB-6"]
         assert [word["text"] for word in found["query"]["refused"]] == ["leather"]
         assert 'Items with "leather" are left out.' in found["query"]["notes"]
+
+
+def test_a_text_that_only_negates_leaves_out_and_ranks_the_rest_by_their_photos(post: Post) -> None:
+    for text in ("no red sofa", "-red -sofa", "-sofa without red"):
+        found = post(text=text)
+        assert sorted(ids(found)) == ["AB-1", "AB-2", "AB-3", "AB-4"]
+        assert set(ids(found)[:2]) == {"AB-2", "AB-3"}
+        probabilities = [hit["probability"] for hit in found["hits"]]
+        assert probabilities == sorted(probabilities, reverse=True)
+        for hit in found["hits"]:
+            (looks,) = hit["parts"]
+            assert looks["gave"] == pytest.approx(hit["score"])
+        assert [word["text"] for word in found["query"]["refused"]] in (
+            ["red", "sofa"],
+            ["sofa", "red"],
+        )
+        assert post(text=text, weights={"looks": 0})["total"] == 4
+
+
+def test_what_items_are_named_is_no_negation(shop: TestClient, post: Post) -> None:
+    shop.put("/items/S", json={"metadata": {"title": "No show socks"}, "sentences": ["a"]})
+    found = post(text="no show socks")
+    assert ids(found) == ["S"]
+    assert found["query"]["notes"] == ['Items are named "no show": it is searched for.']
+    assert "S" not in ids(post(text="not socks"))
 
 
 def test_half_of_the_words_is_enough_where_none_has_all(post: Post) -> None:

@@ -168,10 +168,19 @@ def test_what_is_negated_comes_later_and_its_links_take_away(filled: TestClient)
             assert total == pytest.approx(hit["score"], abs=1e-5)
 
 
-def test_a_text_that_only_negates_finds_what_lacks_it_first(filled: TestClient) -> None:
-    hits = filled.post("/search/image", json={"text": "no blue"}).json()["hits"]
-    assert [hit["id"] for hit in hits] == ["g", "r", "rb"]
-    assert hits[0]["score"] == hits[1]["score"] == 0 > hits[2]["score"]
+def test_a_text_that_only_negates_ranks_by_how_little_photos_look_like_it(
+    filled: TestClient,
+) -> None:
+    blue = filled.post("/search/image", json={"text": "blue"}).json()["hits"]
+    answer = filled.post("/search/image", json={"text": "no blue"}).json()
+    assert ids(answer) == ["g", "r", "rb"]
+    scores = {hit["id"]: hit["score"] for hit in blue}
+    for hit in answer["hits"]:
+        assert hit["score"] == pytest.approx(-0.5 * scores[hit["id"]])
+        assert sum(link["similarity"] for link in hit["links"]) == pytest.approx(hit["score"])
+        assert all(link["negated"] for link in hit["links"])
+    assert answer["hits"][1]["score"] > 0 > answer["hits"][2]["score"]
+    assert answer["query"]["notes"] == ['Negation: photos with "blue" come later.']
 
 
 def test_a_cursor_knows_what_its_query_negates(filled: TestClient) -> None:

@@ -140,11 +140,12 @@ def brute_force(catalog: Catalog, collection: Collection) -> Callable[[Request],
     """All hits that a request asks for, best first, scored one by one from the catalog's bags."""
 
     def score(request: Request, bag: FragmentBag) -> float:
+        query = request.query
         if request.role is Role.ROWS_ARE_SENTENCES:
-            return part_score(request.query.bag, bag, collection.score, negated=False)
+            return part_score(request.query.bag, bag, collection.score, floored=False)
         return sum(
-            weight * part_score(bag, part, collection.score, negated=weight < 0)
-            for part, weight in zip(request.query.parts, request.query.weights, strict=True)
+            weight * part_score(bag, part, collection.score, floored=floored)
+            for part, weight, floored in zip(query.parts, query.weights, query.floored, strict=True)
         )
 
     def search(request: Request) -> list[Row]:

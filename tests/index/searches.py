@@ -29,6 +29,8 @@ def requests_of(sentence_bag: MakeBag, image_bag: MakeBag) -> list[Request]:
         Request("images", query, limit=7),
         Request("images", query, limit=7, where={"n": [1, 2]}),
         Request("images", query, limit=7, least=0.2),
+        Request("images", replace(query, weights=(-0.6, -0.4)), limit=7),
+        Request("images", replace(query, weights=(-0.6, -0.4)), limit=7, least=0.2),
         Request("images", Query.of(image_bag(3)), limit=7, exact=True),
         Request("sentences", Query.of(image_bag(4)), limit=7),
         Request("sentences", Query.of(image_bag(4)), limit=7, where={"n": 3}),

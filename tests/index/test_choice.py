@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from index import candidates, choice
-from index.query_parts import Term
+from index.query_checks import terms_of
 from index.requests import Request
 from index.workers import Workers
 from models.queries import Query
@@ -19,11 +19,6 @@ ALONE = Workers(1)
 def snapshot(catalog, collection, index, entry):
     catalog.put_many(collection, [entry(f"{i:02}") for i in range(60)])
     return index.snapshot()
-
-
-def terms_of(query):
-    pairs = zip(query.parts, query.weights, strict=True)
-    return [Term(part.vectors.numpy(), weight) for part, weight in pairs]
 
 
 def test_without_a_score_every_row_that_passes_is_chosen(snapshot, sentence_bag):

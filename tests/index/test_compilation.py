@@ -30,7 +30,7 @@ def test_every_search_finds_its_kernel_compiled(
     assert len(versions) == 2  # of the products of codes, and of exact ones
     bags = [np.full((size, 4), size, np.float32) for size in (3, 1)]
     for side, role, weight, numbers in WAYS:
-        term = Term(bags[0], weight)
+        term = Term(bags[0], weight, floored=weight < 0)
         part = Coded(term, score, role, rows_have_base=side == "images")
         stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 4)
         Rescorer(score, Workers(1)).estimates([part], stored, numbers)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from index.completion import Completion, complete, naming_fields
+from index.completion import Completion, complete
 from index.documents import Documents
+from index.naming import naming_fields
 from index.views import ItemRow
 
 
@@ -49,6 +50,12 @@ def test_words_are_completed_as_they_are_written(documents: Documents) -> None:
         assert complete(documents, typed, 5) == [Completion(text, 1)]
     for typed in ("T-sh", "tsh"):
         assert complete(documents, typed, 5) == [Completion("t-shirts", 1)]
+
+
+def test_words_that_most_items_have_come_first_of_one_stem(documents: Documents) -> None:
+    documents.add([ItemRow(6, "a", {"title": "Oak book"}, ()), ItemRow(7, "b", {}, ("bookish",))])
+    assert texts(documents, "oak bo") == ["oak book"]
+    assert texts(documents, "zzz") == texts(documents, "") == []
 
 
 def test_no_more_than_asked_for_and_none_that_find_nothing(documents: Documents) -> None:
@@ -125,8 +132,9 @@ def test_a_word_that_no_item_has_ends_the_look_up(documents: Documents) -> None:
 def test_few_values_of_all_keys_together_are_counted(monkeypatch) -> None:
     items = [{f"kind {key}": f"Sour {key} x{at}" for key in range(9)} for at in range(9)]
     documents, counted = documents_of(items), list[str]()
-    read = documents.wording.read
-    monkeypatch.setattr(documents.wording, "read", lambda text: counted.append(text) or read(text))
+    wording = documents.wording()
+    read = wording.read
+    monkeypatch.setattr(wording, "read", lambda *asked: counted.append(asked[0]) or read(*asked))
     assert len(complete(documents, "sour", 100)) == 17
     assert len(counted) <= 17
 

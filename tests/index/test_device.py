@@ -46,7 +46,7 @@ def test_scores_are_within_the_error_of_codes(
     score: Score, side: Side, role: Role, weight: float, device: str
 ) -> None:
     stored = bags(50, seed=1)
-    rows, term = rows_of(stored, side, score), Term(bags(1, seed=2)[0], weight)
+    rows, term = rows_of(stored, side, score), Term(bags(1, seed=2)[0], weight, floored=weight < 0)
     rescorer = Rescorer(score, Workers(1))
     rescorer.device = Device(device, score)
     part = Coded(term, score, role, rows_have_base=side == "images")
@@ -59,7 +59,7 @@ def test_rows_leave_the_device_with_their_segment() -> None:
     score = SCORES["sum_of_max"]
     device, query = Device("cpu", score), torch.ones(2, DIMENSION).numpy()
     rows = rows_of(bags(5, seed=1), "images", score)
-    device.scores(rows, query, rows_are_images=True, negated=False)
+    device.scores(rows, query, rows_are_images=True, floored=False)
     assert device.held == 1
     del rows
     gc.collect()

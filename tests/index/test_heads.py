@@ -57,7 +57,7 @@ def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
 ):
     bags, term = (
         random_bags(sizes, D, seed, large),
-        Term(random_bags([T], D, seed + 1, long)[0], weight),
+        Term(random_bags([T], D, seed + 1, long)[0], weight, floored=weight < 0),
     )
     held = with_heads(bags, score)
     part = Coded(

@@ -75,6 +75,22 @@ def test_all_that_has_the_words_or_a_probable_photo_is_relevant_and_counted(meta
     assert scores == pytest.approx(sorted(scores, reverse=True))
 
 
+def test_a_text_that_only_refuses_finds_all_else_ranked_by_looks():
+    titles = ["oak", "blue oak", "shirt", "shoe", "red shirt"]
+    documents = documents_of([{"title": title} for title in titles])
+    photos = Promising(np.array([1, 3, 4]), np.full(3, -1), np.array([0.9, 0.1, 0.7]))
+    for text in ("not oak", "-oak"):
+        request = asked(documents, text, least=0.5)
+        answer = search(documents, request, {"looks": photos})
+        assert [hit.id for hit in answer.hits] == ["03", "02", "04"]
+        assert [hit.score for hit in answer.hits] == pytest.approx([0.14, 0.02, 0.0])
+        like = replace(request, weights=Weights(likeness=0.2))
+        near = {"looks": photos, "likeness": replace(photos, probabilities=np.array([1, 1, 0.0]))}
+        assert [hit.id for hit in search(documents, like, near).hits] == ["02"]
+        unlike = replace(request, weights=Weights(likeness=-0.2))
+        assert [hit.id for hit in search(documents, unlike, near).hits] == ["03", "04", "02"]
+
+
 def test_pages_are_parts_of_the_whole_order():
     documents = documents_of([{"title": WORDS[at % 5], "price": at % 3} for at in range(30)])
     for request in (

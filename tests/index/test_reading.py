@@ -30,7 +30,19 @@ def typed(read: ProductText, words: str) -> list[str]:
         ("sofa -leather", ["sofa"], ["leather"], "sofa without leather"),
         ("sofa without leather", ["sofa"], ["leather"], "sofa without leather"),
         ("lether sofa", ["lether", "sofa"], [], "leather sofa"),
-        ("no boundaries", ["boundaries"], [], "no boundaries"),
+        ("no boundaries", ["no", "boundaries"], [], "boundaries"),
+        (
+            "oak dress, no boundaries",
+            ["oak", "dress", "no", "boundaries"],
+            [],
+            "oak dress, boundaries",
+        ),
+        ("no boundaries -oak", ["no", "boundaries"], ["oak"], "boundaries without oak"),
+        ("not leather", [], ["leather"], "not leather"),
+        ("without boundaries", [], ["boundaries"], "without boundaries"),
+        ("no oak or leather", [], ["oak", "leather"], "no oak or leather"),
+        ("no lether -boundries", [], ["boundries", "lether"], "no leather without boundaries"),
+        ("no one", [], [], "no one"),
         ("", [], [], ""),
         ("AB-12", ["AB-12"], [], "AB-12"),
     ],
@@ -50,8 +62,16 @@ def test_notes_say_what_was_changed_left_out_and_not_found(documents: Documents)
         '"xylophone" is in no item.',
         'Items with "oak" are left out.',
     )
-    assert "-word leaves out" in read_text("no boundaries", documents).notes[0]
+    assert read_text("no boundaries", documents).notes == (
+        'Items are named "no boundaries": it is searched for.',
+    )
+    assert read_text("no lether", documents).notes == (
+        '"lether" is taken for "leather".',
+        'Items with "lether" are left out.',
+    )
 
 
 def test_length_counts_the_words_of_a_field_that_is_all_of_the_query(documents: Documents) -> None:
     assert read_text("oak bookcase", documents).length == 2
+    assert read_text("oak bookcase without leather -sofa", documents).length == 2
+    assert read_text("no boundaries dress", documents).length == 3

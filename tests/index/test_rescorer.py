@@ -58,7 +58,7 @@ def test_score_from_codes_is_no_farther_from_the_exact_one_than_it_says(
     score, side, role, weight, sizes, T, D, seed, large, long
 ):
     bags = bags_of(sizes, D, seed, large)
-    term = Term(bags_of([T], D, seed + 1, long)[0], weight)
+    term = Term(bags_of([T], D, seed + 1, long)[0], weight, floored=weight < 0)
     found = estimated(score, side, role, term, bags)
     exact = query_parts.exact(SCORES[score], bags, term, role)
     truth = [literal(score, bag, term, role) for bag in bags]
@@ -68,7 +68,10 @@ def test_score_from_codes_is_no_farther_from_the_exact_one_than_it_says(
 
 @pytest.mark.parametrize(("score", "side", "role", "weight"), WAYS)
 def test_codes_give_scores_within_two_percent(score, side, role, weight):
-    bags, term = bags_of([5] * 50, 64), Term(bags_of([6], 64, seed=1)[0], weight)
+    bags, term = (
+        bags_of([5] * 50, 64),
+        Term(bags_of([6], 64, seed=1)[0], weight, floored=weight < 0),
+    )
     found = estimated(score, side, role, term, bags)
     exact = query_parts.exact(SCORES[score], bags, term, role)
     assert np.mean(np.abs(found.scores - exact)) < 0.02 * np.mean(np.abs(exact))
@@ -91,7 +94,7 @@ def test_score_by_hand_sums_over_the_sentence():
     assert score == 3 - 1 + 0
     (score,) = query_parts.exact(SCORES["sum_of_max"], [bag], term, Role.ROWS_ARE_SENTENCES)
     assert score == 3 + 0
-    negated = Term(term.vectors, -1.0)
+    negated = Term(term.vectors, -1.0, floored=True)
     (score,) = query_parts.exact(SCORES["sum_of_max"], [bag], negated, Role.QUERY_IS_SENTENCE)
     assert score == 3 + 0 + 0
     # 3 is the only positive product; 2 regions and 3 words, or 3 regions and 2 words.
@@ -104,7 +107,10 @@ def test_score_by_hand_sums_over_the_sentence():
 @pytest.mark.parametrize(("score", "role", "weight"), [*product(SCORES, Role, (1.0, -0.5))])
 @given(SIZES, st.integers(1, 9), st.integers(1, 40), st.integers(0, 99))
 def test_exact_score_is_the_literal_loop(score, role, weight, sizes, T, D, seed):
-    bags, term = bags_of(sizes, D, seed), Term(bags_of([T], D, seed + 1)[0], weight)
+    bags, term = (
+        bags_of(sizes, D, seed),
+        Term(bags_of([T], D, seed + 1)[0], weight, floored=weight < 0),
+    )
     truth = [literal(score, bag, term, role) for bag in bags]
     exact = query_parts.exact(SCORES[score], bags, term, role)
     np.testing.assert_allclose(exact, truth, rtol=1e-5, atol=1e-4)
@@ -125,7 +131,7 @@ def test_exact_score_has_the_same_bits_alone_and_among_others(score, role, sizes
 @settings(max_examples=25)
 @given(SIZES, st.data())
 def test_chosen_rows_score_as_they_do_among_all(score, side, role, weight, sizes, data):
-    bags, term = bags_of(sizes), Term(bags_of([4], seed=1)[0], weight)
+    bags, term = bags_of(sizes), Term(bags_of([4], seed=1)[0], weight, floored=weight < 0)
     numbers = np.array(data.draw(st.lists(st.integers(0, len(bags) - 1))), np.int64)
     assume(len(numbers))
     whole = estimated(score, side, role, term, bags)
@@ -148,7 +154,7 @@ def test_no_rows_have_no_scores():
 def test_threads_share_blocks_out_without_changing_a_score(role, monkeypatch):
     monkeypatch.setattr(rescorer, "BLOCK", 16)
     bags, vectors = bags_of([1, 2, 3] * 50), bags_of([5], seed=1)[0]
-    terms = [Term(vectors, 1.0), Term(vectors[:2], -0.5)]
+    terms = [Term(vectors, 1.0), Term(vectors[:2], -0.5, floored=True)]
     score, held = SCORES["sum_of_max"], stored(bags)
     numbers = np.arange(len(bags))[::-2].copy()
     for chosen in (None, numbers):

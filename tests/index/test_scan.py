@@ -80,6 +80,16 @@ def test_exact_answer_from_heads_is_right_and_looks_at_few_codes(index, random, 
         assert answer.candidates < answer.rows / 2
 
 
+def test_exact_answer_to_a_mere_negation_is_right(index, random, right):
+    for words in (1, 4):
+        negated = replace(query(random, words), weights=(-0.5,))
+        request = Request("images", negated, limit=5)
+        answer = index.best(request)
+        assert right(request, answer)
+        assert answer.exact
+        assert len({hit.score for hit in answer.hits}) == 5
+
+
 def test_pages_from_heads_are_one_order_without_gaps(index, random, right):
     request = Request("images", query(random, 4), limit=ITEMS, exact=True)
     whole = [hit.key for hit in index.best(request).hits]

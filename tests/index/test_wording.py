@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from index.lexical import Lexical
-from index.wording import Wording, parse_synonyms
+from index.documents import Documents
+from index.views import ItemRow
+from index.wording import MOST_CORRECTED, Wording, parse_synonyms
 
 TITLES = [
     "Oak chair",
@@ -21,12 +22,15 @@ TITLES = [
 ]
 
 
+def wording_of(titles: list[str], *synonyms: str) -> Wording:
+    documents = Documents(parse_synonyms(synonyms))
+    documents.add([ItemRow(at + 1, "", {"title": title}, ()) for at, title in enumerate(titles)])
+    return documents.wording()
+
+
 @pytest.fixture
 def wording() -> Wording:
-    lexical = Lexical()
-    for title in TITLES:
-        lexical.add({"title": title})
-    return Wording(lexical, parse_synonyms(["couch, sofa, chair  # to sit on", "# nothing"]))
+    return wording_of(TITLES, "couch, sofa, chair  # to sit on", "# nothing")
 
 
 def looked_up(wording: Wording, text: str) -> list[list[str]]:
@@ -68,17 +72,41 @@ def test_synonym_finds_what_the_word_itself_does_not(wording: Wording) -> None:
 
 
 def test_variant_is_known_by_its_synonyms_too():
-    lexical = Lexical()
-    lexical.add({"title": "Silk nightwear"})
-    wording = Wording(lexical, parse_synonyms(["pyjamas, nightwear"]))
+    wording = wording_of(["Silk nightwear"], "pyjamas, nightwear")
     (word,) = wording.read("pajamas")
     assert (word.spelling, word.synonyms) == ("pyjamas", ("nightwear",))
     assert looked_up(wording, "pajamas") == [["pyjama", "nightwear"]]
 
 
-def test_completions_come_by_the_number_of_documents(wording: Wording) -> None:
-    assert wording.complete("oak bo", 5, ["title"]) == ["oak book", "oak bookshelf"]
-    assert wording.complete("cha", 1, ["title"]) == ["chair"]
-    assert wording.complete("", 5, ["title"]) == []
-    assert wording.complete("zzz", 5, ["title"]) == []
-    assert wording.complete("cha", 1, []) == []
+def test_of_equally_near_words_that_with_the_same_start_then_of_most_documents_is_taken():
+    wording = wording_of(["boat", "boat", "coat", "coal", "coal", "coap"])
+    assert wording.corrections("coak").spellings == {"coak": "coal"}
+    assert wording.corrections("woat").spellings == {"woat": "boat"}
+
+
+def test_words_with_digits_are_no_corrections_and_have_none():
+    wording = wording_of(["chair1", "AB-12"])
+    assert wording.corrections("chair chairr ab13").spellings == {}
+
+
+def test_so_many_misspelt_words_are_corrected_and_no_more(wording: Wording) -> None:
+    words = [f"bookshelf{letter}" for letter in "abcdfghijklm"]
+    corrections = wording.corrections(" ".join(words))
+    assert not corrections.complete
+    assert list(corrections.spellings) == words[:MOST_CORRECTED]
+    assert wording.corrections(" ".join([*words[:MOST_CORRECTED] * 2, "oak sofa ab13"])).complete
+
+
+def test_wording_is_that_of_its_moment():
+    documents = Documents()
+    documents.add([ItemRow(1, "a", {"title": "oak"}, ())])
+    before = documents.wording()
+    assert documents.wording() is before
+    documents.add([ItemRow(2, "b", {"title": "pillow"}, ())])
+    assert not before.has("pillow")
+    assert documents.wording().has("pillow")
+
+
+def test_words_begin_with_a_prefix(wording: Wording) -> None:
+    assert wording.beginning("boo") == ["book", "bookshelf"]
+    assert wording.beginning("zzz") == []

@@ -161,6 +161,15 @@ def test_what_is_negated_counts_where_it_is_and_never_in_favour():
     ]
 
 
+def test_where_all_is_negated_what_is_not_there_counts_in_favour():
+    image = photo([1.0, -1.0], [3.0, -2.0])
+    query = Query((spoken("tall people", [0.0, 1.0], [2.0, 0.0]),), (-0.5,))
+    found = query_links(image, query)
+    assert found == (Link(0, 0, 0.5, 0.5, negated=True), Link(1, 1, -3.0, -1.0, negated=True))
+    told = phrases(image, query, found)
+    assert [(one.similarity, one.region) for one in told] == [(0.5, None), (-3.0, 1)]
+
+
 def grouped(text):
     bag = spoken(text)
     return [" ".join(bag.labels[i] for i in group.fragments) for group in word_groups(bag)]

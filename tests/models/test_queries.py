@@ -124,6 +124,18 @@ def test_a_negation_is_noted():
     assert read("a beach with no people").notes == ('Negation: photos with "people" come later.',)
 
 
+def test_what_is_negated_is_floored_beside_what_is_asked_for():
+    for weighted, floored in (
+        ([("a beach without tall people", 2.0)], (False, True)),
+        ([("a beach", 1.0), ("no people", 1.0)], (False, True)),
+        ([("no cats or dogs", 1.0)], (False, False)),
+    ):
+        assert of_phrases(Lengths(), weighted).floored == floored
+    photo = of_phrases(Lengths(), [("a cat", 1.0)]).bag
+    assert of_phrases(Lengths(), [("no dogs", 1.0)]).beside(photo, 0.5).floored == (True, False)
+    assert of_phrases(Lengths(), [("no dogs", 1.0)]).beside(photo, -0.5).floored == (False, False)
+
+
 def test_negated_phrases_are_parts_with_weights_below_0():
     query = of_phrases(Lengths(), [("a beach without tall people", 2.0), ("no cats", 1.0)])
     assert query.weights == (2.0, -2.0 * NEGATED, -NEGATED)
