@@ -169,7 +169,8 @@ def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
 
 def _negated(text: str) -> list[NegatedPhrase]:
     """The negated phrases of a text."""
-    if not NEGATIONS & set(re.findall(r"\w+", text.casefold())):
+    typed = plain(text)
+    if "n't" not in typed and NEGATIONS.isdisjoint(re.findall(r"\w+", typed)):
         return []
     sentence = parse(text)
     return [

@@ -63,6 +63,9 @@ class Standardize(nn.Module):
     def rooted(self, features: Tensor) -> Tensor:
         """Non-negative features (…, C) with unit length after their square root."""
         features = features.float()
+        if not features.requires_grad:  # in place: fresh memory costs more than the numbers
+            roots = features.clamp(min=0).sqrt_()
+            return F.normalize(roots, dim=-1, out=roots)
         # At zero a root is infinitely steep: what lies there moves no backbone in training.
         features = torch.where(features > FLAT, features, features.detach())
         return F.normalize(features.clamp(min=0).sqrt(), dim=-1)
@@ -83,7 +86,7 @@ class Standardize(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """(…, C) to (…, C)."""
-        return (self.rooted(features) - self.mean) / self.deviation
+        return self.rooted(features).sub_(self.mean).div_(self.deviation)
 
 
 class RegionEncoder(nn.Module):
@@ -95,7 +98,7 @@ class RegionEncoder(nn.Module):
     def __init__(self, features: int, embedding: int, dropout: float) -> None:
         super().__init__()
         self.standardize = Standardize(features)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(dropout, inplace=True)
         self.project = nn.Linear(features, embedding)
 
     def fit(self, features: Iterable[Tensor]) -> None:

@@ -141,8 +141,10 @@ class ViewSight(Sight):
         ]
 
     def regions_key(self) -> str:
-        """The view of the boxes, and the boxes."""
-        return json.dumps([self.names[-1], self.proposer.key()])
+        """The view of the boxes, the boxes, and the weights of both that no package brings."""
+        name = self.views[-1][0]
+        retrained = [self.digest(name)] if name in self.retrained else []
+        return json.dumps([self.names[-1], self.proposer.key(), *retrained])
 
     def key(self) -> str:
         """The views, the boxes, and the weights that no package brings."""

@@ -29,6 +29,7 @@ def typed(read: ProductText, words: str) -> list[str]:
         ("sofa", ["sofa"], [], "sofa"),
         ("sofa -leather", ["sofa"], ["leather"], "sofa without leather"),
         ("sofa without leather", ["sofa"], ["leather"], "sofa without leather"),
+        ("sofa that isn’t leather", ["sofa"], ["leather"], "sofa that isn’t leather"),
         ("lether sofa", ["lether", "sofa"], [], "leather sofa"),
         ("no boundaries", ["no", "boundaries"], [], "boundaries"),
         (

@@ -24,18 +24,22 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     if similarity is None:
         similarity = products(match.images, match.sentences)
     similarity = similarity.flatten(1)  # (N, K · R)
-    real = match.images.mask.reshape(1, -1)
+    real = match.images.mask.reshape(-1)
     owner = match.owners[match.sentences.mask.nonzero()[:, 0]]  # (N,) the image of each fragment
     at = owner[:, None] * R + torch.arange(R, device=owner.device)  # (N, R) its own regions
-    y = torch.full_like(similarity, -1.0).scatter(1, at, 1.0)
+    own, own_real = similarity.gather(1, at), real[at]
+    positive = own_real
     if mil:
-        paired = similarity.detach().gather(1, at)  # (N, R)
-        paired = paired.masked_fill(~real.expand_as(similarity).gather(1, at), float("-inf"))
-        signs = torch.where(paired > 0, 1.0, -1.0).to(y)
-        y = y.scatter(1, at, signs.scatter(1, paired.argmax(1, keepdim=True), 1.0))
-    cost = (1 - y * similarity).clamp_min(0) * real
+        seen = own.detach().masked_fill(~own_real, float("-inf"))
+        best = torch.zeros_like(own_real).scatter(1, seen.argmax(1, keepdim=True), value=True)
+        positive = own_real & ((seen > 0) | best)
+    # Everything as if y were -1, less what is not so: a few numbers of each row.
+    as_negative = (1 + similarity).relu() @ real.to(similarity)  # (N,)
+    negative_cost = as_negative - ((1 + own).relu() * positive).sum(1)
+    positive_cost = ((1 - own).relu() * positive).sum(1)
     if not balanced:
-        return cost.sum()
-    positive, negative = (y > 0) & real, (y < 0) & real
-    means = [(cost * chosen).sum(1) / chosen.sum(1).clamp_min(1) for chosen in (positive, negative)]
-    return (means[0] + means[1]).mean()
+        return negative_cost.sum() + positive_cost.sum()
+    positives = positive.sum(1)
+    negatives = real.sum() - positives
+    means = positive_cost / positives.clamp_min(1) + negative_cost / negatives.clamp_min(1)
+    return means.mean()
