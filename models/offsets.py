@@ -16,7 +16,7 @@ PHOTO_WEIGHT, PHOTO_TEMPERATURE = 0.4, 1.0
 # ε and δ. Photos are compared with photos, too, and sentences with sentences: there an offset must
 # be small beside the rest.
 SCALE = 0.1
-PHOTO_SCALE = 0.3
+PHOTO_SCALE = 0.15
 
 
 class Offsets(nn.Module):
