@@ -38,7 +38,7 @@ EXTENDED = {
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": (
         "tessera",
-        {IMAGE + "views", IMAGE + "classifiers", ".model.reference_sentences"},
+        {IMAGE + "views", IMAGE + "classifiers"},
     ),
     "lite2-tuned": (
         "lite2",
