@@ -20,6 +20,8 @@ from models.types import ParsedSentence, Span
 NAMING = listed(
     "no not never"
 )  # negations that names have: "no show socks", "not from concentrate"
+# Not every "n't": titles begin with it ("Don't Starve").
+CONTRACTED = re.compile(r"\b(?:that|which) (?:are|did|do|does|had|has|have|is|was|were)n't\b")
 MINUS = re.compile(r"(?<!\S)-(?=\w)\S+")  # "-leather" in "sofa -leather"
 
 
@@ -170,7 +172,7 @@ def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
 def _negated(text: str) -> list[NegatedPhrase]:
     """The negated phrases of a text."""
     typed = plain(text)
-    if "n't" not in typed and NEGATIONS.isdisjoint(re.findall(r"\w+", typed)):
+    if NEGATIONS.isdisjoint(re.findall(r"\w+", typed)) and not CONTRACTED.search(typed):
         return []
     sentence = parse(text)
     return [

@@ -30,6 +30,8 @@ def typed(read: ProductText, words: str) -> list[str]:
         ("sofa -leather", ["sofa"], ["leather"], "sofa without leather"),
         ("sofa without leather", ["sofa"], ["leather"], "sofa without leather"),
         ("sofa that isn’t leather", ["sofa"], ["leather"], "sofa that isn’t leather"),
+        ("a dress which doesn't have oak", ["dress"], ["oak"], "a dress which doesn't have oak"),
+        ("don't starve", ["don't", "starve"], [], "don't starve"),
         ("lether sofa", ["lether", "sofa"], [], "leather sofa"),
         ("no boundaries", ["no", "boundaries"], [], "boundaries"),
         (

@@ -91,6 +91,7 @@ def test_a_network_of_the_same_name_and_other_weights_is_not_shared():
         sight.backbones["lite2"] = backbones.load("lite2", tuned=True)
     with torch.no_grad():
         next(other.backbones["lite2"].parameters()).add_(1)
+    assert other.regions_key() != own.regions_key()
     other.share(own)
     assert other.backbones["lite0"] is own.backbones["lite0"]
     assert other.backbones["lite2"] is not own.backbones["lite2"]

@@ -36,10 +36,7 @@ EXTENDED = {
     "sdtrnn": ("bow", {TEXT + "composition", ".optimizer.rates.text.compose"}),
     "rnn-squared": ("rnn", EUCLIDEAN),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
-    "tessera-light": (
-        "tessera",
-        {IMAGE + "views", IMAGE + "classifiers"},
-    ),
+    "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
     "lite2-tuned": (
         "lite2",
         {IMAGE + "tuned", ".mirrored", RATE, ".optimizer.rates.image.sight", EPOCHS}

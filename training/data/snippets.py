@@ -69,7 +69,7 @@ def regions(
     if not isinstance(sight, ViewSight) or sight.regions_key() != other.regions_key():
         raise ValueError(
             f"[snippets] matcher {options.matcher!r} sees other regions than the captioner: "
-            "give [model] its last view and its proposals"
+            "give [model] its last view, with the same weights, and its proposals"
         )
     by_matcher = inputs
     if sight.key() != other.key():

@@ -27,16 +27,15 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     real = match.images.mask.reshape(-1)
     owner = match.owners[match.sentences.mask.nonzero()[:, 0]]  # (N,) the image of each fragment
     at = owner[:, None] * R + torch.arange(R, device=owner.device)  # (N, R) its own regions
-    own, own_real = similarity.gather(1, at), real[at]
-    positive = own_real
+    paired, positive = similarity.gather(1, at), real[at]  # (N, R), and where y_ij is 1
     if mil:
-        seen = own.detach().masked_fill(~own_real, float("-inf"))
-        best = torch.zeros_like(own_real).scatter(1, seen.argmax(1, keepdim=True), value=True)
-        positive = own_real & ((seen > 0) | best)
-    # Everything as if y were -1, less what is not so: a few numbers of each row.
+        detached = paired.detach().masked_fill(~positive, float("-inf"))
+        best = torch.zeros_like(positive).scatter(1, detached.argmax(1, keepdim=True), value=True)
+        positive = positive & ((detached > 0) | best)
+    # The costs of all regions as if y_ij were -1, in one pass; those where it is 1 are taken off.
     as_negative = (1 + similarity).relu() @ real.to(similarity)  # (N,)
-    negative_cost = as_negative - ((1 + own).relu() * positive).sum(1)
-    positive_cost = ((1 - own).relu() * positive).sum(1)
+    negative_cost = as_negative - ((1 + paired).relu() * positive).sum(1)
+    positive_cost = ((1 - paired).relu() * positive).sum(1)
     if not balanced:
         return negative_cost.sum() + positive_cost.sum()
     positives = positive.sum(1)

@@ -46,6 +46,13 @@ def test_it_equals_the_literal_loop(mil, balanced):
     assert found == pytest.approx(literal(images, sentences, mil, balanced), rel=1e-12)
 
 
+def test_single_precision_gives_the_same_to_rounding():
+    images, sentences = bags([4, 2, 3], 0), bags([2, 1, 3, 2], 1)
+    single = [PaddedBags(side.vectors.float(), side.mask) for side in (images, sentences)]
+    found = fragments(match(*single), mil=True).item()
+    assert found == pytest.approx(literal(images, sentences, mil=True, balanced=True), rel=1e-5)
+
+
 def test_a_cost_worked_by_hand():
     # The first sentence's own regions give 2 and -3: dense wants both, mil the first alone.
     images = PaddedBags.of([torch.tensor([[2.0], [-3.0]]), torch.tensor([[0.5]])])
