@@ -145,7 +145,9 @@ def test_a_captioner_that_sees_other_regions_than_the_matcher_is_refused(
         ViewSight(("lite0@64",), "windows"),
         RegionSight("lite0", (96,), "windows", False),
     ):
-        with pytest.raises(ValueError, match=r"give \[model\] its last view, with the same weights"):
+        with pytest.raises(
+            ValueError, match=r"give \[model\] its last view, with the same weights"
+        ):
             regions(sight, examples, [], options, tmp_path)
 
 
