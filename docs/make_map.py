@@ -21,8 +21,9 @@ TESTS = """
 ## `tests/`: mirrors the rooms
 
 `tests/app`, `tests/client`, `tests/index`, `tests/models` and `tests/training` have a file for
-each file that they test; `tests/test_docs.py` keeps the README and [training.md](training.md)
-complete and runs the examples of docstrings.
+each file that they test; `tests/test_docs.py` keeps [settings.md](settings.md),
+[commands.md](commands.md) and [training.md](training.md) complete and runs the examples of
+docstrings.
 """
 OPENING = re.compile(r'^(?:"""|// |/\* |# )')
 CLOSING = re.compile(r'(?:"""| \*/)$')
