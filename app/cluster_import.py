@@ -17,7 +17,7 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext
 
-from app import folder
+from app import folder, priority
 from app.decoding.pool import Allowance, Decoders
 from app.drafts import Draft
 from app.engine import Engine
@@ -39,6 +39,7 @@ class Reader:
     """Reads and decodes the photos of sources: a batch of sources in, of drafts out."""
 
     def __init__(self, settings: Settings) -> None:
+        priority.lower(priority.BACKGROUND)
         self._decode = Decoders(1, Allowance.of(settings))
         self._most = settings.upload_bytes
         self._fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse
@@ -55,6 +56,7 @@ class Storer:
     """Embeds and stores drafts: a batch of them in, of outcomes out."""
 
     def __init__(self, settings: Settings, collection: str) -> None:
+        priority.lower(priority.BACKGROUND)  # searches on the same node come first
         self._engine = Engine.load(settings)
         self._collection = collection
 
