@@ -17,22 +17,21 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext
 
-from app import folder
+from app import folder, priority
 from app.decoding.pool import Allowance, Decoders
 from app.drafts import Draft
 from app.engine import Engine
 from app.fetching import Fetcher, refuse
 from app.folder import Outcome, Source
-from app.inference import Models
 from app.settings import Settings
-from index.catalog import Catalog
 from index.cluster import connect
 
 WINDOW = 20_000  # sources that are on their way at a time
-# What actors do not need: keys are no business of theirs, nor are models that do not embed.
+# What actors do not need: keys are no business of theirs, nor are models that do not embed, nor is
+# the cluster, as they do not search.
 WITHOUT: dict[str, Any] = dict.fromkeys(
     ("read_key", "write_key", "admin_key", "captioner", "grounder")
-)
+) | {"cluster": ""}
 Columns = Mapping[str, NDArray[Any]]  # of one batch; "value" holds pickled values as bytes
 
 
@@ -40,6 +39,7 @@ class Reader:
     """Reads and decodes the photos of sources: a batch of sources in, of drafts out."""
 
     def __init__(self, settings: Settings) -> None:
+        priority.lower(priority.BACKGROUND)
         self._decode = Decoders(1, Allowance.of(settings))
         self._most = settings.upload_bytes
         self._fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else refuse
@@ -56,7 +56,8 @@ class Storer:
     """Embeds and stores drafts: a batch of them in, of outcomes out."""
 
     def __init__(self, settings: Settings, collection: str) -> None:
-        self._engine = engine_of(settings)
+        priority.lower(priority.BACKGROUND)  # searches on the same node come first
+        self._engine = Engine.load(settings)
         self._collection = collection
 
     def __call__(self, batch: Columns) -> Columns:
@@ -143,11 +144,6 @@ def _each_id_once(sources: Sequence[Source]) -> tuple[list[Source], list[Outcome
             reason = f"its id {source.id!r} is taken by {owner.place}; rename one"
             refused.append(Outcome(source.place, "refused", reason))
     return list(first.values()), refused
-
-
-def engine_of(settings: Settings) -> Engine:
-    """An engine that embeds and stores, and does not search."""
-    return Engine(Models.of(settings), Catalog(settings.storage), settings.data, settings.device)
 
 
 def packed(values: Sequence[Any]) -> Columns:

@@ -16,18 +16,17 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import growth_model, machine, questions
 from benchmarks.bags import Real
+from benchmarks.cluster_imports import database, imported
 from benchmarks.engines.tessera import BATCH, batches
 from benchmarks.growth import Collection as Grown
 from index.catalog import Catalog
@@ -39,22 +38,11 @@ from index.sharded import ShardedIndex
 from index.storage import Storage
 from models.queries import Query
 from tests.clusters import actors, eventually, kill, running
-from tests.servers import server
 
 ACTORS = (1, 2, 4)
 KINDS = (("candidates", False), ("exact scan", True))
 QUERIES, ROUNDS = 100, 3
 WAIT = 900.0  # seconds
-TESSERA = (sys.executable, "-c", "import tessera; tessera.main()")
-
-
-@contextmanager
-def database() -> Iterator[str]:
-    """A new database of a PostgreSQL server of its own."""
-    with server() as running_server:
-        assert running_server is not None, "install PostgreSQL: Debian's package postgresql"
-        with running_server.database() as url:
-            yield url
 
 
 def filled(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Collection]:
@@ -90,6 +78,12 @@ def raced(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> d
     return {"local": alone, "cluster": spread, "ratio": spread / alone, "difference": difference}
 
 
+def empty(servers: Any) -> float:
+    """The median in ms of a question to all actors that asks for nothing."""
+    ask = partial(servers.ask, "move", 0.0)
+    return 1000 * statistics.median(seconds(ask) for _ in range(ROUNDS * QUERIES))
+
+
 def processor_seconds(processes: Sequence[int]) -> float:
     """Processor time that processes have taken, in steps of a tick."""
     used = 0
@@ -109,7 +103,7 @@ def costs(index: Index, requests: Sequence[Request], processes: Sequence[int]) -
 
 def searching(options: argparse.Namespace) -> None:
     """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
-    from index.cluster import Cluster
+    from benchmarks.delays import FarCluster
 
     real = Real(options.real)
     queries = questions.read(real, "12 words", QUERIES)
@@ -117,17 +111,20 @@ def searching(options: argparse.Namespace) -> None:
         "machine": machine.described(2),
         "photos": options.photos,
         "actors": {},
+        "empty": {},
     }
     with database() as url, TemporaryDirectory(prefix="tessera-") as work, running(2) as nodes:
         catalog, collection = filled(url, Path(work), real, options.photos)
         local = Indexes(catalog, Path(work), None, "cpu")
         local.build()
         local.follow()
-        for count in ACTORS:
-            servers = started(Cluster, nodes.address, catalog, collection, count)
+        for count in options.actors:
+            servers = started(FarCluster, nodes.address, catalog, collection, count)
             sharded = ShardedIndex(servers, catalog, collection, Path(work))
             eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
             row: dict[str, Any] = {}
+            results["empty"][count] = empty(servers)
+            print(count, "an empty question:", results["empty"][count], "ms", flush=True)
             for kind, exact in KINDS:
                 requests = requests_of(queries, exact=exact)
                 local_processes = [os.getpid()]
@@ -137,14 +134,14 @@ def searching(options: argparse.Namespace) -> None:
                     "cluster processor": costs(sharded, requests, [*local_processes, *shards]),
                 }
                 print(count, kind, {key: round(of, 2) for key, of in row[kind].items()}, flush=True)
-            if count == max(ACTORS):
+            if count == max(ACTORS) and options.kill:
                 results["recovery"] = recovery(servers, sharded, requests[0], nodes)
                 print(results["recovery"])
             results["actors"][count] = row
             servers.remove()
         local.close()
         catalog.close()
-    write(options.out / "cluster-search.json", results)
+    write(options.out / f"cluster-search-{options.photos}.json", results)
 
 
 def delaying(options: argparse.Namespace) -> None:
@@ -157,7 +154,7 @@ def delaying(options: argparse.Namespace) -> None:
     results["actors"] = {}
     with database() as url, TemporaryDirectory(prefix="tessera-") as work, running(1) as nodes:
         catalog, collection = filled(url, Path(work), real, options.photos)
-        for count in ACTORS[:2]:
+        for count in options.actors:
             servers = started(FarCluster, nodes.address, catalog, collection, count)
             sharded = ShardedIndex(servers, catalog, collection, Path(work))
             eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
@@ -234,31 +231,12 @@ def importing(options: argparse.Namespace) -> None:
     write(options.out / "cluster-import.json", results)
 
 
-def imported(photos: Path, work: Path, count: int, more: Sequence[str]) -> float:
-    """Photos a second of an import, from the first that is stored to the last."""
-    with database() as url, TemporaryDirectory(dir=work) as data:
-        about = {"DATA": data, "DATABASE": url, "CAPTIONER": "none", "GROUNDER": "none", "BATCH": 8}
-        command = [*TESSERA, "index", str(photos), *more]
-        environment = os.environ | {f"TESSERA_{name}": str(of) for name, of in about.items()}
-        process = subprocess.Popen(command, env=environment)  # noqa: S603 - our own command
-        with closing(Catalog(Storage(Path(data), database=url))) as catalog:
-
-            def stored() -> int:
-                return sum(catalog.count(collection) for collection in catalog.collections())
-
-            eventually(lambda: stored() or process.poll(), WAIT)
-            began, first = time.monotonic(), stored()
-            eventually(lambda: stored() == count or process.poll(), WAIT)
-            rate = (count - first) / (time.monotonic() - began)
-        assert process.wait(WAIT) == 0
-    return rate
-
-
 def reporting(options: argparse.Namespace) -> None:
     """Print the tables of docs/cluster.md, and draw its picture."""
-    search = json.loads((options.out / "cluster-search.json").read_text())
-    print(growth_model.tables(search))
-    growth_model.picture(search, Path("docs/images/cluster-growth.svg"))
+    files = options.out.glob("cluster-search-*.json")
+    searches = sorted((json.loads(file.read_text()) for file in files), key=itemgetter("photos"))
+    print(growth_model.tables(searches))
+    growth_model.picture(searches, Path("docs/images/cluster-growth.svg"))
     if (file := options.out / "cluster-delays.json").exists():
         delays = json.loads(file.read_text())
         print(growth_model.delays_table(delays))
@@ -276,10 +254,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("docs/measurements"))
     commands = parser.add_subparsers(required=True)
-    for name, run in (("search", searching), ("delays", delaying)):
+    for name, run, counts in (("search", searching, ACTORS), ("delays", delaying, ACTORS[:2])):
         search = commands.add_parser(name)
         search.add_argument("--real", type=Path, required=True, help="of index_speed embed")
         search.add_argument("--photos", type=int, default=20_000)
+        search.add_argument("--actors", type=int, nargs="+", default=[*counts])
+        search.add_argument("--kill", action=argparse.BooleanOptionalAction, default=True)
         search.set_defaults(run=run)
     imports = commands.add_parser("imports")
     imports.add_argument("photos", type=Path)

@@ -12,8 +12,9 @@ import time
 from collections.abc import Sequence
 
 from index.cluster import Cluster
+from index.contenders import ShardAnswer
 from index.items import Collection
-from index.requests import Request, ShardAnswer
+from index.requests import Request
 from index.shard_server import ShardServer
 from index.sharded import ShardedIndex
 

@@ -8,7 +8,7 @@ candidates looks at a number of lists that grows with a power of N (docs/perform
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from benchmarks import curves
 CODES, HEADS, SUMMARY, LISTED, REST = 20 * 258, 1300, 2 * 258, 272, 40
 PHOTO = CODES + HEADS + SUMMARY + LISTED + REST
 STORED = 2 * 20 * 258 + 2000  # bytes in the database: halves, places and labels, indexes
-ANSWER = 10 * 120  # bytes of the ten keys that one shard sends
+ANSWER = 790  # bytes of a shard's answer: 16 contenders of five numbers
 POWER = math.log(24.1 / 6.89) / math.log(50)  # docs/performance.md: from 20,000 to a million photos
 NODE = 64 * 2**30  # bytes of memory that a node has for segments
 CORES = 2  # of the machine that was measured
@@ -60,24 +60,28 @@ def nodes(photos: int) -> int:
     return math.ceil(photos * PHOTO / NODE)
 
 
-def tables(search: Mapping[str, Any]) -> str:
-    """The measured points beside the model's, and what the sizes would cost, as Markdown."""
+def tables(searches: Sequence[Mapping[str, Any]]) -> str:
+    """Measured points of several sizes beside the model's, and what more photos would cost.
+
+    As Markdown.
+    """
     lines = [
-        "| actors | search | local ms | cluster ms | ratio | model ms |",
-        "|---|---|---|---|---|---|",
+        "| photos | actors | empty question | search | local ms | cluster ms | ratio | model ms |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for actors, kinds in search["actors"].items():
-        for kind, row in kinds.items():
-            model = predicted(search, kind, int(actors))
-            lines.append(
-                f"| {actors} | {kind} | {row['local']:.1f} | {row['cluster']:.1f} | "
-                f"{row['ratio']:.2f} | {model:.1f} |"
-            )
+    for search in searches:
+        for actors, kinds in search["actors"].items():
+            for kind, row in kinds.items():
+                lines.append(
+                    f"| {search['photos']:,} | {actors} | {search['empty'][actors]:.1f} | {kind} | "
+                    f"{row['local']:.1f} | {row['cluster']:.1f} | {row['ratio']:.2f} | "
+                    f"{predicted(search, kind, int(actors)):.1f} |"
+                )
     lines += [
         "",
         "| photos | segments | database | nodes | bytes to merge | candidates ms | exact scan ms |",
     ]
-    lines += ["|---|---|---|---|---|---|---|", *(_row(search, photos) for photos in SIZES)]
+    lines += ["|---|---|---|---|---|---|---|", *(_row(searches[-1], photos) for photos in SIZES)]
     return "\n".join(lines)
 
 
@@ -106,21 +110,24 @@ def _row(search: Mapping[str, Any], photos: int) -> str:
     )
 
 
-def picture(search: Mapping[str, Any], file: Path) -> None:
-    """Draw milliseconds by photos, with as many nodes as hold them."""
-    sizes = [10**at for at in (6, 7, 8, 9)]
+def picture(searches: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Draw milliseconds by photos, with as many nodes as hold them; from the largest measured."""
+    largest = searches[-1]
+    sizes = [size for size in (10**at for at in (6, 7, 8, 9)) if size > largest["photos"]]
     measured = {
         f"{kind}, measured": [
-            (float(search["photos"]), row["cluster"]) for row in _of(search, kind)
+            (float(search["photos"]), row["cluster"])
+            for search in searches
+            for row in _of(search, kind)
         ]
         for kind in ("candidates", "exact scan")
     }
     by_node = {
-        kind: [(float(n), on_machines(search, kind, n, nodes(n))) for n in sizes]
+        kind: [(float(n), on_machines(largest, kind, n, nodes(n))) for n in sizes]
         for kind in ("candidates", "exact scan")
     }
     single_actor = {
-        kind: [(float(n), on_machines(search, kind, n, 1)) for n in (search["photos"], *sizes)]
+        kind: [(float(n), on_machines(largest, kind, n, 1)) for n in (largest["photos"], *sizes)]
         for kind in ("candidates", "exact scan")
     }
     panels = {"one actor": {**single_actor, **measured}, "as many nodes as hold them": by_node}

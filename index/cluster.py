@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
+from math import ceil
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
@@ -22,6 +23,7 @@ from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from index.buckets import cut
+from index.messages import packed
 from index.replicas import PROBING, Replica, Round
 from index.shard_server import ShardServer, storage_of
 from index.sharded import Gathered
@@ -78,7 +80,8 @@ class Cluster:
         self._buckets = cut(layout.shards)
         self._turn, self._lock = count(), Lock()
         self._stopped = Event()
-        settings = (storage, fingerprint, calibration, device)
+        # What Ray reserves for an actor is what its searches use.
+        settings = (storage, fingerprint, calibration, device, max(1, ceil(layout.cpus)))
         self._replicas = [self._made(shard, settings) for shard in range(layout.shards)]
         self._watcher = Thread(target=self._watch, name="shard-watch", daemon=True)
         self._watcher.start()
@@ -88,7 +91,7 @@ class Cluster:
         arguments = (storage_of(storage, self._buckets[shard]), *options)
         group = _placed(f"{self.group}/{shard}", self.layout)
         server = ray.remote(self.server)
-        gpus = 0.01 if str(arguments[-1]).startswith("cuda") else 0
+        gpus = 0.01 if str(arguments[-2]).startswith("cuda") else 0
         replicas = []
         for number in range(self.layout.replicas):
             name = f"{self.group}/{shard}/{number}"
@@ -113,20 +116,23 @@ class Cluster:
         A shard that takes long is asked of another of its actors as well.
         """
         turn = next(self._turn)
-        round_ = Round([iter(self._up(shard, turn)) for shard in self._replicas], method, arguments)
+        question = packed((method, arguments))
+        round_ = Round([iter(self._up(shard, turn)) for shard in self._replicas], question)
         for shard in range(self.layout.shards):
             round_.send(shard)
         deadline = monotonic() + self.layout.patience
         step = self.layout.patience / self.layout.replicas
         while (
-            len(round_.answers) < self.layout.shards
-            and round_.waiting
+            (missing := self.layout.shards - len(round_.answers))
+            and (calls := [*round_.waiting])
             and (remaining := deadline - monotonic()) > 0
         ):
-            finished, _ = ray.wait([*round_.waiting], timeout=min(remaining, step))
+            # For several at once, as each look takes about as long as a message.
+            least = min(missing, len(calls))
+            finished, _ = ray.wait(calls, num_returns=least, timeout=min(remaining, step))
             for call in finished:
                 round_.take(call)
-            if not finished:
+            if len(finished) < least:
                 round_.send_again()
         for late in round_.waiting.values():
             if late.shard not in round_.answers:
@@ -137,6 +143,12 @@ class Cluster:
             tuple(round_.answers[shard] for shard in answered),
             1.0 if len(answered) == self.layout.shards else coverage,
         )
+
+    def tell(self, method: str, *arguments: Any) -> None:
+        """Call a method at every actor that answers, and wait for none."""
+        question = packed((method, arguments))
+        for replica in (replica for shard in self._replicas for replica in self._up(shard, 0)):
+            replica.actor.answer.remote(question)
 
     def ready(self) -> list[int]:
         """How many actors of each shard answer."""

@@ -9,21 +9,18 @@ import numpy as np
 
 from index import query_parts, ranking
 from index.catalog import Catalog
+from index.contenders import SPARE, Contenders
 from index.items import Collection
 from index.lookup import Stored
-from index.probable import surely_probable
 from index.query_parts import Role, Term
 from index.ranking import Key
 from index.requests import Hit, Request
 from index.rows import Numbers
-from index.scan import Scored
 from models import alignment
 from models.calibration import Calibration
 from models.kernels import Floats
 from models.scoring import Score
 from models.types import FragmentBag
-
-SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +57,17 @@ class ExactScores:
         self._score, self._calibration, self._report = score, calibration, report
 
     def best(
-        self,
-        scored: Sequence[Scored],
-        request: Request,
-        terms: Sequence[Term],
-        share: np.float32,
+        self, contenders: Contenders, request: Request, terms: Sequence[Term]
     ) -> tuple[list[Ranked], bool]:
         """The best hits, one more than is asked for if there are so many, by the catalog's bags.
 
         Also whether rows were looked for that the catalog has no more.
 
-        Rows come by their scores from codes, until none that is left can be among the best if the
-        scores are off by a share of their errors. Of an item's photos the best one counts, so an
-        item is on the page before once any of its photos is.
+        Rows come by the scores that they may have, until none that is left can be among the best.
+        Of an item's photos the best one counts, so an item is on the page before once any of its
+        photos is.
         """
-        highest, segment, place = self._unseen(scored, request, share)
+        highest = contenders.highest
         needed = request.limit + 1
         best: dict[tuple[str, int], Ranked] = {}  # by item, and by position where it tells hits
         ranked: list[Ranked] = []
@@ -84,9 +77,8 @@ class ExactScores:
                 batch = batch[highest[batch] >= ranked[needed - 1].key.score]
             if not len(batch):
                 break
-            rows = [(scored[segment[at]], int(place[at])) for at in batch]
-            fetched = list(self._fetched(rows, request, terms))
-            vanished |= len(fetched) < len(rows)
+            fetched = self._fetched(contenders.only(batch), request, terms)
+            vanished |= len(fetched) < len(batch)
             for candidate in fetched:
                 if request.least is None or (candidate.probability or 0.0) >= request.least:
                     hit = (
@@ -102,46 +94,16 @@ class ExactScores:
             ranked.sort(key=lambda candidate: candidate.key)
         return ranked, vanished
 
-    def _unseen(
-        self, scored: Sequence[Scored], request: Request, share: np.float32
-    ) -> tuple[Floats, Numbers, Numbers]:
-        """The rows (N,) that may come after the page before: their highest possible scores.
-
-        And where each row is: which of `scored` it is in, and its place there.
-        """
-        total = np.concatenate([*(part.total for part in scored), np.empty(0, np.float32)])
-        error = share * np.concatenate([*(part.error for part in scored), total[:0]])
-        segment = np.repeat(np.arange(len(scored)), [len(part.total) for part in scored])
-        place = np.concatenate([*(np.arange(len(part.total)) for part in scored), segment[:0]])
-        highest = total + error
-        if request.after is None:
-            return highest, segment, place
-        unseen = total - error <= request.after.score
-        if request.side == "images":
-            revisions = (part.rows.revisions[part.numbers] for part in scored)
-            items = np.concatenate([*revisions, place[:0]])
-            shown = ~unseen & surely_probable(self._calibration, scored, request, share)
-            # Of those that may not be probable enough, exact probabilities tell.
-            unseen = ~np.isin(items, items[shown])
-        return highest[unseen], segment[unseen], place[unseen]
-
     def _fetched(
-        self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]
-    ) -> Iterator[Ranked]:
+        self, contenders: Contenders, request: Request, terms: Sequence[Term]
+    ) -> list[Ranked]:
         """Rows with their bags and exact scores; those deleted meanwhile are missing."""
-        keys = [
-            (
-                int(part.rows.revisions[part.numbers[at]]),
-                int(part.rows.positions[part.numbers[at]]),
-            )
-            for part, at in chosen
-        ]
+        keys = list(zip(contenders.revisions.tolist(), contenders.positions.tolist(), strict=True))
         ranked = self.ranked(keys, request, terms)
-        for key, (part, at) in zip(keys, chosen, strict=True):
-            if key in ranked:
-                if abs(ranked[key].key.score - part.total[at]) > part.error[at]:
-                    self._report(key[0])
-                yield ranked[key]
+        for key, total, error in zip(keys, contenders.total, contenders.error, strict=True):
+            if key in ranked and abs(ranked[key].key.score - total) > error:
+                self._report(key[0])
+        return list(ranked.values())
 
     def ranked(
         self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[Term]

@@ -31,11 +31,15 @@ class Indexes:
         device: str,
         synonyms: Synonyms | None = None,
         follower: str = following.__name__,
+        threads: int | None = None,
     ) -> None:
-        """`follower` is the module that the process runs which follows (index.following.start)."""
+        """`follower` is the module that the process runs which follows (index.following.start).
+
+        `threads` are those of a search; None means one for each processor core.
+        """
         self.catalog, self._folder = catalog, folder
         self._calibration, self._device, self._synonyms = calibration, device, synonyms
-        self._follower = follower
+        self._follower, self._threads = follower, threads
         self._open: dict[str, Index] = {}  # by the tokens of their collections
         self._lock = Lock()
         self._stopped = Event()
@@ -58,6 +62,7 @@ class Indexes:
             collection,
             self._folder / following.SEGMENTS,
             calibration=self._calibration,
+            threads=self._threads,
             device=self._device,
             synonyms=self._synonyms,
         )

@@ -12,6 +12,7 @@ import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from index.failures import Busy
+from index.messages import unpacked
 
 PROBING = 0.25  # seconds between looks at actors that do not answer
 CHECKING = 2.0  # seconds between looks at those that do
@@ -49,8 +50,7 @@ class Round:
     """One question to all shards: what is waited for, and who else could be asked."""
 
     others: list[Iterator[Replica]]
-    method: str
-    arguments: tuple[Any, ...]
+    question: bytes
     answers: dict[int, Any] = field(default_factory=dict)  # by shard
     waiting: dict[Any, Replica] = field(default_factory=dict)
 
@@ -58,7 +58,7 @@ class Round:
         """Ask the shard's next replica, if there is one."""
         for replica in self.others[shard]:
             try:
-                call = getattr(replica.actor, self.method).remote(*self.arguments)
+                call = replica.actor.answer.remote(self.question)
             except RayError:
                 replica.up = False
             else:
@@ -71,7 +71,7 @@ class Round:
         if replica.shard in self.answers:
             return
         try:
-            self.answers[replica.shard] = ray.get(call)
+            self.answers[replica.shard] = unpacked(ray.get(call))
         except RayTaskError as failed:
             if isinstance(failed.cause, REPLIES):
                 raise failed.cause from None

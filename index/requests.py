@@ -106,29 +106,3 @@ class Answer:
     def complete(self) -> bool:
         """Whether all of the collection was searched."""
         return self.coverage == 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A row among a shard's best; the catalog has its bag, by revision and position."""
-
-    key: Key
-    revision: int
-    probability: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShardAnswer:
-    """A shard's best rows, first ones first, of what it held at a revision; see Answer.
-
-    gone: whether some of what it held has gone since. That might have been among the hits, and its
-    successor is newer than the revision.
-    """
-
-    places: tuple[Place, ...]
-    exact: bool
-    candidates: int
-    rows: int
-    more: bool
-    revision: int
-    gone: bool

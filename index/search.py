@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,16 @@ from index import probable
 from index.candidates import PER_HIT
 from index.catalog import Catalog
 from index.choice import Chosen, choose
+from index.contenders import SPARE, Contenders, ShardAnswer
 from index.document_reader import DocumentReader
-from index.exact import SPARE, ExactScores, Ranked
+from index.exact import ExactScores, Ranked
 from index.filters import Filters
 from index.items import Collection
 from index.overview import Overview
 from index.promising import NONE, Promising
 from index.query_checks import calibrated, checked, terms_of
 from index.query_parts import Role, Term
-from index.requests import Answer, Hit, Place, Request, ShardAnswer
+from index.requests import Answer, Hit, Request
 from index.rescorer import Rescorer
 from index.rows import Numbers, Side
 from index.scan import Scan, Scored
@@ -69,9 +70,7 @@ class Index:
         self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
         self._reader = Reader(catalog, collection, directory / collection.token, self._score)
-        self._exact = ExactScores(
-            catalog, collection, self._score, calibration, self._reader.report
-        )
+        self._exact = ExactScores(catalog, collection, self._score, calibration, self.report)
 
     def start(self) -> None:
         """Follow the catalog in the background from now on."""
@@ -113,40 +112,40 @@ class Index:
         another model has re-embedded the collection.
         """
         request = self._prepared(request)
+        terms = terms_of(request.query)
         for _ in range(TRIES):
             snapshot = self._reader.current()
-            best = self._best_rows(request, snapshot)
-            if not best.vanished:
+            found = self._contending(request, terms, snapshot)
+            ranked, vanished = self._exact.best(found.contenders, request, terms)
+            if not vanished:
                 break
             # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
             self._reader.advance()
             if self._reader.latest.revision == snapshot.revision:
                 break
         answer = Answer(
-            self._exact.hits(best.ranked, request),
-            exact=best.exact,
-            candidates=best.candidates,
-            rows=best.rows,
+            self._exact.hits(ranked[: request.limit], request),
+            exact=found.exact,
+            candidates=found.candidates,
+            rows=found.rows,
             behind=snapshot.behind,
-            more=best.more,
+            more=len(ranked) > request.limit,
         )
         self._note(request, answer)
         return answer
 
     def best_at(self, request: Request, revision: int) -> ShardAnswer:
-        """The best rows of what was there at a revision; errors are those of `best`."""
-        request = self._prepared(request)
+        """What may be among the best of what was there at a revision; errors are those of `best`.
+
+        Whoever asked has checked the request.
+        """
         snapshot, gone = self._reader.at(revision)
-        best = self._best_rows(request, snapshot)
-        return ShardAnswer(
-            tuple(Place(row.key, row.revision, row.probability) for row in best.ranked),
-            exact=best.exact,
-            candidates=best.candidates,
-            rows=best.rows,
-            more=best.more,
-            revision=snapshot.revision,
-            gone=gone or best.vanished,
-        )
+        found = self._contending(request, terms_of(request.query), snapshot)
+        return replace(found, contenders=found.contenders.among_best(request), gone=gone)
+
+    def report(self, revision: int) -> None:
+        """See Reader.report."""
+        self._reader.report(revision)
 
     def _prepared(self, request: Request) -> Request:
         """The request, checked, with its query as this matcher asks it."""
@@ -162,12 +161,13 @@ class Index:
         if not answer.exact:
             self._recent.append(request)
 
-    def _best_rows(self, request: Request, snapshot: Snapshot) -> BestRows:
-        """The best rows of a snapshot."""
+    def _contending(
+        self, request: Request, terms: Sequence[Term], snapshot: Snapshot
+    ) -> ShardAnswer:
+        """What of a snapshot may be among the best."""
         revisions = (
             self._filters.matching(request.where, snapshot.revision) if request.where else None
         )
-        terms = terms_of(request.query)
         chosen, exact = self._chosen(request, terms, snapshot, revisions)
         scan = Scan(self._rescorer, request, terms)
         if exact:
@@ -179,14 +179,12 @@ class Index:
         scored = [
             probable.probable(self._calibration, segment, request, share) for segment in scored
         ]
-        ranked, vanished = self._exact.best(scored, request, terms, share)
-        return BestRows(
-            ranked[: request.limit],
+        return ShardAnswer(
+            Contenders.of(scored, request, self._calibration, share),
             exact=exact,
             candidates=candidates,
             rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
-            more=len(ranked) > request.limit,
-            vanished=vanished,
+            revision=snapshot.revision,
         )
 
     def promising(
@@ -239,18 +237,3 @@ class Index:
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
         score = None if every else self._score
         return choose(snapshot.segments, request, terms, revisions, score, self._workers)
-
-
-@dataclass(frozen=True, slots=True)
-class BestRows:
-    """The best rows of a snapshot, best first, and how they were found; see Answer.
-
-    vanished: whether rows were looked for that the catalog has no more.
-    """
-
-    ranked: list[Ranked]
-    exact: bool
-    candidates: int
-    rows: int
-    more: bool
-    vanished: bool

@@ -75,6 +75,11 @@ class Segment:
         """Whether most of the rows no longer count."""
         return bool(2 * (self.images.live.sum() + self.sentences.live.sum()) < self.count)
 
+    def holds(self, revision: int) -> bool:
+        """Whether it has rows of a revision."""
+        sides = (self.images.revisions, self.sentences.revisions)
+        return any(bool((revisions == revision).any()) for revisions in sides)
+
     def seen_at(self, revision: int, mark: str) -> Segment:
         """The same segment, whose rows are known to be live at a revision."""
         return replace(self, span=replace(self.span, seen=revision, mark=mark))

@@ -16,11 +16,13 @@ import torch
 
 from index.buckets import Buckets
 from index.catalog import Catalog
+from index.contenders import ShardAnswer
 from index.indexes import Indexes
 from index.items import Collection
+from index.messages import packed, unpacked
 from index.overview import Overview
 from index.promising import Promising
-from index.requests import Request, ShardAnswer
+from index.requests import Request
 from index.rows import SIDES, Numbers, Side
 from index.search import Index
 from index.snapshot import STEP
@@ -45,12 +47,19 @@ class ShardServer:
         fingerprint: str,
         calibration: Calibration | None,
         device: str = "cpu",
+        threads: int | None = None,
     ) -> None:
+        """`threads` are those of a search; None means one for each processor core."""
         self._storage, self._fingerprint = storage, fingerprint
-        self._calibration, self._device = calibration, device
+        self._calibration, self._device, self._threads = calibration, device, threads
         self._lock = Lock()
         self._indexes: Indexes | None = None
         self._tried = set[str]()  # collections by token
+
+    def answer(self, question: bytes) -> bytes:
+        """What a method gives for some arguments, all of it packed (index.messages)."""
+        method, arguments = unpacked(question)
+        return packed(getattr(self, method)(*arguments))
 
     def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
         """See index.search.Index.best_at."""
@@ -66,6 +75,10 @@ class ShardServer:
     ) -> Promising:
         """See index.search.Index.promising."""
         return self._index(collection).promising(side, query, count, revisions)
+
+    def report(self, collection: Collection, revision: int) -> None:
+        """See index.search.Index.report."""
+        self._index(collection).report(revision)
 
     def overview(self, collection: Collection) -> Overview:
         """How the shard's part of a collection is searched."""
@@ -104,7 +117,13 @@ class ShardServer:
         with self._lock:
             if self._indexes is None:
                 catalog = Catalog(self._storage)
-                opened = Indexes(catalog, self._storage.folder, self._calibration, self._device)
+                opened = Indexes(
+                    catalog,
+                    self._storage.folder,
+                    self._calibration,
+                    self._device,
+                    threads=self._threads,
+                )
                 opened.follow()
                 self._indexes = opened
             return self._indexes

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import merge
-from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from index.catalog import Catalog
-from index.exact import Ranked
+from index.contenders import Contenders, ShardAnswer
 from index.failures import NotReady
 from index.indexes import Indexes
 from index.items import Collection
 from index.overview import Overview
 from index.promising import Promising
-from index.requests import Answer, Hit, Place, Request, ShardAnswer
+from index.query_checks import terms_of
+from index.requests import Answer, Request
 from index.rows import Numbers, Side
 from index.search import Index
 from index.shard_server import together
@@ -45,6 +44,10 @@ class Servers(Protocol):
         """
         ...
 
+    def tell(self, method: str, *arguments: Any) -> None:
+        """Call a method at every server that answers, and wait for none."""
+        ...
+
     def ready(self) -> list[int]:
         """How many servers of each shard answer."""
         ...
@@ -52,11 +55,6 @@ class Servers(Protocol):
     def close(self) -> None:
         """Let go of the servers."""
         ...
-
-
-def merged(parts: Sequence[ShardAnswer], limit: int) -> list[Place]:
-    """The best places of all shards: a row's score depends on no other row."""
-    return list(islice(merge(*(part.places for part in parts), key=lambda place: place.key), limit))
 
 
 class ShardedIndex(Index):
@@ -85,14 +83,15 @@ class ShardedIndex(Index):
         Where a shard does not answer in time, those of the others, and their coverage.
         """
         request = self._prepared(request)
+        terms = terms_of(request.query)
         newest = revision = self._catalog.revision(self._collection)
         for _ in range(TRIES):
             gathered = self._servers.ask("best", self._collection, request, revision)
             parts: Sequence[ShardAnswer] = gathered.answers
             reached = min((part.revision for part in parts), default=revision)
-            places = merged(parts, request.limit)
-            hits = self._shown(places, request)
-            gone = len(hits) < len(places) or any(part.gone for part in parts)
+            contenders = Contenders.together([part.contenders for part in parts])
+            ranked, vanished = self._exact.best(contenders, request, terms)
+            gone = vanished or any(part.gone for part in parts)
             if reached < revision:
                 revision = reached  # what one shard has not taken in yet, no other shows
             elif gone and revision == newest:
@@ -100,28 +99,20 @@ class ShardedIndex(Index):
             else:
                 break
         answer = Answer(
-            hits,
+            self._exact.hits(ranked[: request.limit], request),
             exact=all(part.exact for part in parts),
             candidates=sum(part.candidates for part in parts),
             rows=sum(part.rows for part in parts),
             behind=newest - reached,
-            more=any(part.more for part in parts)
-            or len(places) < sum(len(part.places) for part in parts),
+            more=len(ranked) > request.limit,
             coverage=gathered.coverage,
         )
         self._note(request, answer)
         return answer
 
-    def _shown(self, places: Sequence[Place], request: Request) -> tuple[Hit, ...]:
-        """The hits at places, with their bags as the catalog has them; what has gone is missing."""
-        keys = [(place.revision, place.key.position) for place in places]
-        stored = self._catalog.bags(self._collection, keys)
-        ranked = [
-            Ranked(place.key, place.revision, stored[key], place.probability)
-            for place, key in zip(places, keys, strict=True)
-            if key in stored
-        ]
-        return self._exact.hits(ranked, request)
+    def report(self, revision: int) -> None:
+        """Say so to all actors, of which one shard's have the row."""
+        self._servers.tell("report", self._collection, revision)
 
     def promising(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None

@@ -160,7 +160,7 @@ class Reader:
     def report(self, revision: int) -> None:
         """Say that a row's codes do not agree with the catalog: its segment is built anew."""
         for segment in self._snapshot.published:
-            if segment.folder and segment.span.after < revision <= segment.span.until:
+            if segment.folder and segment.holds(revision):
                 log.error("segment %s does not agree with the catalog", segment.folder.name)
                 segments.mark_broken(segment.folder)
 

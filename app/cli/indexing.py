@@ -85,7 +85,8 @@ def add(
         raise typer.BadParameter("name a folder, a photo or a .jsonl file")
     if keep and not reembed:
         raise typer.BadParameter("--keep is for --reembed: say both, or neither")
-    priority.lower(priority.BACKGROUND)
+    if not settings.cluster:  # whose actors do the work, and wait for this process
+        priority.lower(priority.BACKGROUND)
     with plain_errors():
         from app.cli.loading import load_engine
         from app.mapping import read_mapping

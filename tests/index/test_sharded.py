@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,19 @@ from typing import Any
 import pytest
 
 from index import shard_server, snapshot
+from index.bags import pack_vectors
 from index.buckets import ALL, BUCKETS, Buckets, cut
 from index.catalog import Catalog
 from index.failures import NotReady
 from index.follower import Follower
-from index.items import bucket_of
+from index.items import Collection, bucket_of
+from index.messages import packed, unpacked
 from index.requests import Request
 from index.search import Index
+from index.segments import BROKEN
 from index.shard_server import ShardServer, storage_of
 from index.sharded import Gathered, ShardedIndex, ShardedIndexes
+from index.tables import bags
 from models.queries import Query
 from tests.index.conftest import TINY
 from tests.index.searches import CALIBRATION, pages, requests_of, stored
@@ -46,8 +51,12 @@ class Here:
 
     def ask(self, method: str, *arguments: Any) -> Gathered:
         there = [one for number, one in enumerate(self.servers) if number not in self.away]
-        answers = tuple(getattr(one, method)(*arguments) for one in there)
+        question = packed((method, arguments))
+        answers = tuple(unpacked(one.answer(question)) for one in there)
         return Gathered(answers, len(there) / len(self.servers))
+
+    def tell(self, method: str, *arguments: Any) -> None:
+        self.ask(method, *arguments)
 
     def ready(self) -> list[int]:
         return [int(number not in self.away) for number in range(len(self.servers))]
@@ -133,20 +142,46 @@ def test_shards_promise_what_one_index_does(catalog, collection, entry, whole, s
         assert several.coverage == 1.0
 
 
+def publish(catalog: Catalog, collection: Collection, buckets: Buckets) -> Path:
+    """Build the segments of a shard; gives their folder."""
+    storage = storage_of(catalog.storage, buckets)
+    folder = storage.folder / "segments" / collection.token
+    with closing(Catalog(storage)) as own:
+        follower = Follower(own, collection, folder, TINY)
+        while follower.step(flush=True):
+            pass
+    return folder
+
+
+def test_a_row_that_disagrees_is_reported_to_the_shard_that_holds_it(
+    catalog, collection, entry, servers, sharded
+):
+    catalog.put_many(collection, stored(entry, 40))
+    folders = [publish(catalog, collection, buckets) for buckets in cut(3)]
+    request = Request("images", Query.of(entry("q").bags[0]), limit=100)
+    answer = sharded.best(request)
+    assert [list(folder.rglob(BROKEN)) for folder in folders] == [[], [], []]
+    hit = answer.hits[0]
+    item = catalog.get(collection, hit.item)
+    other = pack_vectors(replace(hit.bag, vectors=hit.bag.vectors + 7))
+    with catalog.writer.begin() as connection:
+        changed = bags.update().where(bags.c.revision == item.revision)
+        connection.execute(changed.values(vectors=other))
+    sharded.best(request)
+    marked = [bool(list(folder.rglob(BROKEN))) for folder in folders]
+    home = [one.first <= bucket_of(hit.item) < one.end for one in cut(3)]
+    assert marked == home
+
+
 def test_each_shard_maps_segments_of_its_own_buckets(catalog, collection, entry, servers, sharded):
     catalog.put_many(collection, stored(entry, 40))
     items = Counter[int]()
     for number, buckets in enumerate(cut(3)):
-        storage = storage_of(catalog.storage, buckets)
-        own = Catalog(storage)
-        follower = Follower(own, collection, storage.folder / "segments" / collection.token, TINY)
-        while follower.step(flush=True):
-            pass
+        publish(catalog, collection, buckets)
         overview = servers.servers[number].overview(collection)
         assert overview.images.in_memory == 0
         items[number] = overview.images.rows
         there = [one.id for one in catalog.list_items(collection)]
-        own.close()
         assert items[number] == sum(buckets.first <= bucket_of(one) < buckets.end for one in there)
     together = sharded.overview()
     assert items.total() == together.images.rows == 50
@@ -182,7 +217,8 @@ def test_all_shards_answer_as_of_one_revision(catalog, collection, entry, server
     parts = servers.ask("best", collection, replace(request, limit=60), revision).answers
     assert {one.revision for one in parts} == {revision}
     assert not any(one.gone for one in parts)
-    assert all(not at.key.item.startswith("new") for one in parts for at in one.places)
+    assert all((one.contenders.revisions <= revision).all() for one in parts)
+    assert sum(len(one.contenders) for one in parts) == 30
     right(replace(request, limit=60), sharded.best(replace(request, limit=60)))
     catalog.delete(collection, "003")
     parts = servers.ask("best", collection, request, revision + 30).answers

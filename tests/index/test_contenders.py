@@ -1,0 +1,72 @@
+"""Contenders: no row is left out that may be among the best."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from index.contenders import NONE, SPARE, Contenders
+from index.ranking import Key
+from index.requests import Request
+from models.queries import Query
+
+
+def contenders(totals: list[float], off: float, per_item: int = 1) -> Contenders:
+    """Rows of items that have so many photos each, whose scores may be off."""
+    total = np.array(totals, np.float32)
+    numbers = np.arange(len(total))
+    error = np.full(len(total), off, np.float32)
+    return Contenders(numbers // per_item, -1 - numbers % per_item, total, error, total + error)
+
+
+@pytest.fixture
+def request_of(sentence_bag):
+    query = Query.of(sentence_bag(3))
+    return lambda side="images", **more: Request(side, query, **more)
+
+
+def test_a_row_is_left_out_once_enough_others_certainly_come_before_it(request_of):
+    rows = contenders([float(score) for score in range(100)], off=3.0)
+    # Of limit 10 the 11th best row reaches 89 - 3 at least, and a row of 83 reaches 86 at most.
+    assert rows.among_best(request_of(limit=10)).total.tolist() == list(range(83, 100))
+    close = contenders([float(score) for score in range(100)], off=0.1)
+    assert len(close.among_best(request_of(limit=10))) == 11 + SPARE
+
+
+def test_photos_of_an_item_count_once(request_of):
+    rows = contenders([float(score) for score in range(100)], off=0.1, per_item=4)
+    kept = rows.among_best(request_of(limit=10))
+    # The 11th best item's best photo has 59 and may be lower by 0.1; sentences are hits each.
+    assert kept.total.tolist() == list(range(59, 100))
+    assert len(rows.among_best(request_of("sentences", limit=10))) == 11 + SPARE
+
+
+def test_what_may_have_been_shown_takes_no_place_of_a_hit(request_of):
+    rows = contenders([float(score) for score in range(100)], off=2.0)
+    after = request_of(limit=10, after=Key(-80.0, "an item", -1), seen=19)
+    # Rows of 78 and more may have been shown. Of the others the 11th has 67, and may have 65.
+    assert rows.among_best(after).total.tolist() == list(range(63, 100))
+    assert len(rows.among_best(request_of(limit=10, least=0.5))) == 100
+
+
+def test_the_best_are_never_left_out(request_of):
+    random = np.random.default_rng(1)
+    for per_item in (1, 3):
+        for limit in (1, 5, 20):
+            rows = contenders(random.normal(size=200).tolist(), 0.3, per_item)
+            exact = rows.total + random.uniform(-0.3, 0.3, 200)
+            kept = rows.among_best(request_of(limit=limit))
+            assert len(kept) < 200
+            best: Counter[int] = Counter()
+            for revision, score in zip(rows.revisions.tolist(), exact.tolist(), strict=True):
+                best[revision] = max(best.get(revision, -9.0), score)
+            wanted = {item for item, _ in best.most_common(limit + 1)}
+            assert wanted <= set(kept.revisions.tolist())
+
+
+def test_those_of_several_shards_are_one():
+    parts = [contenders([1.0, 2.0], 0.1), NONE, contenders([3.0], 0.1)]
+    assert Contenders.together(parts).total.tolist() == [1.0, 2.0, 3.0]
+    assert len(Contenders.together([])) == 0
