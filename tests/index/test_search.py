@@ -262,6 +262,16 @@ def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry):
     assert (hit.position, hit.photo, hit.probability) == (-1, 0, None)
 
 
+def test_hit_tells_its_links_though_its_item_is_gone(catalog, collection, index, entry):
+    given_entry = entry("a")
+    catalog.put(collection, given_entry)
+    (hit,) = index.best(Request("images", texts([(2, 1)], [1.0]), limit=1)).hits
+    catalog.delete(collection, "a")
+    assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
+    assert hit.bag.labels == given_entry.images[0].labels
+    assert hit.links is hit.links  # made once
+
+
 def test_query_that_does_not_fit_is_refused(index):
     def ask(*parts, **options):
         query = Query(parts, (1.0,) * len(parts))
