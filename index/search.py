@@ -165,7 +165,9 @@ class Index:
     def _best_rows(self, request: Request, snapshot: Snapshot) -> BestRows:
         """The best rows of a snapshot."""
         revisions = (
-            self._filters.matching(request.where, snapshot.revision) if request.where else None
+            self._filters.matching(request.where, snapshot.revision, snapshot.histories)
+            if request.where
+            else None
         )
         terms = terms_of(request.query)
         chosen, exact = self._chosen(request, terms, snapshot, revisions)
