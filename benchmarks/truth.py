@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,29 +74,37 @@ def best(ids: NDArray[np.int64], values: Floats, count: int) -> tuple[NDArray[np
     return np.take_along_axis(ids, order, 0), np.take_along_axis(values, order, 0)
 
 
-def find(source: Source, queries: Sequence[Query], folder: Path) -> Truth:
-    """The best bags of a collection for each query, from a file where they were found before."""
+def find(
+    source: Source,
+    queries: Sequence[Query],
+    folder: Path,
+    blocks: Callable[[], Iterable[Bags]] | None = None,
+) -> Truth:
+    """The best bags of a collection for each query, from a file where they were found before.
+
+    `blocks` gives the source's bags to whom does something else with them in the same pass.
+    """
     vectors = [part.vectors.numpy().tobytes() for query in queries for part in query.parts]
     key = hashlib.sha256(b"".join(vectors)).hexdigest()[:12]
     path = folder / f"truth-{source.key}-{key}.npz"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        truth = _find(source, queries)
+        truth = _find((blocks or source.blocks)(), queries, source.side)
         np.savez(path.with_suffix(".partial.npz"), ids=truth.ids, scores=truth.scores)
         path.with_suffix(".partial.npz").replace(path)
     stored = np.load(path)
     return Truth(stored["ids"], stored["scores"])
 
 
-def _find(source: Source, queries: Sequence[Query]) -> Truth:
+def _find(blocks: Iterable[Bags], queries: Sequence[Query], side: Side) -> Truth:
     ids = np.empty((0, len(queries)), np.int64)
     values = np.empty((0, len(queries)), np.float32)
     start = 0
-    for block in source.blocks():
+    for block in blocks:
         block_ids = np.arange(start, start + len(block))[:, None].repeat(len(queries), 1)
         ids, values = best(
             np.concatenate([ids, block_ids]),
-            np.concatenate([values, scores(block, queries, source.side)]),
+            np.concatenate([values, scores(block, queries, side)]),
             TOP,
         )
         start += len(block)

@@ -6,7 +6,9 @@ Imports torch only where bags are read: the follower does without its 500 MB.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,17 @@ def unpack_vectors(data: bytes, dimension: int) -> NDArray[np.float32]:
     """The (F, D) array of what pack_vectors wrote."""
     numbers: NDArray[Any] = np.frombuffer(data[1:], f"<{data[:1].decode()}")
     return single(numbers).reshape(-1, dimension)
+
+
+def unpack_together(packed: Sequence[bytes], dimension: int) -> list[NDArray[np.float32]]:
+    """As unpack_vectors, each: a search's bags are converted in one go, in a third of the time."""
+    long = 2 * dimension  # bytes of a vector
+    if not packed or any(data[:1] != HALF or len(data) % long != 1 for data in packed):
+        return [unpack_vectors(data, dimension) for data in packed]
+    numbers = np.frombuffer(b"".join([memoryview(data)[1:] for data in packed]), "<f2")
+    vectors = single(numbers).reshape(-1, dimension)
+    ends = accumulate((len(data) // long for data in packed), initial=0)
+    return [vectors[start:end] for start, end in pairwise(ends)]
 
 
 def as_stored(bag: FragmentBag) -> FragmentBag:

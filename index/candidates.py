@@ -55,16 +55,17 @@ class Structure:
 
         Only rows of the mask `allowed` (B,) if there is one; fewer where there are no more.
         """
-        options: dict[str, Any] = {}
+        parameters = None
         if allowed is not None:
             # FAISS reads the bits when it searches, so the array must live that long.
             bits = np.packbits(allowed, bitorder="little")
-            options["sel"] = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
+            selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
+            parameters = faiss.SearchParametersIVF(sel=selector)  # type: ignore[call-arg]
         faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
         products, rows = self.index.search(
             _padded(query[None], self.index.d),
             min(count, self.index.ntotal),
-            params=faiss.SearchParametersIVF(nprobe=1, **options),  # type: ignore[call-arg]
+            params=parameters,
         )
         real = rows[0] >= 0  # FAISS fills up with -1
         return Candidates(rows[0][real].astype(np.int64), products[0][real])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, func, select
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, func, select
 from index.bags import position_of
 from index.conditions import Scalar
 from index.facets import passing
+from index.failures import translating
 from index.items import Collection, Entry, Item, Picture, check_photo
 from index.lookup import Stored, read_bags
 from index.pictures import PictureLost, Pictures
@@ -72,8 +73,8 @@ class CatalogReader:
         self, collection: Collection, keys: Sequence[tuple[int, int]]
     ) -> dict[tuple[int, int], Stored]:
         """The bags with these revisions and positions that are still there."""
-        with self.reader.begin() as connection:
-            return read_bags(connection, collection, keys)
+        with translating(), closing(self.reader.raw_connection()) as connection:
+            return read_bags(connection, self.reader.dialect, collection, keys)
 
     def picture(self, collection: Collection, item: str, photo: int = 0) -> Picture:
         """One of an item's pictures; LookupError for an unknown id or no photo of this number.
@@ -96,12 +97,13 @@ class CatalogReader:
 
     def bag(self, collection: Collection, item: str, photo: int = 0) -> FragmentBag:
         """The bag of one of an item's photos, without its picture; LookupError as `picture`."""
-        with self.reader.begin() as connection:
+        with translating(), self.reader.begin() as connection:
             revision = row_of(connection, collection, item).revision
             rows = picture_rows(connection, collection.key, [revision])[revision]
             check_photo(item, photo, len(rows))
             key = revision, position_of(photo)
-            return read_bags(connection, collection, [key])[key].bag
+            stored = read_bags(connection.connection, connection.dialect, collection, [key])
+            return stored[key].bag
 
     def read_pictures(self, read: Callable[[Connection], Read]) -> Read:
         """Read rows and their pictures in one transaction.

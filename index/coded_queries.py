@@ -129,4 +129,6 @@ class Coded:
 
 def in_tiles(codes: NDArray[np.int8]) -> NDArray[np.int8]:
     """Codes (T, D) and zeros below them, so that they are whole tiles."""
-    return np.pad(codes, ((0, -len(codes) % TILE), (0, 0)))
+    tiles = np.zeros((TILE * -(-len(codes) // TILE), codes.shape[1]), np.int8)
+    tiles[: len(codes)] = codes
+    return tiles

@@ -12,15 +12,13 @@ from index.catalog import Catalog
 from index.contenders import SPARE, Contenders
 from index.items import Collection
 from index.lookup import Stored
-from index.query_parts import Role, Term
+from index.query_parts import Term
 from index.ranking import Key
 from index.requests import Hit, Request
-from index.rows import Numbers
-from models import alignment
+from index.rows import Numbers, offsets_of
 from models.calibration import Calibration
 from models.kernels import Floats
 from models.scoring import Score
-from models.types import FragmentBag
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +110,13 @@ class ExactScores:
         stored = self._catalog.bags(self._collection, keys)
         if not stored:
             return {}
-        vectors = [bag.vectors for bag in stored.values()]
-        parts = np.stack([query_parts.exact(self._score, vectors, t, request.role) for t in terms])
+        bags = [bag.vectors for bag in stored.values()]
+        vectors, offsets = np.concatenate(bags), offsets_of([len(bag) for bag in bags])
+        parts = np.stack(
+            [query_parts.exact_rows(self._score, vectors, offsets, t, request.role) for t in terms]
+        )
         total = ranking.totals(parts, [term.weight for term in terms])
-        probabilities = self._probabilities(vectors, parts, request)
+        probabilities = self._probabilities(vectors, offsets, parts, request)
         return {
             key: Ranked(Key(-score, bag.item, bag.position), key[0], bag, probability)
             for (key, bag), score, probability in zip(
@@ -124,33 +125,24 @@ class ExactScores:
         }
 
     def _probabilities(
-        self, bags: Sequence[Floats], parts: Floats, request: Request
+        self, vectors: Floats, offsets: Numbers, parts: Floats, request: Request
     ) -> Sequence[float | None]:
         if self._calibration is None:
-            return [None] * len(bags)
+            return [None] * (len(offsets) - 1)
         return ranking.probabilities(
             self._calibration,
             request.query,
             request.role,
             parts,
-            np.stack([bag.sum(axis=0) for bag in bags]),
-            np.array([len(bag) for bag in bags]),
+            np.add.reduceat(vectors, offsets[:-1], axis=0),
+            np.diff(offsets),
             in_photos=request.side == "images",
         )
 
     def hits(self, ranked: Sequence[Ranked], request: Request) -> tuple[Hit, ...]:
-        """Hits with the links of each."""
-        query_bag = request.query.bag
-        return tuple(self._hit(candidate, request, query_bag) for candidate in ranked)
-
-    def _hit(self, ranked: Ranked, request: Request, query_bag: FragmentBag) -> Hit:
-        query, bag, score = request.query, ranked.stored.bag, self._collection.score
-        if request.role is Role.QUERY_IS_SENTENCE:
-            links = alignment.query_links(bag, query, score)
-        else:
-            links = alignment.links(query_bag, bag, score)
-        key = ranked.key
-        return Hit(key.item, key.position, key.score, links, bag, ranked.probability)
+        """Rows as hits of a request."""
+        score = self._collection.score
+        return tuple(Hit(row.key, row.stored, request, score, row.probability) for row in ranked)
 
 
 def batches(values: Floats, first: int) -> Iterator[Numbers]:

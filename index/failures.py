@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 from sqlalchemy import ExceptionContext
@@ -50,11 +52,26 @@ class Pool(QueuePool):
 
 def translated(context: ExceptionContext) -> Exception | None:
     """What to raise in place of a driver's error; None leaves it as it is."""
-    error = context.original_exception
+    return _translated(context.original_exception, context.is_disconnect)
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """Raise the same where a driver is called without SQLAlchemy."""
+    try:
+        yield
+    except (sqlite3.Error, psycopg.Error) as error:
+        failure = _translated(error, False)
+        if failure is None:
+            raise
+        raise failure from error
+
+
+def _translated(error: BaseException, disconnected: bool) -> Exception | None:
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
     if isinstance(error, psycopg.Error):
-        return _of_postgresql(error, context.is_disconnect)
+        return _of_postgresql(error, disconnected)
     return None
 
 

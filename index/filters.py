@@ -28,6 +28,10 @@ class Carriers:
     revisions: BitMap
 
 
+class Cache(OrderedDict[Simple | None, Carriers]):
+    """Carriers by condition, of one history; the one that was used last comes last."""
+
+
 class Filters:
     """Bitmaps of conditions on a collection's metadata, kept and brought up to date when asked for.
 
@@ -36,38 +40,47 @@ class Filters:
 
     def __init__(self, catalog: Catalog, collection: Collection) -> None:
         self._catalog, self._collection = catalog, collection
-        self._cache: OrderedDict[Simple | None, Carriers] = OrderedDict()
+        self._cache = Cache()
+        self._history = 0
         self._lock = Lock()
 
-    def matching(self, where: Mapping[str, Any], revision: int) -> Numbers:
+    def matching(self, where: Mapping[str, Any], revision: int, history: int = 0) -> Numbers:
         """The revisions, in order, whose items pass a filter; complete up to a revision.
 
-        Raises ValueError for what is no filter.
+        Of a history of the catalog (Snapshot.histories). Raises ValueError for what is no filter.
         """
-        return np.array(self._passing(parse(where), revision).to_array(), np.int64)
+        with self._lock:
+            if history > self._history:
+                # Another one: whoever still looks at the history before has the cache of that.
+                self._cache, self._history = Cache(), history
+            cache = self._cache if history == self._history else Cache()
+        return np.array(self._passing(parse(where), revision, cache).to_array(), np.int64)
 
-    def _passing(self, condition: Condition, revision: int) -> BitMap:
+    def _passing(self, condition: Condition, revision: int, cache: Cache) -> BitMap:
         match condition:
             case Every(parts):
-                passed = [self._passing(part, revision) for part in parts]
-                return BitMap.intersection(*passed) if passed else self._carriers(None, revision)
+                passed = [self._passing(part, revision, cache) for part in parts]
+                if passed:
+                    return BitMap.intersection(*passed)
+                return self._carriers(None, revision, cache)
             case Either(parts):
-                return BitMap.union(*(self._passing(part, revision) for part in parts))
+                return BitMap.union(*(self._passing(part, revision, cache) for part in parts))
             case Not(part):
-                return self._carriers(None, revision) - self._passing(part, revision)
+                every = self._carriers(None, revision, cache)
+                return every - self._passing(part, revision, cache)
             case Equals(key, values):
                 alone = (Equals(key, (value,)) for value in dict.fromkeys(values))
-                carriers = [self._carriers(equality, revision) for equality in alone]
+                carriers = [self._carriers(equality, revision, cache) for equality in alone]
                 return BitMap.union(*carriers) if carriers else BitMap()
             case _:
-                return self._carriers(condition, revision)
+                return self._carriers(condition, revision, cache)
 
-    def _carriers(self, condition: Simple | None, revision: int) -> BitMap:
+    def _carriers(self, condition: Simple | None, revision: int, cache: Cache) -> BitMap:
         """The revisions that a condition on one key holds for; all of them for None."""
         with self._lock:
-            cached = self._cache.get(condition)
+            cached = cache.get(condition)
             if cached is not None:
-                self._cache.move_to_end(condition)
+                cache.move_to_end(condition)
         if cached is not None and cached.until >= revision:
             return cached.revisions
         until, revisions = (cached.until, cached.revisions) if cached else (0, BitMap())
@@ -75,9 +88,9 @@ class Filters:
             new = view.carrying(condition, until)
             fresh = Carriers(view.revision, revisions | BitMap(new.astype(np.uint32)))
         with self._lock:
-            self._cache[condition] = fresh
-            if len(self._cache) > MOST:
-                self._cache.popitem(last=False)
+            cache[condition] = fresh
+            if len(cache) > MOST:
+                cache.popitem(last=False)
         return fresh.revisions
 
 

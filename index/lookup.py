@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import (
     ARRAY,
-    Connection,
     Dialect,
     FromClause,
     bindparam,
@@ -21,9 +20,10 @@ from sqlalchemy import (
     select,
     values,
 )
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from index.bags import unpack_bag, unpack_vectors
+from index.bags import unpack_bag, unpack_together
 from index.items import Collection
 from index.stored_items import chunks
 from index.tables import bags, items
@@ -48,31 +48,42 @@ class Stored:
 
 
 def read_bags(
-    connection: Connection, collection: Collection, keys: Sequence[tuple[int, int]]
+    connection: PoolProxiedConnection,
+    dialect: Dialect,
+    collection: Collection,
+    keys: Sequence[tuple[int, int]],
 ) -> dict[tuple[int, int], Stored]:
     """The stored bags with these revisions and positions.
 
-    Those that were replaced or deleted are missing.
+    Those that were replaced or deleted are missing. Every search does this, and SQLAlchemy's own
+    work takes longer than the database's: so the driver is called, whose failures the caller
+    translates.
     """
     stored = {}
+    cursor = connection.cursor()
     for part in chunks(keys):
-        statement = _bags_of(connection.dialect, len(part))
-        order = statement.positiontup
-        # PostgreSQL takes two arrays: hundreds of parameters would take longer than to look up.
-        numbers: dict[str, Any] = (
-            dict(zip(_names(len(part)), chain.from_iterable(part), strict=True))
-            if order
-            else dict(zip(COLUMNS, map(list, zip(*part, strict=True)), strict=True))
-        )
-        numbers["collection"] = collection.key
-        # Every search does this, and to look the statement up takes longer than to execute it.
-        rows = connection.exec_driver_sql(
-            statement.string, tuple(numbers[name] for name in order) if order else numbers
-        )
-        for revision, position, vectors, details, item in rows.all():
-            unpacked = unpack_vectors(vectors, collection.dimension)
-            stored[revision, position] = Stored(item, position, unpacked, details)
+        statement = _bags_of(dialect, len(part))
+        cursor.execute(statement.string, _parameters(statement, collection, part))
+        rows = cursor.fetchall()
+        unpacked = unpack_together([row[2] for row in rows], collection.dimension)
+        for (revision, position, _, details, item), vectors in zip(rows, unpacked, strict=True):
+            stored[revision, position] = Stored(item, position, vectors, details)
     return stored
+
+
+def _parameters(
+    statement: SQLCompiler, collection: Collection, keys: Sequence[tuple[int, int]]
+) -> Any:
+    """The parameters of a statement of _bags_of, as the driver takes them."""
+    order = statement.positiontup
+    # PostgreSQL takes two arrays: hundreds of parameters would take longer than to look up.
+    numbers: dict[str, Any] = (
+        dict(zip(_names(len(keys)), chain.from_iterable(keys), strict=True))
+        if order
+        else dict(zip(COLUMNS, map(list, zip(*keys, strict=True)), strict=True))
+    )
+    numbers["collection"] = collection.key
+    return tuple(numbers[name] for name in order) if order else numbers
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,8 +16,7 @@ from models.kernels import Floats
 from models.queries import Query
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Key:
+class Key(NamedTuple):  # no dataclass: these are compared in a tenth of the time
     """Where a hit stands in a list: by score, the highest first, then by item id and position.
 
     Keys compare as their hits follow one another.

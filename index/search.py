@@ -166,7 +166,9 @@ class Index:
     ) -> ShardAnswer:
         """What of a snapshot may be among the best."""
         revisions = (
-            self._filters.matching(request.where, snapshot.revision) if request.where else None
+            self._filters.matching(request.where, snapshot.revision, snapshot.histories)
+            if request.where
+            else None
         )
         chosen, exact = self._chosen(request, terms, snapshot, revisions)
         scan = Scan(self._rescorer, request, terms)

@@ -22,7 +22,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from index import candidates, heads, rows
-from index.bags import IMAGE, unpack_vectors
+from index.bags import IMAGE, unpack_together
 from index.candidates import Structure
 from index.disk import sync
 from index.heads import Heads
@@ -161,7 +161,7 @@ def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) ->
     for side in SIDES:
         side_bags = [bag for bag in bags if (bag.position <= IMAGE) == (side == "images")]
         sides[side] = rows.of_vectors(
-            [unpack_vectors(bag.vectors, dimension) for bag in side_bags],
+            unpack_together([bag.vectors for bag in side_bags], dimension),
             [bag.revision for bag in side_bags],
             [bag.position for bag in side_bags],
             side,

@@ -34,7 +34,8 @@ class Snapshot:
     """A collection's rows as of a revision, safe to read while newer ones are made.
 
     `newest` is the revision that the catalog had reached when the snapshot was made, and `mark`
-    tells the history that it belongs to from others (see View.mark).
+    tells the history that it belongs to from others (see View.mark). `histories` counts those that
+    were undone, so that what was learned of one is not taken for another's.
     """
 
     published: tuple[Segment, ...] = ()
@@ -42,6 +43,7 @@ class Snapshot:
     revision: int = 0
     newest: int = 0
     mark: str | None = None
+    histories: int = 0
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -184,7 +186,7 @@ class Reader:
             return snapshot
         log.warning("the database is another than before; all is read again")
         self._version = (-1, -1)
-        return Snapshot()
+        return Snapshot(histories=snapshot.histories + 1)
 
     def _followed(self, snapshot: Snapshot, view: View) -> Snapshot:
         """A snapshot that is newer by a step, and whose tail begins where its segments end."""
@@ -208,7 +210,9 @@ class Reader:
             tail.append(segments.of_bags(bags, span, self._score, self._collection.dimension))
             reached = end
         mark = view.mark(view.revision)
-        return Snapshot(published, tuple(_tidied(tail)), reached, view.revision, mark)
+        return Snapshot(
+            published, tuple(_tidied(tail)), reached, view.revision, mark, snapshot.histories
+        )
 
 
 def opened_chain(

@@ -1,5 +1,7 @@
 """Search: the best rows that there are, with their exact scores, whatever is asked."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -262,6 +264,16 @@ def test_hit_brings_its_own_boxes_and_labels(catalog, collection, index, entry):
     assert (hit.position, hit.photo, hit.probability) == (-1, 0, None)
 
 
+def test_hit_tells_its_links_though_its_item_is_gone(catalog, collection, index, entry):
+    given_entry = entry("a")
+    catalog.put(collection, given_entry)
+    (hit,) = index.best(Request("images", texts([(2, 1)], [1.0]), limit=1)).hits
+    catalog.delete(collection, "a")
+    assert sum(link.similarity for link in hit.links) == pytest.approx(hit.score, abs=1e-4)
+    assert hit.bag.labels == given_entry.images[0].labels
+    assert hit.links is hit.links  # made once
+
+
 def test_query_that_does_not_fit_is_refused(index):
     def ask(*parts, **options):
         query = Query(parts, (1.0,) * len(parts))
@@ -333,6 +345,39 @@ def test_another_models_takeover_is_said(catalog, collection, index, entry):
     )
     with pytest.raises(ModelMismatch, match="another model has re-embedded it"):
         index.best(request)
+
+
+@pytest.mark.parametrize("later", [1, 4, 9])  # fewer, as many and more changes than vanished
+def test_filters_know_nothing_of_a_history_that_a_backup_undid(
+    catalog, collection, index, entry, tmp_path, later
+):
+    def named(start, count, name):
+        numbers = range(start, start + count)
+        return [entry(f"{name} {i}", metadata={"name": name}) for i in numbers]
+
+    catalog.put_many(collection, named(0, 6, "first"))
+    backup = tmp_path / "backup.sqlite"
+    with closing(sqlite3.connect(catalog.reader.url.database)) as connection:
+        connection.execute("VACUUM INTO ?", [str(backup)])
+    catalog.put_many(collection, named(0, 4, "vanishing"))
+    query = texts([(2, 1)], [1.0])
+    requests = {
+        name: Request("images", query, limit=99, where={"name": name})
+        for name in ("first", "vanishing", "later")
+    }
+    found = {name: len(index.best(request).hits) for name, request in requests.items()}
+    assert found == {"first": 6, "vanishing": 4, "later": 0}
+    with (
+        closing(sqlite3.connect(backup)) as old,
+        closing(sqlite3.connect(catalog.reader.url.database)) as new,
+    ):
+        old.backup(new)  # under the index's feet
+    catalog.put_many(collection, named(0, later, "later"))
+    index.snapshot()
+    found = {name: {hit.item for hit in index.best(one).hits} for name, one in requests.items()}
+    assert found["first"] == {f"first {i}" for i in range(6)}
+    assert found["vanishing"] == set()
+    assert found["later"] == {f"later {i}" for i in range(later)}
 
 
 def test_segments_of_another_database_are_never_taken_for_ours(
