@@ -106,11 +106,12 @@ class Reader:
         """The newest snapshot; ModelMismatch once another model has re-embedded the collection."""
         if self._thread is not None and self._thread.is_alive():
             needed = self._catalog.acknowledged(self._collection)
+            while self._snapshot.revision < needed and self.advance():
+                pass
         else:
             self.publish()
-            needed = self._catalog.revision(self._collection)
-        while self._snapshot.revision < needed and self.advance():
-            pass
+            while self.advance():
+                pass
         return self._snapshot
 
     def at(self, revision: int) -> tuple[Snapshot, bool]:
@@ -170,14 +171,20 @@ class Reader:
         while not self._stopped.is_set():
             try:
                 self.publish()
-                newer = self._catalog.revision(self._collection) != self._snapshot.revision
-                wait = 0.0 if newer and self.advance() else POLL
+                wait = 0.0 if self._changed() and self.advance() else POLL
             except ModelMismatch:
                 return  # searches say so themselves
             except Exception:
                 log.exception("the index cannot follow the catalog; it tries again")
                 wait = 1.0
             self._stopped.wait(wait)
+
+    def _changed(self) -> bool:
+        """Whether the catalog has another newest change, which may have the same revision."""
+        snapshot = self._snapshot
+        with self._catalog.reading(self._collection) as view:
+            newest = view.revision
+            return newest != snapshot.revision or view.mark(newest) != snapshot.mark
 
     def _of_history(self, snapshot: Snapshot, view: View) -> Snapshot:
         """The snapshot, or an empty one where the database went back to another history."""

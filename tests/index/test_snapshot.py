@@ -125,11 +125,29 @@ def test_started_reader_survives_a_catalog_that_fails(
 ):
     reader.start()
     with monkeypatch.context() as patch:
-        patch.setattr(catalog, "revision", lambda _: 1 / 0)
+        patch.setattr(catalog, "reading", lambda _: 1 / 0)
         assert until(lambda: "tries again" in caplog.text)
     reader._catalog._acknowledged.clear()
     catalog.put(collection, entry("a"))
     assert until(lambda: revisions(reader.latest) == [1])
+
+
+@pytest.mark.sqlite
+def test_started_reader_notices_another_history_of_the_same_length(
+    catalog, collection, reader, entry, tmp_path
+):
+    catalog.put(collection, entry("a"))
+    database, backup = catalog.reader.url.database, tmp_path / "backup.sqlite"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("VACUUM INTO ?", [str(backup)])
+    catalog.put(collection, entry("b"))
+    reader.start()
+    before = reader.current()
+    with closing(sqlite3.connect(backup)) as old, closing(sqlite3.connect(database)) as new:
+        old.backup(new)
+    catalog.put(collection, entry("c"))
+    assert until(lambda: reader.latest.histories == before.histories + 1)
+    assert revisions(reader.latest) == revisions(before) == [1, 2]
 
 
 def test_reader_says_that_another_model_has_taken_over(catalog, collection, reader, entry):
