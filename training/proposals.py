@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -26,27 +25,14 @@ from training.evaluation.proposals import recalls
 from training.fitting import TELL_NOBODY, Teller, fit
 from training.folder import Place, RunFolder
 from training.loop import Measured, Part, Trainer, shuffled
-from training.optimization import Optimizer, Schedule
 from training.precision import half_precision
 from training.progress import Progress, silent
+from training.proposal_recipe import Recipe
 
 Truth = Mapping[str, Sequence[GroundedSentence]]
 LARGEST = 0.6  # what covers more of the photo, the whole frame finds
 BACKBONE = "lite0"
 BATCH = 32  # photos that are looked at in one pass
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How proposals are trained; the defaults made the ones that ship."""
-
-    config: Mapping[str, Any] = field(default_factory=dict)  # detector.Config's
-    optimizer: Optimizer = field(
-        default_factory=lambda: Optimizer(learning_rate=1.5e-3, weight_decay=0.05)
-    )
-    schedule: Schedule = field(
-        default_factory=lambda: Schedule(5, batch=16, clip=5.0, average=0.99, precision="bfloat16")
-    )
 
 
 @dataclass(frozen=True, slots=True)

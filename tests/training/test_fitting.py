@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from training import captioning, grounding, grounding_recipe, proposals
+from training import captioning, grounding, grounding_recipe, proposal_recipe, proposals
 from training.caption_recipe import Recipe
 from training.data import entities
 from training.fitting import Teller
@@ -23,7 +23,7 @@ PARTS = {
         corpus, *given, CAPTIONER, **more
     ),
     "proposals": lambda *given, **more: proposals.train(
-        *given, proposals.Recipe({"size": 64}, schedule=SHORT), **more
+        *given, proposal_recipe.Recipe({"size": 64}, schedule=SHORT), **more
     ),
     "grounder": lambda *given, **more: grounding.train(*given, GROUNDER, **more),
 }

@@ -225,6 +225,9 @@ def train_proposals(
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
     images: Images = None,
     boxes: TrueBoxes = None,
+    preset: Annotated[
+        str, typer.Option(help="One of training/presets/proposers, or a path to a .toml.")
+    ] = "detector",
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
@@ -236,7 +239,7 @@ def train_proposals(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import proposals
+        from training import proposal_recipe, proposals
         from training.data import folders
         from training.folder import Place
 
@@ -244,7 +247,7 @@ def train_proposals(
             folders.read(data, images),
             required_boxes(data, boxes),
             Place(out, cache, device, seed),
-            proposals.Recipe(),
+            proposal_recipe.read(preset),
             resume=resume,
             teller=teller(console),
         )
