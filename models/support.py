@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -43,7 +43,8 @@ class SupportedWord:
     `contribution` is what the word and the function words around it give to the caption's score;
     `box` the region that earned it, None where the photo as a whole answers or nothing does;
     `confidence` the probability that what the word says of the photo is so, and `supported`
-    whether that is enough, None without a calibration.
+    whether that is enough, None without a calibration. `thing` says whether the word names a thing,
+    which a calibration of captions knows.
     """
 
     text: str
@@ -54,6 +55,7 @@ class SupportedWord:
     box: Box | None = None
     confidence: float | None = None
     supported: bool | None = None
+    thing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,18 @@ class SupportedCaption:
     def rank(self) -> float:
         """What captions of a photo are ordered by, see `rank`."""
         return rank(self.caption, self.match, WORD_REWARD)
+
+    def unsure(self, below: float | None) -> bool:
+        """Whether it is a guess: less probable than `below`, or with a thing that is not there.
+
+        Where captions are calibrated, one that names nothing is a guess as well.
+        """
+        if self.probability is None:
+            return False
+        things = [word for word in self.words if word.thing]
+        missing = any(word.supported is False for word in things)
+        empty = self.features is not None and not things
+        return missing or empty or self.probability < (below or 0)
 
 
 def rank(caption: Caption, probability: float | None, word_reward: float = 0.0) -> float:
@@ -162,18 +176,26 @@ class Support:
         phrases = alignment.phrases(self.image, query, links)
         owned = owned_phrases(caption, phrases)
         sure = [self.confidence(word, owned.get(at, [])) for at, word in enumerate(caption.words)]
-        heads = judges(caption, self.trees[caption.text])
+        tree = self.trees[caption.text]
+        heads, things = judges(caption, tree), self.things(tree)
         words = tuple(
-            self.word(word, span, owned.get(at, []), sure[at], sure[heads[at]])
+            replace(
+                self.word(word, span, owned.get(at, []), sure[at], sure[heads[at]]),
+                thing=any(overlap(span, thing) for thing in things),
+            )
             for at, (word, span) in enumerate(zip(caption.words, spans(caption), strict=True))
         )
         score = sum(link.similarity for link in links)
         match = self.probability(query)
         if match is None or self.calibrated is None:
             return SupportedCaption(caption, score, match, match, words)
-        features = self.calibrated.features(caption, self.trees[caption.text], match)
+        features = self.calibrated.features(caption, tree, match)
         probability = self.calibrated.probability(features) if features else match
         return SupportedCaption(caption, score, match, probability, words, features)
+
+    def things(self, tree: ParsedSentence) -> list[Span]:
+        """Where a caption names things; nothing without a calibration of captions."""
+        return [word.span for word in self.calibrated.named(tree)] if self.calibrated else []
 
     def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
         """How probable it is that what a content word says of the photo is so."""

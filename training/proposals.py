@@ -22,7 +22,7 @@ from training.data.entities import GroundedSentence
 from training.evaluation.embedding import pixels
 from training.evaluation.grounding import around
 from training.evaluation.proposals import recalls
-from training.fitting import TELL_NOBODY, Teller, fit
+from training.fitting import SILENT, Reporter, fit
 from training.folder import Place, RunFolder
 from training.loop import Measured, Part, Trainer, shuffled
 from training.precision import half_precision
@@ -83,7 +83,7 @@ def train(
     recipe: Recipe,
     *,
     resume: bool = False,
-    teller: Teller = TELL_NOBODY,
+    reporter: Reporter = SILENT,
 ) -> dict[int, float]:
     """Train on split train, write the checkpoint to `place.out`; its recalls on split val.
 
@@ -100,20 +100,20 @@ def train(
     examples, val_examples = corpus.split("train"), corpus.split("val")
     dataset = BoxDataset(
         maps,
-        maps.of(examples, place.cache, teller.progress),
+        maps.of(examples, place.cache, reporter.progress),
         [things(truth.get(example.image.name, ())) for example in examples],
         recipe.schedule.batch,
     )
 
     def validate() -> Measured:
         model.eval()
-        recalls = recalled(model, maps, val_examples, truth, place.cache, teller.progress)
+        recalls = recalled(model, maps, val_examples, truth, place.cache, reporter.progress)
         return Measured({"recalls": recalls})
 
     objective = partial(detection, model, device, recipe.schedule.precision)
     part = Part(model, dataset, objective, validate, once=True)
     trainer = Trainer(part, recipe.optimizer, recipe.schedule, device)
-    recalls: dict[int, float] = fit(trainer, folder, teller, resume=resume)["recalls"]
+    recalls: dict[int, float] = fit(trainer, folder, reporter, resume=resume)["recalls"]
     return recalls
 
 
