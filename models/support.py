@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -43,8 +43,7 @@ class SupportedWord:
     `contribution` is what the word and the function words around it give to the caption's score;
     `box` the region that earned it, None where the photo as a whole answers or nothing does;
     `confidence` the probability that what the word says of the photo is so, and `supported`
-    whether that is enough, None without a calibration. `thing` says whether the word names a thing,
-    which a calibration of captions knows.
+    whether that is enough, None without a calibration.
     """
 
     text: str
@@ -55,7 +54,6 @@ class SupportedWord:
     box: Box | None = None
     confidence: float | None = None
     supported: bool | None = None
-    thing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,8 @@ class SupportedCaption:
     The contributions of its words add up to `score`, less what a fragment for the whole sentence
     gives. `match` is the matcher's probability that the photo shows what the caption says;
     `probability` is that of a calibration of captions, or `match` where there is none. `features`
-    are what such a calibration weighs, where they are known.
+    are what such a calibration weighs, where they are known. `missing` says whether a thing that
+    the caption names is not supported, or it names nothing: such a calibration knows things.
     """
 
     caption: Caption
@@ -74,6 +73,7 @@ class SupportedCaption:
     probability: float | None
     words: tuple[SupportedWord, ...]
     features: tuple[float, ...] | None = None
+    missing: bool = False
 
     @property
     def text(self) -> str:
@@ -86,16 +86,10 @@ class SupportedCaption:
         return rank(self.caption, self.match, WORD_REWARD)
 
     def unsure(self, below: float | None) -> bool:
-        """Whether it is a guess: less probable than `below`, or with a thing that is not there.
-
-        Where captions are calibrated, one that names nothing is a guess as well.
-        """
+        """Whether it is a guess: less probable than `below`, or without support for its things."""
         if self.probability is None:
             return False
-        things = [word for word in self.words if word.thing]
-        missing = any(word.supported is False for word in things)
-        empty = self.features is not None and not things
-        return missing or empty or self.probability < (below or 0)
+        return self.missing or self.probability < (below or 0)
 
 
 def rank(caption: Caption, probability: float | None, word_reward: float = 0.0) -> float:
@@ -177,12 +171,9 @@ class Support:
         owned = owned_phrases(caption, phrases)
         sure = [self.confidence(word, owned.get(at, [])) for at, word in enumerate(caption.words)]
         tree = self.trees[caption.text]
-        heads, things = judges(caption, tree), self.things(tree)
+        heads = judges(caption, tree)
         words = tuple(
-            replace(
-                self.word(word, span, owned.get(at, []), sure[at], sure[heads[at]]),
-                thing=any(overlap(span, thing) for thing in things),
-            )
+            self.word(word, span, owned.get(at, []), sure[at], sure[heads[at]])
             for at, (word, span) in enumerate(zip(caption.words, spans(caption), strict=True))
         )
         score = sum(link.similarity for link in links)
@@ -191,11 +182,16 @@ class Support:
             return SupportedCaption(caption, score, match, match, words)
         features = self.calibrated.features(caption, tree, match)
         probability = self.calibrated.probability(features) if features else match
-        return SupportedCaption(caption, score, match, probability, words, features)
+        missing = self.missing(tree, words)
+        return SupportedCaption(caption, score, match, probability, words, features, missing)
 
-    def things(self, tree: ParsedSentence) -> list[Span]:
-        """Where a caption names things; nothing without a calibration of captions."""
-        return [word.span for word in self.calibrated.named(tree)] if self.calibrated else []
+    def missing(self, tree: ParsedSentence, words: Sequence[SupportedWord]) -> bool:
+        """Whether a thing that a caption names is not supported, or it names nothing."""
+        if self.calibrated is None or not self.calibrated.things:
+            return False
+        things = [word.span for word in self.calibrated.named(tree)]
+        doubted = [word.span for word in words if word.supported is False]
+        return not things or any(overlap(thing, span) for thing in things for span in doubted)
 
     def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
         """How probable it is that what a content word says of the photo is so."""
