@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from models import checkpoint, shipped
+from training import progress
+from training.captioning import frozen_inputs
 from training.data import folders
 from training.describing import described
 from training.evaluation.descriptions import descriptions
 from training.evaluation.treebank import treebank_words
+from training.folder import Place
+from training.frozen import precision_of
 
 Texts = Mapping[int, Sequence[str]]
 
@@ -20,9 +24,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--captioner", type=Path, default=shipped.CAPTIONER)
+    parser.add_argument("--cache", type=Path, default=Path(".tessera/features"))
     options = parser.parse_args()
     examples = folders.read(options.data, None).split("val")
-    captions = described(checkpoint.load(options.captioner).model, examples)
+    loaded, place = checkpoint.load(options.captioner), Place(options.cache, options.cache)
+    precision = precision_of(loaded)
+    inputs = frozen_inputs(loaded.model, examples, place, precision, progress.silent)
+    captions = described(loaded.model, examples, inputs=inputs)
     sentences = {at: example.sentences for at, example in enumerate(examples)}
     ours = descriptions(captions, examples)
     theirs = reference({at: [caption.text] for at, caption in enumerate(captions)}, sentences)

@@ -17,7 +17,15 @@ from tempfile import TemporaryDirectory
 
 from safetensors.torch import load_file
 
-from training import captioning, grounding, grounding_recipe, preset, proposals, run
+from training import (
+    captioning,
+    grounding,
+    grounding_recipe,
+    preset,
+    proposal_recipe,
+    proposals,
+    run,
+)
 from training.caption_recipe import Recipe
 from training.data import entities, folders, synthetic
 from training.folder import Place
@@ -63,7 +71,7 @@ def digests(folder: Path) -> dict[str, str]:
         schedule(3, average=0.9),
         least_count=1,
     )
-    boxes = proposals.Recipe(schedule=schedule(2, average=0.9, clip=5.0))
+    boxes = replace(proposal_recipe.read("detector"), schedule=schedule(2, average=0.9, clip=5.0))
     full = grounding_recipe.read("supervised")
     assert isinstance(full.objective, grounding_recipe.Supervision)
     full = replace(

@@ -63,7 +63,8 @@ class SupportedCaption:
     The contributions of its words add up to `score`, less what a fragment for the whole sentence
     gives. `match` is the matcher's probability that the photo shows what the caption says;
     `probability` is that of a calibration of captions, or `match` where there is none. `features`
-    are what such a calibration weighs, where they are known.
+    are what such a calibration weighs, where they are known. `missing` says whether a thing that
+    the caption names is not supported, or it names nothing: such a calibration knows things.
     """
 
     caption: Caption
@@ -72,6 +73,7 @@ class SupportedCaption:
     probability: float | None
     words: tuple[SupportedWord, ...]
     features: tuple[float, ...] | None = None
+    missing: bool = False
 
     @property
     def text(self) -> str:
@@ -82,6 +84,12 @@ class SupportedCaption:
     def rank(self) -> float:
         """What captions of a photo are ordered by, see `rank`."""
         return rank(self.caption, self.match, WORD_REWARD)
+
+    def unsure(self, below: float | None) -> bool:
+        """Whether it is a guess: less probable than `below`, or without support for its things."""
+        if self.probability is None:
+            return False
+        return self.missing or self.probability < (below or 0)
 
 
 def rank(caption: Caption, probability: float | None, word_reward: float = 0.0) -> float:
@@ -162,7 +170,8 @@ class Support:
         phrases = alignment.phrases(self.image, query, links)
         owned = owned_phrases(caption, phrases)
         sure = [self.confidence(word, owned.get(at, [])) for at, word in enumerate(caption.words)]
-        heads = judges(caption, self.trees[caption.text])
+        tree = self.trees[caption.text]
+        heads = judges(caption, tree)
         words = tuple(
             self.word(word, span, owned.get(at, []), sure[at], sure[heads[at]])
             for at, (word, span) in enumerate(zip(caption.words, spans(caption), strict=True))
@@ -171,9 +180,18 @@ class Support:
         match = self.probability(query)
         if match is None or self.calibrated is None:
             return SupportedCaption(caption, score, match, match, words)
-        features = self.calibrated.features(caption, self.trees[caption.text], match)
+        features = self.calibrated.features(caption, tree, match)
         probability = self.calibrated.probability(features) if features else match
-        return SupportedCaption(caption, score, match, probability, words, features)
+        missing = self.missing(tree, words)
+        return SupportedCaption(caption, score, match, probability, words, features, missing)
+
+    def missing(self, tree: ParsedSentence, words: Sequence[SupportedWord]) -> bool:
+        """Whether a thing that a caption names is not supported, or it names nothing."""
+        if self.calibrated is None or not self.calibrated.things:
+            return False
+        things = [word.span for word in self.calibrated.named(tree)]
+        doubted = [word.span for word in words if word.supported is False]
+        return not things or any(overlap(thing, span) for thing in things for span in doubted)
 
     def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
         """How probable it is that what a content word says of the photo is so."""

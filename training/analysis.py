@@ -35,6 +35,7 @@ from training.evaluation.open_world import open_world
 from training.evaluation.queries import Query
 from training.evaluation.regions import Region
 from training.evaluation.reliability import Reliability
+from training.evaluation.spice import Program
 from training.evaluation.wordnet import WordNet
 from training.folder import Place
 from training.frozen import Frozen, precision_of
@@ -50,7 +51,7 @@ class Exam:
     matchers and captioners take the photos' features that training keeps, in `cache`, and have no
     boxes. train: what a captioner may have learned by heart. judge: the matcher by
     which a captioner's candidates are ranked and their words have boxes. beam: hypotheses that a
-    captioner follows.
+    captioner follows. spice: what measures SPICE, where it is wanted.
     """
 
     examples: Sequence[Example]
@@ -65,6 +66,7 @@ class Exam:
     train: Sequence[Example] = ()
     judge: Checkpoint | None = None
     beam: int = BEAM
+    spice: Program | None = None
 
     @property
     def place(self) -> Place:
@@ -140,7 +142,7 @@ def of_search(loaded: Checkpoint, exam: Exam) -> Outcome:
 def of_captioner(loaded: Checkpoint, exam: Exam) -> Outcome:
     """Captions against sentences and boxes, and what they repeat of train."""
     captions = described(loaded, exam)
-    measured = descriptions(captions, exam.examples, exam.train, exam.truth)
+    measured = descriptions(captions, exam.examples, exam.train, exam.truth, exam.spice)
     ranked = {"ranked_by": exam.judge.fingerprint} if exam.judge else {}
     options = loaded.facts.get("recipe", {}).get("options", {})
     settings = {"options": options, "beam": exam.beam}
@@ -214,6 +216,7 @@ TAKERS = {
     "frozen": ("matchers", "captioners"),
     "occlude": ("matchers",),
     "beam": ("captioners",),
+    "spice": ("captioners",),
 }  # what an option of `tessera evaluate` is for
 
 

@@ -24,7 +24,7 @@ from training.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class TrainingData:
     """What a captioner learns from: photos' frozen inputs (F, C) with sentences, and sentences."""
 
     inputs: Sequence[Tensor]
@@ -59,7 +59,7 @@ def built(recipe: Recipe, sentences: Sequence[str], start: Path | None) -> Capti
     return model
 
 
-def dataset(model: Captioner, recipe: Recipe, data: Learned) -> Dataset[Batches]:
+def dataset(model: Captioner, recipe: Recipe, data: TrainingData) -> Dataset[Batches]:
     """What a model learns from; one that is not trained yet takes what it begins with.
 
     ValueError for text with a model that does not take sentences in the place of photos.

@@ -74,14 +74,10 @@ def read(preset: str) -> Recipe:
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """
-    path = inheritance.located(preset if preset.endswith(".toml") else f"{PRESETS}/{preset}")
-    try:
-        return parsed(inheritance.resolved(path))
-    except (ValueError, LookupError) as wrong:
-        raise ValueError(f"{path}: {wrong}") from wrong
+    return inheritance.read(PRESETS, preset, parsed)
 
 
-def parsed(tables: Mapping[str, Any]) -> Recipe:
+def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:  # noqa: ARG001 - as of other parts
     """The recipe of a preset's tables."""
     refuse_unknown(tables, {"model", "objective", "optimizer", "schedule", *PARTS}, "the preset")
     options = dict(tables.get("model", {}))

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any
 
-from training.markdown import line, one_decimal, section, slashed
+from training.markdown import (
+    line,
+    one_decimal,
+    over_seeds,
+    section,
+    slashed,
+    slashed_over_seeds,
+)
 
 USUAL_BEAM = 5
 CAPTIONS_SAY = (
-    "A caption of each photo, by a beam of five where no other is named, against its sentences; "
+    "A caption of each photo, by a beam of five where no other is named, against its sentences: "
+    "the mean over seeds, and in brackets the range, of BLEU that of BLEU-4; a captioner of one "
+    "seed by its fingerprint; "
     "ranked by the matcher: the best of the beam for captioner and matcher together, as a service "
     "answers. Nearest photo of "
     "train: its first sentence (Karpathy & Fei-Fei 2015, section 4.2). ‡ By photos' features as "
@@ -19,7 +30,7 @@ CAPTIONS_SAY = (
     "test split and with other CNNs, so for orientation; of published METEOR no version is "
     "stated, ours is 1.5. A number beside a dash was not published or not measured."
 )
-CAPTIONS_HEAD = ("captioner", "data", "BLEU-1 / 2 / 3 / 4", "METEOR", "ROUGE-L",
+CAPTIONS_HEAD = ("captioner", "data", "seeds", "BLEU-1 / 2 / 3 / 4", "METEOR", "ROUGE-L",
                  "CIDEr-D")  # fmt: skip
 CONTENT_SAY = (
     "Invented nouns: nouns of things that no sentence of the photo names, by this or another name, "
@@ -30,9 +41,11 @@ CONTENT_SAY = (
     "attends to most and by the matcher's, which has one for fewer nouns. Copied: captions that "
     "are a sentence of train word for word; a dash where the data have no split train."
 )
-CONTENT_HEAD = ("captioner", "data", "nouns", "invented nouns", "captions with one",
+CONTENT_HEAD = ("captioner", "data", "seeds", "nouns", "invented nouns", "captions with one",
                 "invented persons", "grounded: attention, matcher", "copied", "words used",
                 "words a caption")  # fmt: skip
+
+Measurement = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,45 +64,77 @@ PUBLISHED = (
 )
 
 
-def sections(measured: Sequence[Mapping[str, Any]]) -> list[str]:
+def sections(measured: Sequence[Measurement]) -> list[str]:
     """Captions against sentences, and what they say; nothing where no captioner was measured."""
+    systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
+    for row in measured:
+        systems[system(row)].append(row)
     published = map(published_row, PUBLISHED if measured else ())
-    rows = [*map(caption_row, measured), *published]
-    contents = [content_row(row) for row in measured if row["hallucination"]]
+    rows = [*map(caption_row, systems.values()), *published]
+    contents = [
+        content_row(seeds)
+        for seeds in systems.values()
+        if all(row["hallucination"] for row in seeds)
+    ]
     return [
         *section("Captions", CAPTIONS_SAY, CAPTIONS_HEAD, rows),
         *section("What captions say", CONTENT_SAY, CONTENT_HEAD, contents),
     ]
 
 
-def caption_row(row: Mapping[str, Any]) -> str:
-    """What `tessera evaluate` measured against sentences."""
-    scores = (one_decimal(row[metric]) for metric in ("meteor", "rouge", "cider"))
-    return line([*about(row), slashed(row["bleu"]), *scores])
-
-
-def published_row(paper: Published) -> str:
-    """What a paper measured."""
-    scores = (paper.meteor, None, paper.cider)
-    return line([paper.name, "Flickr8K test", slashed(paper.bleu), *map(one_decimal, scores)])
-
-
-def content_row(row: Mapping[str, Any]) -> str:
-    """What `tessera evaluate` measured of nouns and of variety."""
-    nouns = row["hallucination"]
-    shares = (nouns[of] for of in ("hallucinated", "captions", "persons"))
-    grounded = ", ".join(one_decimal(nouns.get(of)) for of in ("grounded", "linked"))
-    return line([*about(row), f"{nouns['nouns']:,}", *map(one_decimal, shares), grounded,
-                 one_decimal(row["copied"]), f"{row['vocabulary']:,}",
-                 one_decimal(row["length"])])  # fmt: skip
-
-
-def about(row: Mapping[str, Any]) -> tuple[str, str]:
-    """A captioner with its options and its checkpoint, and its data."""
+def system(row: Measurement) -> tuple[str, ...]:
+    """What seeds of a captioner share: its name with its options, how it was asked, and data."""
     options = (f"{key} {value}" for key, value in sorted(row.get("options", {}).items()))
     ranked = ["ranked by the matcher"] if "ranked_by" in row else []
     beam = row.get("beam", USUAL_BEAM)
     ranked += [f"a beam of {beam}"] if beam != USUAL_BEAM else []
     frozen = " ‡" if row.get("frozen") else ""
-    name = f"{', '.join((row['name'], *options))} {row['checkpoint']}"
-    return ", ".join((name, *ranked)), f"{row['data']} {row['split']}{frozen}"
+    name = ", ".join((row["name"], *options))
+    return name, ", ".join(ranked), f"{row['data']} {row['split']}{frozen}"
+
+
+def caption_row(seeds: Sequence[Measurement]) -> str:
+    """What `tessera evaluate` measured against sentences."""
+    scores = (over_seeds([row[metric] for row in seeds]) for metric in ("meteor", "rouge", "cider"))
+    return line([*about(seeds), slashed_over_seeds([row["bleu"] for row in seeds]), *scores])
+
+
+def published_row(paper: Published) -> str:
+    """What a paper measured."""
+    scores = (paper.meteor, None, paper.cider)
+    cells = (slashed(paper.bleu), *map(one_decimal, scores))
+    return line([paper.name, "Flickr8K test", "–", *cells])
+
+
+def content_row(seeds: Sequence[Measurement]) -> str:
+    """What `tessera evaluate` measured of nouns and of variety."""
+    nouns = [row["hallucination"] for row in seeds]
+    shares, grounded = (
+        [over_seeds([row.get(of) for row in nouns]) for of in names]
+        for names in (("hallucinated", "captions", "persons"), ("grounded", "linked"))
+    )
+    counted, vocabulary = (
+        f"{mean(values):,.0f}"
+        for values in ([row["nouns"] for row in nouns], [row["vocabulary"] for row in seeds])
+    )
+    copied, length = (over_seeds([row[of] for row in seeds]) for of in ("copied", "length"))
+    return line([*about(seeds), counted, *shares, ", ".join(grounded), copied, vocabulary,
+                 length])  # fmt: skip
+
+
+def about(seeds: Sequence[Measurement]) -> tuple[str, str, str]:
+    """A captioner, its data, and how many seeds it has.
+
+    ValueError for two of the same seed: their mean would pass for two seeds'.
+    """
+    name, asked, data = system(seeds[0])
+    numbers = [row.get("seed") for row in seeds]
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"two files hold {name} on {data} with the same seed: delete one")
+    fingerprints = [row["checkpoint"] for row in seeds if len(seeds) == 1]
+    captioner = " ".join((name, *fingerprints))
+    return (
+        ", ".join(filter(None, (captioner, asked))),
+        data,
+        "–" if None in numbers else str(len(seeds)),
+    )

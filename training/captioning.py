@@ -25,7 +25,7 @@ from training.evaluation.captioning import bleu
 from training.evaluation.cider import cider
 from training.evaluation.embedding import pixels
 from training.evaluation.treebank import treebank_words
-from training.fitting import TELL_NOBODY, Teller, fit
+from training.fitting import SILENT, Reporter, fit
 from training.folder import Place, RunFolder
 from training.loop import Measured, Part, Trainer
 from training.precision import half_precision
@@ -50,7 +50,7 @@ def train(
     *,
     text: Path | None = None,
     resume: bool = False,
-    teller: Teller = TELL_NOBODY,
+    reporter: Reporter = SILENT,
 ) -> Validation:
     """Train on split train, write the checkpoint to `place.out`; its scores on val.
 
@@ -74,10 +74,10 @@ def train(
     model = building.built(recipe, sentences, place.start).to(place.device)
     folder.restore(model)
     (inputs, examples), (val_inputs, val_examples) = (
-        described(model, recipe, corpus.split(split), place, teller.progress)
+        described(model, recipe, corpus.split(split), place, reporter.progress)
         for split in ("train", "val")
     )
-    data = building.Learned(inputs, examples, sentences, place, teller.progress)
+    data = building.TrainingData(inputs, examples, sentences, place, reporter.progress)
     dataset = building.dataset(model, recipe, data)
 
     def validate() -> Measured:
@@ -85,14 +85,14 @@ def train(
         score = measured(
             lambda part: model.describe(val_inputs[part], Generation()),
             val_examples,
-            teller.progress,
+            reporter.progress,
         )
         return Measured({"beam": BEAM} | asdict(score))
 
     objective = objective_of(model, recipe, examples, place.device)
     part = Part(model, dataset, objective, validate, once=True)
     trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
-    validation = fit(trainer, folder, teller, resume=resume)
+    validation = fit(trainer, folder, reporter, resume=resume)
     return Validation(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
 
 

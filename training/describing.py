@@ -103,7 +103,7 @@ def judged(
     unsure = None
     if best.probability is not None and judge.calibration:
         least = calibrated.unsure_below if calibrated else judge.calibration.weak_below
-        unsure = best.probability < least
+        unsure = best.unsure(least)
     return Described(best.text, attended_boxes, linked, best.probability, unsure, best.features)
 
 

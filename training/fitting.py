@@ -12,19 +12,19 @@ from training.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
-    """Who is told how far a training is: bars, finished epochs, and the teachers it waits for."""
+class Reporter:
+    """Where a training reports: bars, finished epochs, and the teachers that it waits for."""
 
     progress: Progress = silent
     report: Callable[[EpochRecord], None] = lambda _: None
     begins: Callable[[str], None] = lambda _: None
 
 
-TELL_NOBODY = Teller()
+SILENT = Reporter()
 
 
 def fit(
-    trainer: Trainer[Any], folder: RunFolder, teller: Teller, *, resume: bool
+    trainer: Trainer[Any], folder: RunFolder, reporter: Reporter, *, resume: bool
 ) -> dict[str, Any]:
     """Train until all epochs are done; what the last one's validation came to.
 
@@ -35,7 +35,7 @@ def fit(
         trainer.resume(folder.last())
         folder.write(trainer.history)  # last.pt may know an epoch more than run.json
     while not trainer.finished:
-        record = trainer.epoch(teller.progress)
-        folder.tell(trainer)
-        teller.report(record)
+        record = trainer.epoch(reporter.progress)
+        folder.save(trainer)
+        reporter.report(record)
     return trainer.history[-1].validation

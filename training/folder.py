@@ -118,7 +118,7 @@ class RunFolder:
         if not self.resumable:
             self.write([])  # a crash must not leave an epoch without its teachers
 
-    def tell(self, trainer: Trainer[Any]) -> None:
+    def save(self, trainer: Trainer[Any]) -> None:
         """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json.
 
         Of several workers the first does so, and all have their random state in last.pt.
@@ -127,7 +127,7 @@ class RunFolder:
         if not workers.first():
             return
         if trainer.at_best:
-            with trainer.descent.average.worn():
+            with trainer.descent.average.applied():
                 self.keep(trainer.model, trainer.history[-1])
         partial_file = self.path / "last.partial"
         torch.save(state, partial_file)

@@ -17,7 +17,7 @@ from training.data.corpus import Corpus, Example
 from training.data.entities import GroundedSentence
 from training.evaluation.embedding import pixels
 from training.evaluation.localisation import Localisation, Localised, localisation
-from training.fitting import TELL_NOBODY, Teller, fit
+from training.fitting import SILENT, Reporter, fit
 from training.folder import Place, RunFolder
 from training.grounding_recipe import Recipe, Weak
 from training.loop import Measured, Part, Trainer, shuffled
@@ -94,7 +94,7 @@ def train(
     recipe: Recipe,
     *,
     resume: bool = False,
-    teller: Teller = TELL_NOBODY,
+    reporter: Reporter = SILENT,
 ) -> Localisation:
     """Train on split train, write the checkpoint to `place.out`; what it localises on split val.
 
@@ -108,7 +108,7 @@ def train(
     torch.manual_seed(place.seed)
     model = two_branch.Model(two_branch.Config(**recipe.options)).to(place.device)
     dataset, val = (
-        learned_from(model, corpus.split(split), truth, place.cache, teller.progress)
+        learned_from(model, corpus.split(split), truth, place.cache, reporter.progress)
         for split in ("train", "val")
     )
     dataset = replace(dataset, size=recipe.schedule.batch)
@@ -121,7 +121,7 @@ def train(
         once=True,
     )
     trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
-    return Localisation(**fit(trainer, folder, teller, resume=resume))
+    return Localisation(**fit(trainer, folder, reporter, resume=resume))
 
 
 def learned_from(

@@ -62,11 +62,7 @@ def read(preset: str) -> Recipe:
 
     LookupError where there is none, ValueError for an option that nothing knows.
     """
-    path = inheritance.located(preset if preset.endswith(".toml") else f"{PRESETS}/{preset}")
-    try:
-        return parsed(path.stem, inheritance.resolved(path))
-    except (ValueError, LookupError) as wrong:
-        raise ValueError(f"{path}: {wrong}") from wrong
+    return inheritance.read(PRESETS, preset, parsed)
 
 
 def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 PRESETS = Path(__file__).parent / "presets"
 
-
-def names() -> list[str]:
-    """The presets that ship."""
-    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+Recipe = TypeVar("Recipe")
 
 
-def located(preset: str, beside: Path = Path()) -> Path:
+def names(part: str = "") -> list[str]:
+    """The presets that ship, of matchers or of the part that a folder is named after."""
+    return sorted(path.stem for path in (PRESETS / part).glob("*.toml"))
+
+
+def read(part: str, preset: str, parse: Callable[[str, Mapping[str, Any]], Recipe]) -> Recipe:
+    """What `parse` makes of the name and the tables of a part's preset.
+
+    It is one that ships in the part's folder, or a path that ends in .toml. LookupError where there
+    is none; what is wrong with it is said with its file.
+    """
+    path = located(preset, part=part)
+    try:
+        return parse(path.stem, resolved(path))
+    except (ValueError, LookupError) as wrong:
+        raise ValueError(f"{path}: {wrong}") from wrong
+
+
+def located(preset: str, beside: Path = Path(), part: str = "") -> Path:
     """The file of a preset that ships, or of a path that ends in .toml and starts at a folder.
 
-    LookupError where there is none.
+    Another part than a matcher has its presets in a folder of its own. LookupError where there is
+    none.
     """
-    path = beside / preset if preset.endswith(".toml") else PRESETS / f"{preset}.toml"
+    path = beside / preset if preset.endswith(".toml") else PRESETS / part / f"{preset}.toml"
     if not path.is_file():
         raise LookupError(
-            f"no preset {preset!r}; there are: {', '.join(names())}, or give a path to a .toml"
+            f"no preset {preset!r}; there are: {', '.join(names(part))}, or give a path to a .toml"
         )
     return path
 

@@ -113,7 +113,7 @@ class Trainer(Generic[Batch]):
         number = len(self.history) + 1
         measured = Measured({})
         if not self.part.once or number == self.epochs:
-            with self.descent.average.worn():
+            with self.descent.average.applied():
                 measured = workers.by_first(self.part.validate)
         seconds = time.perf_counter() - began
         record = EpochRecord(number, loss, seconds, measured.values, measured.recall_sum)

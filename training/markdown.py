@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from statistics import mean
 
 
 def section(title: str, says: str, head: Sequence[str], rows: Iterable[str]) -> list[str]:
@@ -38,6 +39,28 @@ def spread(values: Iterable[float]) -> str:
     """
     numbers = list(values)
     return f"{min(numbers):.1f}–{max(numbers):.1f}"
+
+
+def over_seeds(values: Sequence[float | None]) -> str:
+    """The mean over seeds, and their range in brackets; a dash where one was not measured.
+
+    >>> over_seeds([36.84]), over_seeds([337.5, 339.0, 336.3]), over_seeds([None])
+    ('36.8', '337.6 (336.3–339.0)', '–')
+    """
+    numbers = [value for value in values if value is not None]
+    if not numbers or len(numbers) < len(values):
+        return "–"
+    return one_decimal(mean(numbers)) + (f" ({spread(numbers)})" if len(numbers) > 1 else "")
+
+
+def slashed_over_seeds(rows: Sequence[Sequence[float]]) -> str:
+    """The means over seeds between slashes, and in brackets the range of the last.
+
+    >>> slashed_over_seeds([[60, 40, 17.1], [61, 41, 17.5]])
+    '60.5 / 40.5 / 17.3 (17.1–17.5)'
+    """
+    *columns, last = zip(*rows, strict=True)
+    return " / ".join([*(one_decimal(mean(column)) for column in columns), over_seeds(last)])
 
 
 def coefficient(value: float | None) -> str:

@@ -172,7 +172,7 @@ class Average:
             self.mean[name].lerp_(parameter, 1 - decay)
 
     @contextmanager
-    def worn(self) -> Iterator[None]:
+    def applied(self) -> Iterator[None]:
         """Within the context, the model uses the averaged weights."""
         current = {name: parameter.detach().clone() for name, parameter in self.parameters.items()}
         self.settle()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -23,30 +22,17 @@ from training.data.entities import GroundedSentence
 from training.evaluation.embedding import pixels
 from training.evaluation.grounding import around
 from training.evaluation.proposals import recalls
-from training.fitting import TELL_NOBODY, Teller, fit
+from training.fitting import SILENT, Reporter, fit
 from training.folder import Place, RunFolder
 from training.loop import Measured, Part, Trainer, shuffled
-from training.optimization import Optimizer, Schedule
 from training.precision import half_precision
 from training.progress import Progress, silent
+from training.proposal_recipe import Recipe
 
 Truth = Mapping[str, Sequence[GroundedSentence]]
 LARGEST = 0.6  # what covers more of the photo, the whole frame finds
 BACKBONE = "lite0"
 BATCH = 32  # photos that are looked at in one pass
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How proposals are trained; the defaults made the ones that ship."""
-
-    config: Mapping[str, Any] = field(default_factory=dict)  # detector.Config's
-    optimizer: Optimizer = field(
-        default_factory=lambda: Optimizer(learning_rate=1.5e-3, weight_decay=0.05)
-    )
-    schedule: Schedule = field(
-        default_factory=lambda: Schedule(5, batch=16, clip=5.0, average=0.99, precision="bfloat16")
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +83,7 @@ def train(
     recipe: Recipe,
     *,
     resume: bool = False,
-    teller: Teller = TELL_NOBODY,
+    reporter: Reporter = SILENT,
 ) -> dict[int, float]:
     """Train on split train, write the checkpoint to `place.out`; its recalls on split val.
 
@@ -114,20 +100,20 @@ def train(
     examples, val_examples = corpus.split("train"), corpus.split("val")
     dataset = BoxDataset(
         maps,
-        maps.of(examples, place.cache, teller.progress),
+        maps.of(examples, place.cache, reporter.progress),
         [things(truth.get(example.image.name, ())) for example in examples],
         recipe.schedule.batch,
     )
 
     def validate() -> Measured:
         model.eval()
-        recalls = recalled(model, maps, val_examples, truth, place.cache, teller.progress)
+        recalls = recalled(model, maps, val_examples, truth, place.cache, reporter.progress)
         return Measured({"recalls": recalls})
 
     objective = partial(detection, model, device, recipe.schedule.precision)
     part = Part(model, dataset, objective, validate, once=True)
     trainer = Trainer(part, recipe.optimizer, recipe.schedule, device)
-    recalls: dict[int, float] = fit(trainer, folder, teller, resume=resume)["recalls"]
+    recalls: dict[int, float] = fit(trainer, folder, reporter, resume=resume)["recalls"]
     return recalls
 
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from training.markdown import line, section, slashed
+from training.markdown import line, section, slashed, slashed_over_seeds
 
 REGIONS_SAY = (
     "What is said of the true boxes of Flickr30K Entities, by the features in a box alone: corpus "
-    "BLEU in percent against the phrases that name the box, beam of five, the mean over seeds. "
+    "BLEU in percent against the phrases that name the box, beam of five, the mean over seeds and "
+    "in brackets the range of BLEU-4. "
     "Captioners learned from whole photos with their sentences, or from regions with the snippets "
     "that the matcher aligns with them. Nearest: the snippet of train that the matcher finds most "
     "compatible with the box. Published: table 3 of Karpathy & Fei-Fei (2015), on boxes that "
@@ -51,12 +52,9 @@ def system(row: Measurement) -> tuple[str, ...]:
 
 
 def ours_row(key: tuple[str, ...], seeds: Sequence[Measurement]) -> str:
-    """A system, the mean over its seeds."""
+    """A system, its mean over seeds."""
     name, learned_from, data = key
-    scores = (
-        mean(values)
-        for values in zip(*(measurement["region_bleu"] for measurement in seeds), strict=True)
-    )
+    scores = slashed_over_seeds([measurement["region_bleu"] for measurement in seeds])
     words = mean(measurement["words"] for measurement in seeds)
     return line([name, learned_from, data, len(seeds), f"{seeds[0]['regions']:,}", f"{words:.1f}",
-                 slashed(scores)])  # fmt: skip
+                 scores])  # fmt: skip

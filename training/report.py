@@ -14,7 +14,7 @@ from training import checkpoint_report, inheritance, preset
 from training.checkpoint_report import RECALLS, WAYS, Measurement
 from training.claims import CLAIMS, SOLVED, Claim, Difference, Result, finding, recall_sum
 from training.folder import VAL
-from training.markdown import line, section, slashed, spread
+from training.markdown import line, over_seeds, section, slashed
 from training.optimization import Optimizer, Schedule
 from training.systems import SYSTEMS, System
 
@@ -159,8 +159,7 @@ def system_row(system: System, runs: Mapping[int, Result], outdated: Collection[
         ", ".join(f"{mean(seed[way][rank] for seed in seeds):.{digits}f}" for way in WAYS)
         for rank, digits in (("median_rank", 0), ("mean_rank", 1))
     ]
-    sums = [recall_sum(seed) for seed in seeds]
-    total = f"{mean(sums):.1f}" + (f" ({spread(sums)})" if len(sums) > 1 else "")
+    total = over_seeds([recall_sum(seed) for seed in seeds])
     theirs = ["–", "–"]
     if published := system.published:
         theirs = [slashed(published.annotation), slashed(published.search)]

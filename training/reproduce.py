@@ -12,7 +12,7 @@ from statistics import mean
 
 from training import report, run
 from training.data.corpus import Corpus
-from training.fitting import Teller
+from training.fitting import Reporter
 from training.folder import Place, RunFolder
 from training.loop import EpochRecord
 from training.preset import Preset
@@ -154,8 +154,8 @@ def reproduce(
     for job in progress(to_do, len(to_do), "trainings"):
         starts(job)
         try:
-            teller = Teller(progress, tells)
-            run.train(job.preset, corpus, job.place, resume=job.begun, teller=teller)
+            reporter = Reporter(progress, tells)
+            run.train(job.preset, corpus, job.place, resume=job.begun, reporter=reporter)
         except ArithmeticError as wrong:
             failures[job.name] = str(wrong)
         else:

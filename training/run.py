@@ -20,7 +20,7 @@ from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus
 from training.evaluation.embedding import from_inputs
 from training.evaluation.terms import TermSearch, term_search
-from training.fitting import TELL_NOBODY, Teller, fit
+from training.fitting import SILENT, Reporter, fit
 from training.folder import VAL, Place, RunFolder
 from training.frozen import Frozen
 from training.loop import Part, Trainer
@@ -45,7 +45,7 @@ def train(
     place: Place,
     *,
     resume: bool = False,
-    teller: Teller = TELL_NOBODY,
+    reporter: Reporter = SILENT,
 ) -> Path:
     """Train a preset on a corpus; the path of the best epoch's checkpoint.
 
@@ -65,7 +65,7 @@ def train(
         assert start is not None
         if workers.count() > 1:
             raise ValueError("terms are solved for in one process: leave --workers out")
-        return learn_terms(preset, corpus, place, start, teller, resume=resume)
+        return learn_terms(preset, corpus, place, start, reporter, resume=resume)
     workers.by_first(lambda: folder.claim(resume))
     if resume and folder.finished(preset.schedule.epochs):
         return folder.best
@@ -75,16 +75,16 @@ def train(
     if preset.teachers:
         optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
         files = [
-            trained(teacher, corpus, teacher_place, teller)
+            trained(teacher, corpus, teacher_place, reporter)
             for teacher, teacher_place in teachers(preset, place)
         ]
         folder.learns_from([header.fingerprint(file) for file in files])
-        teller.begins(folder.path.name)
-        precision, progress = preset.schedule.precision, teller.progress
+        reporter.begins(folder.path.name)
+        precision, progress = preset.schedule.precision, reporter.progress
         taught = workers.after_first(
             lambda: teacher_scores(files, examples, place, precision, progress)
         )
-    frozen = Frozen(model, place, preset.schedule.precision, teller.progress)
+    frozen = Frozen(model, place, preset.schedule.precision, reporter.progress)
     mirrored = bool(preset.mirrored)
     pairs = workers.after_first(lambda: frozen.pairs(examples, "train", mirrored=mirrored))
     val = workers.after_first(lambda: frozen.pairs(corpus.split("val"), "val"))
@@ -94,10 +94,10 @@ def train(
     workers.alike(model)
     trainer = of_pairs(preset, model, pairs, chosen_by, place, taught)
     torch.manual_seed(place.seed + (workers.rank() << 32))  # dropout's
-    fit(trainer, folder, teller, resume=resume)
+    fit(trainer, folder, reporter, resume=resume)
     if held_out and workers.first():
         report_val(folder, trainer, pairs, val, place.device)
-        teller.begins(f"val: {in_brief(folder.facts[VAL])}")
+        reporter.begins(f"val: {in_brief(folder.facts[VAL])}")
     workers.wait()  # for the first, which writes
     return folder.best
 
@@ -148,7 +148,13 @@ def of_pairs(
 
 
 def learn_terms(
-    preset: Preset, corpus: Corpus, place: Place, start: Checkpoint, teller: Teller, *, resume: bool
+    preset: Preset,
+    corpus: Corpus,
+    place: Place,
+    start: Checkpoint,
+    reporter: Reporter,
+    *,
+    resume: bool,
 ) -> Path:
     """Learn the terms of a catalogue, and say how val's photos are found before and after.
 
@@ -162,21 +168,21 @@ def learn_terms(
         raise ValueError(f"{folder.path} holds a run: delete it or choose another --out")
     folder.claim(resume)
     began = time.perf_counter()
-    frozen = Frozen(start.model, place, preset.schedule.precision, teller.progress)
+    frozen = Frozen(start.model, place, preset.schedule.precision, reporter.progress)
     train, val = corpus.split("train"), corpus.split("val")
     photos, val_photos = (
         frozen.photos(examples, name) for examples, name in ((train, "train"), (val, "val"))
     )
-    matcher, calibration = terms.learned(start, photos, train, preset.terms, teller.progress)
-    bags = from_inputs(matcher, val_photos, teller.progress)
-    measured = term_search(matcher, calibration, val, bags, teller.progress)
+    matcher, calibration = terms.learned(start, photos, train, preset.terms, reporter.progress)
+    bags = from_inputs(matcher, val_photos, reporter.progress)
+    measured = term_search(matcher, calibration, val, bags, reporter.progress)
     summary = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
     folder.facts |= summary | {"search": asdict(measured) if measured else None}
     checkpoint.save(folder.best, "matchers", preset.name, matcher, folder.facts)
     facts = {"start": calibration.facts, "terms": folder.facts["search"]}
     checkpoint.calibrate(folder.best, folder.best, replace(calibration, facts=facts))
     folder.write([])
-    teller.begins(described(measured, len(matcher.config.terms)))
+    reporter.begins(described(measured, len(matcher.config.terms)))
     return folder.best
 
 
@@ -205,7 +211,7 @@ def teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
     return [(teacher, replace(place, seed=seed, start=start)) for seed in seeds]
 
 
-def trained(preset: Preset, corpus: Corpus, place: Place, teller: Teller) -> Path:
+def trained(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
     """The checkpoint of a teacher, whose training is done or gone on with if need be.
 
     ValueError if its folder holds a run of other options or data, LookupError if it lacks one.
@@ -214,8 +220,8 @@ def trained(preset: Preset, corpus: Corpus, place: Place, teller: Teller) -> Pat
     if folder.epochs and folder.changed:
         raise ValueError(not_the_same(folder))
     if not folder.finished(preset.schedule.epochs):
-        teller.begins(f"teacher {folder.path.name}")
-        train(preset, corpus, place, resume=folder.resumable, teller=teller)
+        reporter.begins(f"teacher {folder.path.name}")
+        train(preset, corpus, place, resume=folder.resumable, reporter=reporter)
     if not folder.best.is_file():
         raise LookupError(f"{folder.path} has lost {folder.best.name}: delete it to train it anew")
     return folder.best

@@ -158,7 +158,7 @@ MAKERS: dict[str, Callable[[Sequence[str], Size], tuple[Any, Any, Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class SceneDataset:
     """Scenes as pixels (N, 3, S, S), texts as ids (L, T) and masks, and true pairs (N, L).
 
     A text is true of a scene that has all the shapes that it names.
@@ -193,18 +193,18 @@ def trained(
     if name == "siglip":  # as it begins (Zhai et al. 2023, section 3.2): most pairs are false
         nn.init.constant_(model.logit_scale, math.log(10))
         nn.init.constant_(model.logit_bias, -10)
-    lesson = lesson_of(pictures, tokenizer, processor, name, size)
+    dataset = dataset_of(pictures, tokenizer, processor, name, size)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.05)
     rates = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps, pct_start=0.1)
     generator = torch.Generator().manual_seed(seed)
     model.train()
     for _ in progress(range(steps), steps, name):
         photos = torch.randperm(scenes, generator=generator)[:BATCH]
-        chosen = torch.multinomial(lesson.true[photos].float(), 1, generator=generator)[:, 0]
-        inputs = {key: ids[chosen] for key, ids in lesson.texts.items()}
-        output = model(pixel_values=lesson.pixels[photos], **inputs)
+        chosen = torch.multinomial(dataset.true[photos].float(), 1, generator=generator)[:, 0]
+        inputs = {key: ids[chosen] for key, ids in dataset.texts.items()}
+        output = model(pixel_values=dataset.pixels[photos], **inputs)
         loss = LOSSES.get(name, softmax_loss)(
-            output.logits_per_image, lesson.true[photos][:, chosen]
+            output.logits_per_image, dataset.true[photos][:, chosen]
         )
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call] # torch's
@@ -223,9 +223,9 @@ def texts_of(scene: synthetic.Scene) -> list[str]:
     ]
 
 
-def lesson_of(
+def dataset_of(
     scenes: Sequence[synthetic.Scene], tokenizer: Any, processor: Any, name: str, size: Size
-) -> Lesson:
+) -> SceneDataset:
     """Scenes and all that can be said of them, prepared by the family's own processors."""
     photos = [synthetic.draw(scene) for scene in scenes]
     pixels = torch.cat(
@@ -243,7 +243,7 @@ def lesson_of(
     shown = torch.tensor([[(kind in shapes_of(scene, None)) for kind in kinds] for scene in scenes])
     in_text = torch.tensor([[(kind in shapes) for kind in kinds] for shapes in named.values()])
     true = (in_text.float() @ (~shown).float().T == 0).T  # (N, L): no shape of the text is absent
-    return Lesson(pixels, dict(encoded), true)
+    return SceneDataset(pixels, dict(encoded), true)
 
 
 def shapes_of(scene: synthetic.Scene, text: str | None) -> frozenset[str]:

@@ -97,7 +97,7 @@ def caption(supported: SupportedCaption, unsure_below: float | None) -> CaptionO
         text=supported.text,
         log_probability=supported.caption.log_probability,
         probability=supported.probability,
-        unsure=supported.probability is not None and supported.probability < (unsure_below or 0),
+        unsure=supported.unsure(unsure_below),
         score=supported.score,
         words=[
             CaptionWordOut(

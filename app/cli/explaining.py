@@ -80,9 +80,12 @@ def describe(
 
 def _print_caption(caption: SupportedCaption, unsure_below: float | None) -> None:
     """A caption, whether it is a guess, and what the matcher finds for its words."""
-    unsure = caption.probability is not None and caption.probability < (unsure_below or 0)
     probability = "" if caption.probability is None else f" ({_percent(caption.probability)})"
-    typer.echo(("Not sure; best guess: " if unsure else "") + caption.text + probability)
+    typer.echo(
+        ("Not sure; best guess: " if caption.unsure(unsure_below) else "")
+        + caption.text
+        + probability
+    )
     table = Table("word", "gave", "confidence", "left, top, right, bottom")
     for word in caption.words:
         if word.contribution is None:

@@ -471,8 +471,9 @@ class Caption(BaseModel):
     """A sentence and its log-probability (natural logarithm, summed over words).
 
     `probability` says how likely all things that the sentence names are there: by captioner and
-    matcher together, or by the matcher alone where captions were not calibrated with it. `score`
-    is that of the sentence as a query.
+    matcher together, or by the matcher alone where captions were not calibrated with it. With it, a
+    sentence that names a thing which is not supported, or nothing, is a guess as well. `score` is
+    that of the sentence as a query.
     """
 
     text: str
@@ -482,7 +483,10 @@ class Caption(BaseModel):
         Field(description="Comparable between queries; null where the matcher is not calibrated."),
     ]
     unsure: Annotated[
-        bool, Field(description="Whether it is a guess: less probable than `unsure_below`.")
+        bool,
+        Field(
+            description="Whether it is a guess: by `unsure_below`, or by the things that it names."
+        ),
     ]
     score: float
     words: list[CaptionWord]
@@ -498,7 +502,7 @@ class Captions(BaseModel):
     captions: list[Caption]
     regions: list[Region]
     unsure_below: Annotated[
-        float | None, Field(description="A caption with a lower one is a guess.")
+        float | None, Field(description="A caption with a lower probability is a guess.")
     ]
     notes: list[str] = []
 

@@ -82,6 +82,8 @@ def test_frozen_features_give_the_same_ranks_and_are_kept(matcher, scenes, tmp_p
     assert "no boxes to grey out" in refused
     refused = tessera("evaluate", matcher, "--data", scenes, "--beam", 3, code=1)
     assert "--beam is for captioners, this is one of the matchers: leave it out" in refused
+    refused = tessera("evaluate", matcher, "--data", scenes, "--spice", code=1)
+    assert "--spice is for captioners" in refused
 
 
 def test_a_matcher_is_measured_as_a_search_over_photos_without_sentences(matcher, scenes, tmp_path):

@@ -10,7 +10,7 @@ from training.data import folders, synthetic
 from training.data.caption_batches import CaptionDataset
 from training.describing import described
 from training.evaluation.captioning import bleu
-from training.fitting import Teller
+from training.fitting import Reporter
 from training.folder import Place
 from training.loop import Measured, Part, Trainer
 from training.optimization import Optimizer, Schedule
@@ -47,8 +47,8 @@ def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
     corpus = folders.read(tmp_path / "scenes")
     told = []
     file = tmp_path / "captioner.safetensors"
-    place, teller = Place(file, tmp_path / "cache"), Teller(report=told.append)
-    score = captioning.train(corpus, place, recipe(20), teller=teller)
+    place, reporter = Place(file, tmp_path / "cache"), Reporter(report=told.append)
+    score = captioning.train(corpus, place, recipe(20), reporter=reporter)
     assert [record.epoch for record in told] == [*range(1, 21)]
     loaded = checkpoint.load(file)
     assert loaded.facts["validation"]["bleu"] == list(score.bleu)

@@ -6,10 +6,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from training import captioning, grounding, grounding_recipe, proposals
+from training import captioning, grounding, grounding_recipe, proposal_recipe, proposals
 from training.caption_recipe import Recipe
 from training.data import entities
-from training.fitting import Teller
+from training.fitting import Reporter
 from training.folder import Place
 from training.optimization import Optimizer, Schedule
 
@@ -23,7 +23,7 @@ PARTS = {
         corpus, *given, CAPTIONER, **more
     ),
     "proposals": lambda *given, **more: proposals.train(
-        *given, proposals.Recipe({"size": 64}, schedule=SHORT), **more
+        *given, proposal_recipe.Recipe({"size": 64}, schedule=SHORT), **more
     ),
     "grounder": lambda *given, **more: grounding.train(*given, GROUNDER, **more),
 }
@@ -47,7 +47,7 @@ def test_a_broken_off_run_of_any_part_goes_on_and_equals_an_unbroken_one(
     whole, broken = (Place(tmp_path / f"{name}.safetensors", cache) for name in ("whole", "broken"))
     measured = train(few, truth, whole)
     with pytest.raises(KeyboardInterrupt):
-        train(few, truth, broken, teller=Teller(report=stop))
+        train(few, truth, broken, reporter=Reporter(report=stop))
     assert not broken.out.exists()
     with pytest.raises(ValueError, match="holds a run: resume it"):
         train(few, truth, broken)
@@ -61,7 +61,7 @@ def test_a_broken_off_run_of_any_part_goes_on_and_equals_an_unbroken_one(
 def test_a_run_of_other_options_is_not_resumed(few, cache, tmp_path):
     place = Place(tmp_path / "captioner.safetensors", cache)
     with pytest.raises(KeyboardInterrupt):
-        captioning.train(few, place, CAPTIONER, teller=Teller(report=stop))
+        captioning.train(few, place, CAPTIONER, reporter=Reporter(report=stop))
     other = replace(CAPTIONER, label_smoothing=0.2)
     with pytest.raises(ValueError, match=r"\.run was made with another recipe: start anew"):
         captioning.train(few, place, other, resume=True)

@@ -72,7 +72,7 @@ def test_an_average_moves_towards_the_weights_and_can_be_worn():
     with torch.no_grad():
         made.weight.fill_(11.0)
     average.update()  # the first step's decay is 2/11
-    with average.worn():
+    with average.applied():
         assert made.weight.item() == pytest.approx(9.0)
     assert made.weight.item() == 11.0
 
@@ -83,7 +83,7 @@ def test_without_a_decay_the_average_is_the_last_step():
     with torch.no_grad():
         made.weight.fill_(7.0)
     average.update()
-    with average.worn():
+    with average.applied():
         assert made.weight.item() == 7.0
 
 
@@ -125,7 +125,7 @@ def test_an_average_is_drawn_back_to_the_first_weights():
     with torch.no_grad():
         made.weight.fill_(10.0)
     average.update()
-    with average.worn():
+    with average.applied():
         assert made.weight.item() == pytest.approx(8.0)  # 0.75 · 10 + 0.25 · 2
     assert made.weight.item() == 10.0
 

@@ -14,7 +14,8 @@ def test_seeds_of_a_system_are_one_row_and_published_ones_stand_below():
     page = sections([row(0), row(2), row(0, learned_from="whole photos"), row(0, **lstm)])
     rows = [one for one in page if one.startswith("| ")]
     assert rows[1:4] == [
-        "| multimodal_rnn | regions | flickr8k val | 2 | 4,321 | 2.5 | 31.0 / 20.0 / 10.0 / 5.0 |",
+        "| multimodal_rnn | regions | flickr8k val | 2 | 4,321 | 2.5 "
+        "| 31.0 / 20.0 / 10.0 / 5.0 (5.0–5.0) |",
         "| multimodal_rnn | whole photos | flickr8k val | 1 | 4,321 | 2.5 "
         "| 30.0 / 20.0 / 10.0 / 5.0 |",
         "| multimodal_rnn, recurrence lstm | regions | flickr8k val | 1 | 4,321 | 2.5 "

@@ -14,7 +14,7 @@ from training.data import entities
 from training.data.corpus import Corpus, Example
 from training.evaluation.embedding import pixels
 from training.evaluation.measure import measure
-from training.fitting import Teller
+from training.fitting import Reporter
 from training.folder import Place
 from training.frozen import Frozen
 from training.loop import Trainer
@@ -133,7 +133,7 @@ def test_half_of_the_photos_are_learned_mirrored_and_a_resumed_run_equals_an_unb
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run.train(turned, few, broken, teller=Teller(report=stop))
+        run.train(turned, few, broken, reporter=Reporter(report=stop))
     torch.rand(7)  # whatever happens in between
     expected = weights(whole)
     resumed = weights(run.train(turned, few, broken, resume=True))
@@ -181,7 +181,7 @@ def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroke
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run.train(wanted, few, broken, teller=Teller(report=stop))
+        run.train(wanted, few, broken, reporter=Reporter(report=stop))
     resumed = run.train(wanted, few, broken, resume=True)
     expected = weights(whole)
     assert all(torch.equal(one, expected[name]) for name, one in weights(resumed).items())

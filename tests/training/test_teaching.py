@@ -10,7 +10,7 @@ from models.types import PaddedBags
 from training import run
 from training.data.batches import batches
 from training.evaluation.embedding import pixels
-from training.fitting import Teller
+from training.fitting import Reporter
 from training.folder import RunFolder
 from training.preset import Teachers, parsed, read
 from training.reproduce import Publisher, plan, reproduce
@@ -42,11 +42,11 @@ def stop(*_):
 
 
 class Diary:
-    """A teller that writes down what it is told."""
+    """Keeps what a training reports."""
 
     def __init__(self, stop_after=None):
         self.begun, self.epochs, self.stop_after = [], [], stop_after
-        self.teller = Teller(report=self.report, begins=self.begun.append)
+        self.reporter = Reporter(report=self.report, begins=self.begun.append)
 
     def report(self, record):
         self.epochs.append(record.epoch)
@@ -108,14 +108,14 @@ def test_a_run_learns_what_its_teachers_say(taught, corpus, place, monkeypatch):
 
 def test_teachers_are_trained_once_beside_the_run_and_named_in_it(taught, few, place):
     diary = Diary()
-    best = run.train(taught, few, place, teller=diary.teller)
+    best = run.train(taught, few, place, reporter=diary.reporter)
     assert diary.begun == ["teacher cells-0", "teacher cells-1", "taught-0"]
     teachers = [place.out / f"cells-{seed}" / "matcher.safetensors" for seed in (0, 1)]
     facts = checkpoint.load(best).facts
     assert facts["teachers"] == [header.fingerprint(one) for one in teachers]
     made = [one.stat().st_mtime_ns for one in teachers]
     again = Diary()
-    run.train(taught, few, replace(place, seed=1), teller=again.teller)
+    run.train(taught, few, replace(place, seed=1), reporter=again.reporter)
     # The second teacher of the one is the first here.
     assert again.begun == ["teacher cells-2", "taught-1"]
     assert [one.stat().st_mtime_ns for one in teachers] == made
@@ -123,9 +123,9 @@ def test_teachers_are_trained_once_beside_the_run_and_named_in_it(taught, few, p
 
 def test_a_broken_off_teacher_is_gone_on_with(taught, few, place):
     with pytest.raises(KeyboardInterrupt):
-        run.train(taught, few, place, teller=Diary(stop_after=1).teller)
+        run.train(taught, few, place, reporter=Diary(stop_after=1).reporter)
     diary = Diary()
-    run.train(taught, few, place, resume=True, teller=diary.teller)
+    run.train(taught, few, place, resume=True, reporter=diary.reporter)
     assert diary.begun == ["teacher cells-0", "teacher cells-1", "taught-0"]
     assert diary.epochs == [2, 1, 2, 1, 2]
 
@@ -133,9 +133,9 @@ def test_a_broken_off_teacher_is_gone_on_with(taught, few, place):
 def test_a_taught_run_that_is_resumed_equals_an_unbroken_one(taught, few, place, tmp_path):
     whole = run.train(taught, few, replace(place, out=tmp_path / "whole"))
     with pytest.raises(KeyboardInterrupt):
-        run.train(taught, few, place, teller=Diary(stop_after=5).teller)  # its own first
+        run.train(taught, few, place, reporter=Diary(stop_after=5).reporter)  # its own first
     diary = Diary()
-    resumed = run.train(taught, few, place, resume=True, teller=diary.teller)
+    resumed = run.train(taught, few, place, resume=True, reporter=diary.reporter)
     assert diary.epochs == [2]
     assert losses(resumed.parent) == losses(whole.parent)
     assert checkpoint.load(resumed).facts == checkpoint.load(whole).facts
@@ -163,13 +163,13 @@ def test_a_finished_run_needs_its_teachers_no_more(taught, few, place):
     for seed in (0, 1):
         (place.out / f"cells-{seed}" / "run.json").unlink()
     diary = Diary()
-    assert run.train(taught, few, place, resume=True, teller=diary.teller) == best
+    assert run.train(taught, few, place, resume=True, reporter=diary.reporter) == best
     assert (diary.begun, diary.epochs) == ([], [])
 
 
 def test_other_teachers_do_not_finish_what_the_first_began(taught, few, place):
     with pytest.raises(KeyboardInterrupt):
-        run.train(taught, few, place, teller=Diary(stop_after=5).teller)
+        run.train(taught, few, place, reporter=Diary(stop_after=5).reporter)
     files = [place.out / f"cells-{seed}" / "matcher.safetensors" for seed in (0, 1)]
     files[0].write_bytes(files[1].read_bytes())
     with pytest.raises(ValueError, match="taught-0 learned from other teachers"):

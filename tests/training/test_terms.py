@@ -10,7 +10,7 @@ from models.calibration import Calibration
 from models.types import PaddedBags
 from training import run, terms
 from training.data.corpus import Corpus, Example
-from training.fitting import Teller
+from training.fitting import Reporter
 from training.folder import Place
 from training.preset import parsed
 from training.strengths import counted, spread
@@ -55,7 +55,7 @@ def start(preset, corpus, cache, tmp_path):
 def test_a_catalogue_is_found_by_its_terms_and_the_rest_stays(start, shop, cache, tmp_path):
     learner, place = parsed("shop", TABLES, start=start), Place(tmp_path, cache, start=start)
     told = []
-    best = run.train(learner, shop, place, teller=Teller(begins=told.append))
+    best = run.train(learner, shop, place, reporter=Reporter(begins=told.append))
     made, before = checkpoint.load(best), checkpoint.load(start)
     facts = json.loads((best.parent / "run.json").read_text())
     assert facts["start"] == header.fingerprint(start)

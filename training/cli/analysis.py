@@ -72,6 +72,13 @@ Beam = Annotated[
     ),
 ]
 
+Spice = Annotated[
+    bool,
+    typer.Option(
+        "--spice", help="Measure SPICE of captions, too: it takes Java, CoreNLP 3.6.0 and minutes."
+    ),
+]
+
 
 def evaluate(
     file: File,
@@ -89,6 +96,7 @@ def evaluate(
     judge: Judge = None,
     beam: Beam = None,
     unwritten: Unwritten = False,
+    spice: Spice = False,
     device: Device = "cpu",
     parser: Parser = None,
 ) -> None:
@@ -104,9 +112,10 @@ def evaluate(
         from training import analysis, progress
         from training.data import catalogue, entities, folders
         from training.evaluation import queries as natural
+        from training.evaluation import spice as spices
 
         loaded = checkpoint.load(file, device)
-        analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam)
+        analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam, spice=spice)
         searches = bool(field or queries)
         corpus = (catalogue if searches or unwritten else folders).read(data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
@@ -116,6 +125,7 @@ def evaluate(
             fields=field or (), queries=natural.read(queries), occluded=occlude,
             frozen=frozen, train=corpus.splits.get("train", ()),
             judge=analysis.judge(loaded, judge, device), beam=beam or registry.BEAM,
+            spice=spices.program() if spice else None,
         )  # fmt: skip
         examine = analysis.exam_of(loaded, searches=searches, unwritten=unwritten)
         table, numbers = examine(loaded, exam)

@@ -89,7 +89,7 @@ def train_in(
     """Train in this process, which may be a worker; `again` after one was lost."""
     from models import parsing
     from training import progress, run, workers
-    from training.fitting import TELL_NOBODY, Teller
+    from training.fitting import SILENT, Reporter
     from training.folder import RunFolder
 
     if parser:
@@ -97,14 +97,16 @@ def train_in(
     if place.device == "cuda":
         place = replace(place, device=f"cuda:{workers.rank_here()}")
     console = Console(stderr=True)
-    teller = Teller(progress.on(console), lambda record: console.print(line(record)), console.print)
+    reporter = Reporter(
+        progress.on(console), lambda record: console.print(line(record)), console.print
+    )
     begun = again and RunFolder.of(preset, corpus, place).record.is_file()
     return run.train(
         preset,
         corpus,
         place,
         resume=resume or begun,
-        teller=teller if workers.first() else TELL_NOBODY,
+        reporter=reporter if workers.first() else SILENT,
     )
 
 
@@ -128,9 +130,9 @@ def corpus_for(
                 f"--field and --clicks need a catalogue, as `products` does: {preset.name}"
             )
         return folders.read(data, images)
-    lesson = catalogue.lesson(data, images, options.fields, options.clicks)
-    console.print(lesson.described(), markup=False, soft_wrap=True)
-    return lesson.corpus
+    products = catalogue.training_corpus(data, images, options.fields, options.clicks)
+    console.print(products.described(), markup=False, soft_wrap=True)
+    return products.corpus
 
 
 def write_average(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from models.checkpoint import Checkpoint
     from training.data.corpus import Example
     from training.evaluation.measure import Boxes
-    from training.fitting import Teller
+    from training.fitting import Reporter
 
 
 def train_captioner(
@@ -70,7 +70,7 @@ def train_captioner(
             caption_recipe.read(preset),
             text=text,
             resume=resume,
-            teller=teller(console),
+            reporter=reporter(console),
         )
         typer.echo(f"{out}: BLEU-1 to 4 on val {slashed(score.bleu)}, CIDEr-D {score.cider:.1f}")
 
@@ -225,6 +225,9 @@ def train_proposals(
     out: Annotated[Path, typer.Argument(help="The .safetensors file to write.")],
     images: Images = None,
     boxes: TrueBoxes = None,
+    preset: Annotated[
+        str, typer.Option(help="One of training/presets/proposers, or a path to a .toml.")
+    ] = "detector",
     cache: Cache = FEATURES,
     seed: int = 0,
     device: Device = "cpu",
@@ -236,7 +239,7 @@ def train_proposals(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import proposals
+        from training import proposal_recipe, proposals
         from training.data import folders
         from training.folder import Place
 
@@ -244,9 +247,9 @@ def train_proposals(
             folders.read(data, images),
             required_boxes(data, boxes),
             Place(out, cache, device, seed),
-            proposals.Recipe(),
+            proposal_recipe.read(preset),
             resume=resume,
-            teller=teller(console),
+            reporter=reporter(console),
         )
         shown = ", ".join(f"{recall:.1f} in {count}" for count, recall in recalls.items())
         typer.echo(f"{out}: recall of phrases on val {shown}")
@@ -301,17 +304,17 @@ def train_grounder(
             Place(out, cache, device, seed),
             recipe,
             resume=resume,
-            teller=teller(console),
+            reporter=reporter(console),
         )
         typer.echo(f"{out}: {json.dumps(asdict(localisation))}")
 
 
-def teller(console: Console) -> Teller:
-    """Tells a console of each epoch."""
+def reporter(console: Console) -> Reporter:
+    """Reports each epoch on a console."""
     from training import progress
-    from training.fitting import Teller
+    from training.fitting import Reporter
 
-    return Teller(
+    return Reporter(
         progress.on(console),
         lambda record: console.print(f"epoch {record.epoch:3}  loss {record.loss:.3f}"),
     )

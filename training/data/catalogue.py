@@ -21,7 +21,7 @@ Clicks = Mapping[str, Sequence[tuple[str, float]]]  # queries of a product's id,
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class CatalogueCorpus:
     """A catalogue whose photos have texts to learn, and what its fields were taken for."""
 
     corpus: Corpus
@@ -55,12 +55,12 @@ def read(path: Path, images: Path | None = None) -> Corpus:
     return Corpus(name, splits)
 
 
-def lesson(
+def training_corpus(
     path: Path,
     images: Path | None = None,
     fields: Sequence[str] = (),
     clicks: Path | None = None,
-) -> Lesson:
+) -> CatalogueCorpus:
     """Read a catalogue to learn from: each photo with the texts that its fields make.
 
     `clicks` is a file of queries that products answer, with weights; a text of the fields weighs 1.
@@ -74,8 +74,8 @@ def lesson(
     guessed = templates.roles([example for split, example in rows if split == "train"], fields)
     rows = unseen(rows)
     queries = queries_of(clicks, {example.id for _, example in rows}) if clicks else {}
-    taught = [(split, with_texts(example, guessed, queries)) for split, example in rows]
-    return Lesson(Corpus.of(file.resolve().parent.name, taught), guessed)
+    learned = [(split, with_texts(example, guessed, queries)) for split, example in rows]
+    return CatalogueCorpus(Corpus.of(file.resolve().parent.name, learned), guessed)
 
 
 def unseen(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:

@@ -15,6 +15,7 @@ from training.evaluation.cider import cider
 from training.evaluation.hallucination import Hallucination, Shown, hallucination
 from training.evaluation.meteor import meteor, package
 from training.evaluation.rouge import rouge
+from training.evaluation.spice import Program
 from training.evaluation.treebank import treebank_words
 from training.evaluation.wordnet import WordNet
 
@@ -44,7 +45,7 @@ class Descriptions:
 
     cider: CIDEr-D as papers print it. copied: captions that are a sentence of train word for
     word. None: what needs pycocoevalcap, WordNet or sentences of
-    train where they are not there.
+    train where they are not there, and SPICE where it was not asked for.
     """
 
     bleu: tuple[float, ...]
@@ -56,6 +57,7 @@ class Descriptions:
     vocabulary: int
     copied: float | None
     hallucination: Hallucination | None
+    spice: float | None = None
 
 
 def descriptions(
@@ -63,8 +65,12 @@ def descriptions(
     examples: Sequence[Example],
     train: Sequence[Example] = (),
     truth: Mapping[str, Sequence[GroundedSentence]] | None = None,
+    spice: Program | None = None,
 ) -> Descriptions:
-    """Measure one caption of each example by its sentences; `truth` has boxes by file name."""
+    """Measure one caption of each example by its sentences; `truth` has boxes by file name.
+
+    SPICE is measured where its program is given, for it takes minutes.
+    """
     texts = [caption.text for caption in captions]
     words = [treebank_words(text) for text in texts]
     references = [[treebank_words(text) for text in example.sentences] for example in examples]
@@ -87,6 +93,7 @@ def descriptions(
         hallucination=(
             hallucination(shown(captions, examples, truth or {}), wordnet) if wordnet else None
         ),
+        spice=spice.score(words, references) if spice else None,
     )
 
 

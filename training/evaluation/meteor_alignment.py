@@ -163,11 +163,16 @@ def resolve(by_start: Sequence[Sequence[Match]], start: Path) -> Path:
     """Search the reference from left to right for the best path."""
     paths = [start]
     for at, matches in enumerate(by_start):
-        best = sorted(paths, key=lambda path: path.rank)[:BEAM]
-        paths = [following for path in best for following in advanced(path, at, matches)]
-    for path in paths[:BEAM]:
+        paths = [following for path in best(paths) for following in advanced(path, at, matches)]
+    complete = best(paths)
+    for path in complete:
         path.chunks += path.end != -1
-    return min(paths, key=lambda path: path.rank)
+    return best(complete)[0]
+
+
+def best(paths: Sequence[Path]) -> list[Path]:
+    """The paths that the beam keeps, in their order."""
+    return sorted(paths, key=lambda path: path.rank)[:BEAM]
 
 
 def advanced(path: Path, at: int, matches: Sequence[Match]) -> Iterator[Path]:

@@ -118,6 +118,7 @@ def descriptions(measured: Descriptions) -> str:
         "METEOR": one_decimal(measured.meteor),
         "ROUGE-L": one_decimal(measured.rouge),
         "CIDEr-D": one_decimal(measured.cider),
+        "SPICE": one_decimal(measured.spice),
         "words a caption": one_decimal(measured.length),
         "words used": f"{measured.vocabulary:,}",
         "captions copied from train, %": one_decimal(measured.copied),

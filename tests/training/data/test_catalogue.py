@@ -73,20 +73,20 @@ def test_a_csv_says_the_same_as_lines(tmp_path):
 
 
 def test_a_lesson_has_the_texts_of_fields_and_a_split_of_its_own(tmp_path):
-    lesson = catalogue.lesson(written(tmp_path, *SHIRTS, *SHOES))
-    splits = {split: len(examples) for split, examples in lesson.corpus.splits.items()}
+    products = catalogue.training_corpus(written(tmp_path, *SHIRTS, *SHOES))
+    splits = {split: len(examples) for split, examples in products.corpus.splits.items()}
     assert splits["train"] + splits["val"] == 80
     assert 1 <= splits["val"] <= 20
-    first = next(one for one in lesson.corpus.splits["train"] if one.id.startswith("shoe"))
+    first = next(one for one in products.corpus.splits["train"] if one.id.startswith("shoe"))
     colour = first.metadata["colour"].lower()
     assert first.sentences == ("shoes", "shoe", colour, f"{colour} shoes", f"{colour} shoe")
     assert first.kind == "shoes"
-    assert "kinds: kind; attributes: colour" in lesson.described()
+    assert "kinds: kind; attributes: colour" in products.described()
 
 
 def test_products_of_a_group_are_in_one_split(tmp_path):
     rows = [row | {"group": f"{n // 4}"} for n, row in enumerate(SHIRTS)]
-    corpus = catalogue.lesson(written(tmp_path, *rows, *SHOES)).corpus
+    corpus = catalogue.training_corpus(written(tmp_path, *rows, *SHOES)).corpus
     groups = [
         {example.metadata["group"] for example in examples if "group" in example.metadata}
         for examples in corpus.splits.values()
@@ -97,19 +97,19 @@ def test_products_of_a_group_are_in_one_split(tmp_path):
 def test_clicks_are_texts_with_weights(tmp_path):
     clicks = tmp_path / "clicks.csv"
     clicks.write_text("query,id,weight\nSummer Top,3,2.5\nred shirts,3,0\nshirt,3,4\n")
-    corpus = catalogue.lesson(written(tmp_path, *SHIRTS, *SHOES), clicks=clicks).corpus
+    corpus = catalogue.training_corpus(written(tmp_path, *SHIRTS, *SHOES), clicks=clicks).corpus
     third = next(e for own in corpus.splits.values() for e in own if e.id == "3")
     weights = dict(third.weighted)
     assert (weights["summer top"], weights["shirt"], weights["shirts"]) == (2.5, 4.0, 1.0)
     assert "red shirts" not in weights
     clicks.write_text("query,id\nshirt,nobody\n")
     with pytest.raises(LookupError, match=r"no id of the catalogue, the first is nobody"):
-        catalogue.lesson(tmp_path, clicks=clicks)
+        catalogue.training_corpus(tmp_path, clicks=clicks)
 
 
 def test_a_photo_of_val_is_not_learned(tmp_path):
     rows = [row | {"split": "train"} for row in (*SHIRTS, *SHOES)]
     again = [row | {"split": "val"} for row in rows[:5]]
-    splits = catalogue.lesson(written(tmp_path, *rows, *again)).corpus.splits
+    splits = catalogue.training_corpus(written(tmp_path, *rows, *again)).corpus.splits
     assert (len(splits["train"]), len(splits["val"])) == (75, 5)
     assert not {e.id for e in splits["train"]} & {e.id for e in splits["val"]}

@@ -49,6 +49,12 @@ def test_the_alignment_with_fewest_chunks_wins(data):
     assert kinds(data, "a dog", "a x a dog") == ([(EXACT, 2, 0), (EXACT, 3, 1)], 1)
 
 
+def test_every_run_of_matches_is_a_chunk_where_the_beam_has_more_paths_than_it_keeps(data):
+    matches, chunks = kinds(data, "dog sits dog dog", "dogs dogs sits dogs sits")
+    assert matches == [(EXACT, 2, 1), (STEM, 1, 0), (STEM, 3, 2)]
+    assert chunks == 1
+
+
 def test_a_score_equals_a_value_worked_by_hand(data):
     # "a dog" against "the dog": dog matches, content; one function word each, unmatched.
     # P = R = .75 / (.75 + .25), one chunk of one match.

@@ -1,0 +1,79 @@
+"""SPICE of captions, by the Java program in the installed package pycocoevalcap and CoreNLP."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from models import packaged
+
+PROGRAM = "spice-1.0.jar"
+CORENLP = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
+MEMORY = "-Xmx8G"  # as pycocoevalcap gives it: the models alone take some 4 GB
+F_SCORE = re.compile(r"f-score:\s*([\d.]+|NaN)")  # of all tuples first
+COMPLAINT = re.compile(r".*(?:Exception|Error).*")  # of Java, before where it happened
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Java and the folder of SPICE's program, which has CoreNLP in its folder lib."""
+
+    java: str
+    folder: Path
+
+    def score(
+        self, captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
+    ) -> float:
+        """SPICE in percent    (Anderson et al. 2016, section 3.3), of words of the Penn Treebank.
+
+        The mean over photos of the F-score of a caption's objects, attributes and relations
+        against those of all its references; the program gives three decimals of it. Neither its
+        cache nor its file of scores is asked for: these do not work from Java 15 on.
+        ChildProcessError, with what Java says, where it fails.
+        """
+        rows = [
+            {
+                "image_id": at,
+                "test": " ".join(caption),
+                "refs": [" ".join(sentence) for sentence in sentences],
+            }
+            for at, (caption, sentences) in enumerate(zip(captions, references, strict=True))
+        ]
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+            json.dump(rows, file)
+            file.flush()
+            options = ["-Duser.language=en", MEMORY, "-jar", str(self.folder / PROGRAM)]
+            ended = subprocess.run(  # noqa: S603 - a file that we wrote, and a program that is installed
+                [self.java, *options, file.name], capture_output=True, text=True, check=False
+            )
+        found = F_SCORE.search(ended.stdout)
+        if ended.returncode or not found:
+            complaint = COMPLAINT.search(ended.stderr)
+            why = complaint[0].strip() if complaint else f"exit status {ended.returncode}"
+            raise ChildProcessError(f"the program of SPICE failed: {why}")
+        return 100 * float(found[1])
+
+
+def program() -> Program:
+    """What SPICE runs by; LookupError says what is missing, and how to get it."""
+    try:
+        folder = packaged.folder("pycocoevalcap.spice.spice")
+    except (LookupError, ModuleNotFoundError):
+        raise LookupError("SPICE needs pycocoevalcap: pip install 'tessera[captions]'") from None
+    java = shutil.which("java")
+    if java is None:
+        raise LookupError("SPICE needs Java 8 or later: apt install default-jre-headless")
+    missing = [name for name in CORENLP if not (folder / "lib" / name).is_file()]
+    if missing:
+        raise LookupError(
+            f"SPICE needs Stanford CoreNLP 3.6.0, and {folder / 'lib'} has no "
+            f"{' and no '.join(missing)}: `python -m pycocoevalcap.spice.get_stanford_models` "
+            "fetches both"
+        )
+    return Program(java, folder)
