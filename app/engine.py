@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -96,10 +97,21 @@ class Engine:
         return limited
 
     def collections(self) -> list[Collection]:
-        """The collections that may be seen, by name."""
-        return [
-            collection for collection in self.catalog.collections() if self.sees(collection.name)
-        ]
+        """The collections that may be seen, by name; by an alias where that alone may be seen."""
+        collections = self.catalog.collections()
+        if self.visible is None:
+            return collections
+        names = {alias.name: alias.collection for alias in self.catalog.names.aliases()}
+        shown = {names.get(name, name): name for name in self.visible}
+        shown |= {name: name for name in self.visible}
+        seen = [replace(home, name=shown[home.name]) for home in collections if home.name in shown]
+        return sorted(seen, key=lambda home: home.name)
+
+    def aliases(self, home: Collection) -> list[str]:
+        """The other names of a collection that may be seen."""
+        own = self.catalog.find(home.name).name
+        aliases = [alias.name for alias in self.catalog.names.aliases() if alias.collection == own]
+        return [name for name in aliases if name != home.name and self.sees(name)]
 
     def sees(self, name: str) -> bool:
         """Whether a name, or an alias, is one of those that may be seen."""
@@ -111,11 +123,12 @@ class Engine:
         if self.visible is not None and name not in self.visible:
             raise OutOfBounds(f"this key is bound to other collections: {', '.join(self.visible)}")
         try:
-            return self.catalog.find(name)
+            home = self.catalog.find(name)
         except LookupError as absent:
             if self.visible is None:
                 raise
             raise LookupError(f"no collection {name!r}") from absent  # without all others' names
+        return home if self.sees(home.name) else replace(home, name=name)
 
     def check(self) -> dict[str, str]:
         """Read the database, write to the disk and the picture store; what else there is to say.

@@ -62,10 +62,11 @@ MODELS = (
     TextSearch,
 )
 
-# What may be raised where a collection is asked for, where a body with a photo is read, and where
-# items are written, and where a role is needed: there parameters are checked, too.
+# What may be raised where a collection is asked for, where a body is read, where one with a photo
+# is, where items are written, and where a role is needed: there parameters are checked, too.
 OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable, Busy)
-OF_UPLOAD = (TooLarge, TooSlow, WrongMediaType, ImageError, ImageTooLarge, NotAnImage, NoSpace)
+OF_BODY = (TooLarge, TooSlow, WrongMediaType)
+OF_UPLOAD = (*OF_BODY, ImageError, ImageTooLarge, NotAnImage, NoSpace)
 OF_WRITE = (NoSpace,)
 OF_ROLE = (Unauthorized, Forbidden, TooManyRequests, Unavailable, ValueError)
 
