@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from app import follower, memory
+from app.bounds import Bounds, OutOfBounds
 from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
 from app.inference import Models
@@ -33,10 +33,6 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-class OutOfBounds(LookupError):
-    """A collection outside of those that an engine is limited to, whether it exists or not."""
-
-
 class Engine:
     """Everything that is done with stored items, for many threads at once."""
 
@@ -51,7 +47,7 @@ class Engine:
     ) -> None:
         """Without `indexes`, collections are searched in this process."""
         self.models, self.catalog, self.folder = models, catalog, folder
-        self.visible: Sequence[str] | None = None
+        self.bounds = Bounds(catalog.names)
         self.indexes = indexes or Indexes(
             catalog, folder, models.calibration, device, synonyms, follower.__name__
         )
@@ -93,42 +89,13 @@ class Engine:
     def limited_to(self, names: Sequence[str] | None) -> Engine:
         """The same engine for those who may see these collections alone; None for all there are."""
         limited = copy(self)
-        limited.visible = names
+        limited.bounds = Bounds(self.catalog.names, names)
         return limited
 
-    def collections(self) -> list[Collection]:
-        """The collections that may be seen, by name; by an alias where that alone may be seen."""
-        collections = self.catalog.collections()
-        if self.visible is None:
-            return collections
-        names = {alias.name: alias.collection for alias in self.catalog.names.aliases()}
-        shown = {names.get(name, name): name for name in self.visible}
-        shown |= {name: name for name in self.visible}
-        seen = [replace(home, name=shown[home.name]) for home in collections if home.name in shown]
-        return sorted(seen, key=lambda home: home.name)
-
-    def aliases(self, home: Collection) -> list[str]:
-        """The other names of a collection that may be seen."""
-        own = self.catalog.find(home.name).name
-        aliases = [alias.name for alias in self.catalog.names.aliases() if alias.collection == own]
-        return [name for name in aliases if name != home.name and self.sees(name)]
-
-    def sees(self, name: str) -> bool:
-        """Whether a name, or an alias, is one of those that may be seen."""
-        return self.visible is None or name in self.visible
-
     def find(self, name: str) -> Collection:
-        """A collection of whichever matcher; LookupError if there is none, OutOfBounds as open."""
+        """A collection of whichever matcher; errors are those of Bounds.find."""
         note(collection=name)
-        if self.visible is not None and name not in self.visible:
-            raise OutOfBounds(f"this key is bound to other collections: {', '.join(self.visible)}")
-        try:
-            home = self.catalog.find(name)
-        except LookupError as absent:
-            if self.visible is None:
-                raise
-            raise LookupError(f"no collection {name!r}") from absent  # without all others' names
-        return home if self.sees(home.name) else replace(home, name=name)
+        return self.bounds.find(name)
 
     def check(self) -> dict[str, str]:
         """Read the database, write to the disk and the picture store; what else there is to say.

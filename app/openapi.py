@@ -24,6 +24,7 @@ from app.errors import (
     Unavailable,
     WrongMediaType,
 )
+from app.middleware import TWO_LENGTHS
 from app.origins import CROSS_SITE, UNKNOWN_HOST
 from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
@@ -145,7 +146,7 @@ def _general(*, changes: bool, closed: bool) -> dict[str, Any]:
     """The responses of every route, of those that do not only read, and of those with a role."""
     declared = {
         HTTPStatus.INTERNAL_SERVER_ERROR: UNEXPECTED.title,
-        HTTPStatus.BAD_REQUEST: UNKNOWN_HOST.title,
+        HTTPStatus.BAD_REQUEST: f"{UNKNOWN_HOST.title}; {TWO_LENGTHS.title.lower()}",
     }
     if changes:
         declared[HTTPStatus.FORBIDDEN] = CROSS_SITE.title

@@ -11,7 +11,7 @@ from index.items import Collection
 def collections(engine: Engine) -> CollectionsOut:
     """All collections."""
     return CollectionsOut(
-        collections=[_out(engine, collection) for collection in engine.collections()]
+        collections=[_out(engine, collection) for collection in engine.bounds.collections()]
     )
 
 
@@ -22,7 +22,7 @@ def collection(engine: Engine, name: str) -> CollectionOut:
 
 def made(engine: Engine, name: str) -> bool:
     """Open a collection; says whether it was made for that."""
-    known = {collection.token for collection in engine.collections()}
+    known = {collection.token for collection in engine.bounds.collections()}
     return engine.open(name, create=True).token not in known
 
 
@@ -43,7 +43,7 @@ def _out(engine: Engine, home: Collection) -> CollectionOut:
     served = engine.served(home)
     return CollectionOut(
         name=home.name,
-        aliases=engine.aliases(home),
+        aliases=engine.bounds.aliases(home),
         items=engine.catalog.count(served),
         coming=progress.coming(engine.folder, served.token),
         model=served.fingerprint,
