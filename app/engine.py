@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from app import follower, memory
+from app.bounds import Bounds, OutOfBounds
 from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
 from app.inference import Models
@@ -32,10 +33,6 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-class OutOfBounds(LookupError):
-    """A collection outside of those that an engine is limited to, whether it exists or not."""
-
-
 class Engine:
     """Everything that is done with stored items, for many threads at once."""
 
@@ -50,7 +47,7 @@ class Engine:
     ) -> None:
         """Without `indexes`, collections are searched in this process."""
         self.models, self.catalog, self.folder = models, catalog, folder
-        self.visible: Sequence[str] | None = None
+        self.bounds = Bounds(catalog.names)
         self.indexes = indexes or Indexes(
             catalog, folder, models.calibration, device, synonyms, follower.__name__
         )
@@ -92,30 +89,13 @@ class Engine:
     def limited_to(self, names: Sequence[str] | None) -> Engine:
         """The same engine for those who may see these collections alone; None for all there are."""
         limited = copy(self)
-        limited.visible = names
+        limited.bounds = Bounds(self.catalog.names, names)
         return limited
 
-    def collections(self) -> list[Collection]:
-        """The collections that may be seen, by name."""
-        return [
-            collection for collection in self.catalog.collections() if self.sees(collection.name)
-        ]
-
-    def sees(self, name: str) -> bool:
-        """Whether a name, or an alias, is one of those that may be seen."""
-        return self.visible is None or name in self.visible
-
     def find(self, name: str) -> Collection:
-        """A collection of whichever matcher; LookupError if there is none, OutOfBounds as open."""
+        """A collection of whichever matcher; errors are those of Bounds.find."""
         note(collection=name)
-        if self.visible is not None and name not in self.visible:
-            raise OutOfBounds(f"this key is bound to other collections: {', '.join(self.visible)}")
-        try:
-            return self.catalog.find(name)
-        except LookupError as absent:
-            if self.visible is None:
-                raise
-            raise LookupError(f"no collection {name!r}") from absent  # without all others' names
+        return self.bounds.find(name)
 
     def check(self) -> dict[str, str]:
         """Read the database, write to the disk and the picture store; what else there is to say.

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
-from app.engine import OutOfBounds
+from app.bounds import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
 from index.backup import InProgress
 from index.disk import is_full

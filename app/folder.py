@@ -55,7 +55,10 @@ class Outcome:
 def find(paths: Iterable[Path]) -> Iterator[Source | Outcome]:
     """The items in folders (and folders below), photos and .jsonl files; Outcomes are refusals."""
     for path in paths:
-        yield from _find(path)
+        try:
+            yield from _find(path)
+        except OSError as unreadable:
+            yield _unreadable(path, unreadable)
 
 
 def bring_in(
@@ -125,12 +128,19 @@ def _find(path: Path) -> Iterator[Source | Outcome]:
 
 def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
     """The photos below a folder; an id is a path that starts with the folder's own name."""
-    for place, folders, files in os.walk(folder):
+    unreadable = list[OSError]()
+    for place, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             file = Path(place, name)
             if file.suffix.lower() in PHOTO_ENDINGS and not name.startswith("."):
                 yield _photo(file, file.relative_to(folder.parent).as_posix())
+    for failed in unreadable:
+        yield _unreadable(failed.filename, failed)
+
+
+def _unreadable(place: Path | str, failed: OSError) -> Outcome:
+    return Outcome(ascii(str(place))[1:-1], "refused", f"it cannot be read: {failed.strerror}")
 
 
 def _photo(file: Path, name: str) -> Source | Outcome:
@@ -167,14 +177,10 @@ def _line(file: Path, number: int, line: bytes) -> Source:
     row = unique_keys.read(line)
     if not isinstance(row, dict) or not row.keys() <= FIELDS:
         raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
-    image, sentences = row.get("image"), row.get("sentences", [])
-    if not isinstance(sentences, list) or not all(
-        isinstance(sentence, str) for sentence in sentences
-    ):
-        raise ValueError("sentences: a list of texts")
-    images = [*([] if image is None else [image]), *row.get("images", [])]
-    if not all(isinstance(path, str) for path in images):
-        raise ValueError("image: the path of a photo, from this file's folder on; images: a list")
+    image, sentences = row.get("image"), _texts(row, "sentences")
+    if not isinstance(image, str | None):
+        raise ValueError("image: the path of a photo, from this file's folder on")
+    images = [*([] if image is None else [image]), *_texts(row, "images")]
     name = row.get("id", images[0] if images else f"{file.stem}-{number}")
     if not isinstance(name, str):
         raise ValueError("id: a text")
@@ -182,6 +188,13 @@ def _line(file: Path, number: int, line: bytes) -> Source:
     photos = tuple(file.parent / path for path in images)
     stamp = "-".join((sha256(line).hexdigest()[:16], *map(stamp_of, photos)))
     return Source(name, f"{file}#{name}", stamp, photos, tuple(sentences), row.get("metadata", {}))
+
+
+def _texts(row: dict[str, Any], name: str) -> list[str]:
+    texts = row.get(name, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{name}: a list of texts")
+    return texts
 
 
 def stamp_of(file: Path) -> str:

@@ -16,13 +16,13 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from uvicorn.supervisors import Multiprocess
 
-from app import __version__, errors, fetching, logs
+from app import __version__, errors, fetching, lean, logs
 from app.access import Door
 from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.fetching import Fetcher
 from app.lanes import Lanes
-from app.middleware import Heads, RawPaths, SecurityHeaders
+from app.middleware import Heads, OneLength, RawPaths, SecurityHeaders
 from app.observation import observe
 from app.openapi import describe
 from app.origins import AllowedHosts, SameOrigin, allowed_hosts
@@ -92,6 +92,7 @@ def create_app(
     )
     app.add_middleware(SameOrigin, trusted=settings.cors_origins)
     app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
+    app.add_middleware(OneLength)
     app.add_middleware(SecurityHeaders)
     observe(app, queries=settings.log_queries)
     return app
@@ -100,7 +101,7 @@ def create_app(
 def serve_by_workers(settings: Settings, listener: socket) -> None:
     """Serve a bound socket by processes with an engine each, until told to stop."""
     config = uvicorn.Config(
-        partial(create_app, settings),
+        partial(lean.create_app, settings),
         factory=True,
         host=settings.host,
         port=settings.port,

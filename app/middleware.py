@@ -1,9 +1,15 @@
-"""Middleware: encoded item ids in paths, HEAD as GET, and security headers."""
+"""Middleware: encoded item ids in paths, HEAD as GET, lengths of bodies, and security headers."""
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
+from http import HTTPStatus
+
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.errors import Kind, problem
+
+TWO_LENGTHS = Kind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two lengths")
 
 SECURITY = {
     "Content-Security-Policy": (
@@ -62,6 +68,27 @@ class Heads:
             await self.app(as_get, receive, drop_body)
         finally:
             scope["route"] = as_get.get("route")  # for the log and the metrics
+
+
+class OneLength:
+    """Refuses requests whose body has two lengths, and closes their connections.
+
+    A proxy in front may believe the other one, and pass a request on that it took for a body
+    (RFC 9112, 6.1).
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on that has a Content-Length or a Transfer-Encoding, not both."""
+        headers = Headers(scope=scope) if scope["type"] == "http" else {}
+        if "content-length" in headers and "transfer-encoding" in headers:
+            detail = "send Content-Length or Transfer-Encoding, not both"
+            refusal = problem(TWO_LENGTHS, detail, scope["path"], Connection="close")
+            await refusal(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
 
 class SecurityHeaders:

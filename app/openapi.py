@@ -24,6 +24,7 @@ from app.errors import (
     Unavailable,
     WrongMediaType,
 )
+from app.middleware import TWO_LENGTHS
 from app.origins import CROSS_SITE, UNKNOWN_HOST
 from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
@@ -62,10 +63,11 @@ MODELS = (
     TextSearch,
 )
 
-# What may be raised where a collection is asked for, where a body with a photo is read, and where
-# items are written, and where a role is needed: there parameters are checked, too.
+# What may be raised where a collection is asked for, where a body is read, where one with a photo
+# is, where items are written, and where a role is needed: there parameters are checked, too.
 OF_COLLECTION = (LookupError, ModelMismatch, ValueError, Unavailable, Busy)
-OF_UPLOAD = (TooLarge, TooSlow, WrongMediaType, ImageError, ImageTooLarge, NotAnImage, NoSpace)
+OF_BODY = (TooLarge, TooSlow, WrongMediaType)
+OF_UPLOAD = (*OF_BODY, ImageError, ImageTooLarge, NotAnImage, NoSpace)
 OF_WRITE = (NoSpace,)
 OF_ROLE = (Unauthorized, Forbidden, TooManyRequests, Unavailable, ValueError)
 
@@ -144,7 +146,7 @@ def _general(*, changes: bool, closed: bool) -> dict[str, Any]:
     """The responses of every route, of those that do not only read, and of those with a role."""
     declared = {
         HTTPStatus.INTERNAL_SERVER_ERROR: UNEXPECTED.title,
-        HTTPStatus.BAD_REQUEST: UNKNOWN_HOST.title,
+        HTTPStatus.BAD_REQUEST: f"{UNKNOWN_HOST.title}; {TWO_LENGTHS.title.lower()}",
     }
     if changes:
         declared[HTTPStatus.FORBIDDEN] = CROSS_SITE.title

@@ -22,7 +22,8 @@ def noted(
 ) -> Generator[Outcome]:
     """Pass an import's outcomes on, and note how many sources it still has to bring.
 
-    `count` counts all of its sources; that is done meanwhile, as a folder may be large.
+    `collection` is the token of a collection. `count` counts all of its sources; that is done
+    meanwhile, as a folder may be large.
     """
     file = data / FOLDER / f"{uuid4().hex}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +49,10 @@ def noted(
 
 
 def coming(data: Path, collection: str) -> int:
-    """How many sources running imports still have to bring to a collection, as far as counted."""
+    """How many sources running imports still have to bring to the collection of a token.
+
+    As far as they are counted.
+    """
     return sum(_read(file, collection) for file in (data / FOLDER).glob("*.json"))
 
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import faiss
 import numkong
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +55,11 @@ class Structure:
 
         Only rows of the mask `allowed` (B,) if there is one; fewer where there are no more.
         """
-        parameters = None
+        faiss, parameters = library(), None
         if allowed is not None:
             # FAISS reads the bits when it searches, so the array must live that long.
             bits = np.packbits(allowed, bitorder="little")
-            selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
-            parameters = faiss.SearchParametersIVF(sel=selector)  # type: ignore[call-arg]
+            parameters = faiss.SearchParametersIVF(sel=faiss.IDSelectorBitmap(bits))
         faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
         products, rows = self.index.search(
             _padded(query[None], self.index.d),
@@ -103,6 +102,13 @@ def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
     return [listed.only(listed.products >= least) for listed in promising]
 
 
+def library() -> ModuleType:
+    """FAISS, imported where there are enough rows for it: with CUDA's libraries it takes 166 MB."""
+    import faiss
+
+    return faiss
+
+
 def build(rows: Rows) -> Structure | None:
     """Build what serves rows of this number; None where their summaries are scanned instead.
 
@@ -112,6 +118,7 @@ def build(rows: Rows) -> Structure | None:
     """
     if len(rows) <= SCANNED:
         return None
+    faiss = library()
     pairs = 2 * math.ceil(rows.summaries.shape[1] / (2 * PAIR))  # FAISS wants an even number
     dimension = PAIR * pairs
     coarse: Any = faiss.IndexFlatIP(dimension)
@@ -131,13 +138,14 @@ def build(rows: Rows) -> Structure | None:
 def write(structure: Structure, path: Path) -> None:
     """Write a structure to a file; OSError where it cannot be."""
     try:
-        faiss.write_index(structure.index, str(path))
+        library().write_index(structure.index, str(path))
     except RuntimeError as failed:  # FAISS's own word for any failure
         raise OSError(f"{path} was not written: {failed}") from failed
 
 
 def read(path: Path, rows: int) -> Structure:
     """The structure of so many rows that a file holds; ValueError where it does not."""
+    faiss = library()
     try:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
     except RuntimeError as broken:

@@ -158,7 +158,8 @@ def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calib
         return None
     fields = described["calibration"]
     photos, sentences, coefficients = (
-        state[CALIBRATION + name].float() for name in ("photos", "sentences", "coefficients")
+        state[CALIBRATION + name].to(torch.float32, copy=True)
+        for name in ("photos", "sentences", "coefficients")
     )
     words, facts, general = frozenset(fields["words"]), fields["facts"], fields.get("general")
     return Calibration(photos, sentences, coefficients, fields["weak_below"], words, facts, general)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.fusion import fuse_conv_bn_eval
+from torch.nn.utils.fusion import fuse_conv_bn_weights
 from torch.utils.checkpoint import checkpoint
 
 # Expansion, channels, repeats, stride, kernel of each stage (EfficientNet-Lite0).
@@ -160,6 +160,21 @@ def fold(network: Lite) -> Lite:
         if isinstance(module, nn.Sequential):
             for name, (layer, following) in enumerate(pairwise(module)):
                 if isinstance(layer, nn.Conv2d) and isinstance(following, nn.BatchNorm2d):
-                    module[name] = fuse_conv_bn_eval(layer, following)
+                    fold_into(layer, following)
                     module[name + 1] = nn.Identity()
     return network
+
+
+def fold_into(convolution: nn.Conv2d, norm: nn.BatchNorm2d) -> None:
+    """Fold a batch norm into the convolution before it, in place: torch's own copies both first."""
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    convolution.weight, convolution.bias = fuse_conv_bn_weights(
+        convolution.weight,
+        convolution.bias,
+        norm.running_mean,
+        norm.running_var,
+        norm.eps,
+        norm.weight,
+        norm.bias,
+    )

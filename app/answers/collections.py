@@ -11,7 +11,7 @@ from index.items import Collection
 def collections(engine: Engine) -> CollectionsOut:
     """All collections."""
     return CollectionsOut(
-        collections=[_out(engine, collection) for collection in engine.collections()]
+        collections=[_out(engine, collection) for collection in engine.bounds.collections()]
     )
 
 
@@ -22,8 +22,8 @@ def collection(engine: Engine, name: str) -> CollectionOut:
 
 def made(engine: Engine, name: str) -> bool:
     """Open a collection; says whether it was made for that."""
-    known = {collection.name for collection in engine.collections()}
-    return engine.open(name, create=True).name not in known
+    known = {collection.token for collection in engine.bounds.collections()}
+    return engine.open(name, create=True).token not in known
 
 
 def aliases(engine: Engine) -> AliasesOut:
@@ -43,13 +43,9 @@ def _out(engine: Engine, home: Collection) -> CollectionOut:
     served = engine.served(home)
     return CollectionOut(
         name=home.name,
-        aliases=[
-            alias.name
-            for alias in engine.catalog.names.aliases()
-            if alias.collection == home.name and engine.sees(alias.name)
-        ],
+        aliases=engine.bounds.aliases(home),
         items=engine.catalog.count(served),
-        coming=progress.coming(engine.folder, served.name),
+        coming=progress.coming(engine.folder, served.token),
         model=served.fingerprint,
         dimension=served.dimension,
         score=served.score,

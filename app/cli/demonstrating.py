@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import typer
 
@@ -45,22 +47,32 @@ def indexed_meanwhile(
     demo: Demo,
     sources: Sequence[Source | Outcome],
     settings: Settings,
-    on_end: Callable[[], None] = lambda: None,
+    on_end: Callable[[], None] | None = None,
 ) -> Iterator[None]:
     """Index in a thread, and call `on_end`; at the block's end it stops after at most a batch.
 
-    What was stored by then stays, and the next start goes on.
+    What was stored by then stays, and the next start goes on. The memory of an engine that `on_end`
+    closes is given back, if nobody else names it.
     """
     ended = Event()
-    work = (engine, demo, sources, settings.model_copy(update={"batch": BATCH}), ended, on_end)
-    thread = Thread(target=_index, args=work, name="demonstration")
+    work = [(engine, demo, sources, settings.model_copy(update={"batch": BATCH}), ended, on_end)]
+    thread = Thread(target=_index_and_forget, args=(work,), name="demonstration")
     thread.start()
-    del engine, work, on_end  # where `on_end` closes the engine, its memory is free then
+    del engine, on_end
     try:
         yield
     finally:
         ended.set()
         thread.join()
+
+
+def _index_and_forget(work: list[Any]) -> None:
+    """Index, and give back what that took: the engine, too, unless it goes on."""
+    goes_on = work[0][-1] is None
+    _index(*work.pop())
+    if not goes_on:
+        gc.collect()
+    memory.give_back()
 
 
 def _index(
@@ -69,7 +81,7 @@ def _index(
     sources: Sequence[Source | Outcome],
     settings: Settings,
     ended: Event,
-    on_end: Callable[[], None],
+    on_end: Callable[[], None] | None,
 ) -> None:
     try:
         if sources:
@@ -77,8 +89,8 @@ def _index(
     except (ValueError, LookupError, OSError) as failed:
         typer.echo(f"error: sample {demo.name} are not indexed whole: {failed}", err=True)
     finally:
-        memory.give_back()
-        on_end()
+        if on_end is not None:
+            on_end()
 
 
 def _import(

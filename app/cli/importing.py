@@ -58,7 +58,7 @@ def opened_import(
             yield outcomes
             return
         home = engine.open(collection, create=True)
-        with closing(noted(outcomes, settings.data, home.name, count)) as counted:
+        with closing(noted(outcomes, settings.data, home.token, count)) as counted:
             yield counted
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app import lean
 from app.settings import Settings
 from models import header
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 def load_models(settings: Settings) -> Models:
     """The models that the settings name; errors are those of `check`."""
     check(settings)
+    lean.import_torch(settings.device)
     from app.inference import Models
 
     return Models.of(settings)
@@ -24,6 +26,7 @@ def load_models(settings: Settings) -> Models:
 def load_engine(settings: Settings) -> Engine:
     """The engine that the settings describe; errors are those of `check` and of the catalog."""
     check(settings)
+    lean.import_torch(settings.device)
     from app.engine import Engine
 
     return Engine.load(settings)

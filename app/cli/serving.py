@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app import lean
 from app.cli.options import Data, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
@@ -101,6 +102,7 @@ def _load_and_serve(
     settings: Settings, listener: socket.socket, photos: Path | None, demo: str | None
 ) -> None:
     with plain_errors():
+        lean.import_torch(settings.device)
         from app.cli.demonstrating import indexed_meanwhile
 
         engine, shown, sources = _loaded(settings, demo)

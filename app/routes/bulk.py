@@ -20,7 +20,7 @@ from app.fetching import Fetch, from_base64, photos_of
 from app.lanes import Lanes
 from app.metrics import IMPORT_LINES
 from app.mistakes import read_json
-from app.openapi import OF_COLLECTION, Responses, lines_of, problems, reference
+from app.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
 from app.routes.dependencies import (
     DEFAULT,
     CollectionDep,
@@ -60,7 +60,7 @@ async def import_place(lanes: LanesDep) -> AsyncGenerator[None, None]:
 @router.post(
     "/items",
     response_class=Duplex,
-    responses=STATUSES | problems(*OF_COLLECTION, WrongMediaType),
+    responses=STATUSES | problems(*OF_COLLECTION, *OF_WRITE, WrongMediaType),
     openapi_extra=lines_of(ImportLine, NDJSON, JSONL),
     dependencies=[may("write"), Depends(import_place)],
 )

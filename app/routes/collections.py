@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Path, Response
 
 from app.access import may
 from app.answers import collections as answers
-from app.errors import TooLarge, Unavailable, WrongMediaType
-from app.openapi import JSON, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
+from app.errors import Unavailable
+from app.openapi import JSON, OF_BODY, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
 from app.routes.dependencies import EngineDep, LanesDep, decoded
 from app.schemas.collections import (
     AliasesOut,
@@ -26,7 +26,7 @@ router = APIRouter(tags=["collections"])
 
 ADMIN = may("admin", unbound=True)
 OF_NAMES = problems(*OF_COLLECTION, NameConflict, *OF_WRITE)
-OF_BODIES = OF_NAMES | problems(TooLarge, WrongMediaType)
+OF_BODIES = OF_NAMES | problems(*OF_BODY)
 NEW_COLLECTION: Responses = {201: {"model": CollectionOut, "description": "New."}}
 NEW_ALIAS: Responses = {201: {"model": AliasOut, "description": "New."}}
 

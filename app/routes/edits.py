@@ -11,9 +11,9 @@ from app.access import may
 from app.answers.items import item_out
 from app.conditions import ConditionsDep, etag
 from app.drafts import Draft
-from app.errors import NotFetched, TooLarge, WrongMediaType
+from app.errors import NotFetched
 from app.fetching import photos_of
-from app.openapi import JSON, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
+from app.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
 from app.routes.dependencies import (
     DEFAULT,
     CollectionDep,
@@ -31,9 +31,7 @@ from index.editing import Change, Chosen
 from index.items import Collection, ConditionFailed, Item
 from index.records import NewPhoto
 
-router = APIRouter(
-    tags=["items"], responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType, *OF_WRITE)
-)
+router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE))
 
 MERGE_PATCH = "application/merge-patch+json"  # RFC 7396
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.access import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
-from app.errors import TooLarge, Unauthorized, Unavailable, WrongMediaType
+from app.errors import Unauthorized, Unavailable
 from app.keys import Caller
-from app.openapi import JSON, lines_of, problems
+from app.openapi import JSON, OF_BODY, lines_of, problems
 from app.schemas.session import SessionIn, SessionOut
 from app.sessions import COOKIE, Sessions
 from app.uploads import reads_json
@@ -40,7 +40,7 @@ async def session(
 
 @router.post(
     "/session",
-    responses=NOT_READY | problems(Unauthorized, TooLarge, WrongMediaType, ValueError),
+    responses=NOT_READY | problems(Unauthorized, ValueError, *OF_BODY),
     openapi_extra=lines_of(SessionIn, JSON),
 )
 async def sign_in(

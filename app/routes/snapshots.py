@@ -100,6 +100,7 @@ def list_snapshots(snapshots: SnapshotsDep) -> SnapshotsOut:
 @router.get(
     "/snapshots/{name}",
     dependencies=[may("admin", unbound=True)],
+    response_class=Response,
     responses=DOWNLOAD | problems(LookupError, ValueError, NoSuchBytes),
 )
 def download_snapshot(name: str, snapshots: SnapshotsDep) -> Download:

@@ -10,9 +10,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from app.access import PUBLIC, may
 from app.answers import index as index_answers
-from app.errors import TooLarge, Unavailable, WrongMediaType
+from app.errors import Unavailable
 from app.gauges import exposition
-from app.openapi import JSON, OF_COLLECTION, Responses, lines_of, problems
+from app.openapi import JSON, OF_BODY, OF_COLLECTION, Responses, lines_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, LanesDep, SettingsDep
 from app.schemas.system import (
     AuditOut,
@@ -93,7 +93,7 @@ def index(engine: EngineDep, collection: CollectionDep = DEFAULT) -> IndexOut:
 @router.post(
     "/index/audit",
     dependencies=[may("admin")],
-    responses=problems(*OF_COLLECTION, TooLarge, WrongMediaType),
+    responses=problems(*OF_COLLECTION, *OF_BODY),
     openapi_extra=lines_of(AuditRequest, JSON),
 )
 async def audit(

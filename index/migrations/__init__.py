@@ -1,8 +1,9 @@
 """Migrations: which version a catalog's tables have, and how they come to the newest.
 
-A version is a file of `versions/`. It says what changes in its own words, not by `index.tables`,
-which only knows the newest state. In SQLite a migration adds and drops; a table that others refer
-to cannot be copied (`batch_alter_table`), because dropping it would delete their rows.
+A version is a file of `versions/`, whose name begins with its number. It says what changes in its
+own words, not by `index.tables`, which only knows the newest state. In SQLite a migration adds and
+drops; a table that others refer to cannot be copied (`batch_alter_table`), because dropping it
+would delete their rows. alembic is imported where there is something to migrate.
 """
 
 from __future__ import annotations
@@ -10,14 +11,11 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
 FIRST = "0001"  # tables before there were migrations: layout 2
 FIRST_LAYOUT = 2
+FOLDER = Path(__file__).parent
 
 
 def version_of(connection: Connection) -> str | None:
@@ -27,7 +25,7 @@ def version_of(connection: Connection) -> str | None:
     """
     names = inspect(connection).get_table_names()
     if "alembic_version" in names:
-        return MigrationContext.configure(connection).get_current_revision()
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     if not {"settings", "collections"} & set(names):
         return None
     layout = _layout(connection) if "settings" in names else 1
@@ -39,12 +37,16 @@ def version_of(connection: Connection) -> str | None:
     return FIRST
 
 
-@cache
 def newest() -> str:
     """The version that this code reads and writes."""
-    head = _scripts().get_current_head()
-    assert head is not None, "the versions are in a row"
-    return head
+    return versions()[-1]
+
+
+@cache
+def versions() -> tuple[str, ...]:
+    """All versions that there have been, in order."""
+    files = (FOLDER / "versions").glob("[0-9]*.py")
+    return tuple(sorted(file.name.partition("_")[0] for file in files))
 
 
 def upgrade(connection: Connection, version: str | None) -> None:
@@ -52,9 +54,14 @@ def upgrade(connection: Connection, version: str | None) -> None:
 
     ValueError for a version that only a newer Tessera knows.
     """
-    if version is not None and version not in _known():
+    if version is not None and version not in versions():
         raise ValueError(refusal(version))
-    config = _config()
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     if version == FIRST and not inspect(connection).has_table("alembic_version"):
         command.stamp(config, FIRST)
@@ -63,7 +70,7 @@ def upgrade(connection: Connection, version: str | None) -> None:
 
 def refusal(version: str) -> str:
     """Why a catalog of another version is not opened, and what to do."""
-    if version in _known():
+    if version in versions():
         return (
             f"the tables of the catalog have version {version}, and this version of Tessera needs "
             f"{newest()}: run `tessera migrate` once, then restart every service that uses them"
@@ -77,19 +84,3 @@ def refusal(version: str) -> str:
 def _layout(connection: Connection) -> int:
     layout = connection.execute(text("SELECT value FROM settings WHERE name = 'layout'"))
     return int(layout.scalar_one())
-
-
-def _known() -> set[str]:
-    return {script.revision for script in _scripts().walk_revisions()}
-
-
-@cache
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    return config

@@ -222,6 +222,26 @@ def test_a_bound_key_is_not_told_of_others_where_its_collection_is_gone(
         assert (answer.status_code, answer.json()["detail"]) == (404, "no collection 'shop'")
 
 
+def test_a_key_that_is_bound_to_an_alias_sees_the_collection_by_that_name_alone(
+    locked: TestClient, settings: Settings, keys: dict[str, str]
+) -> None:
+    admin = bearer(keys["admin"])
+    for alias in ("front", "other-alias"):
+        locked.put(f"/aliases/{alias}", json={"collection": "secret"}, headers=admin)
+    secret, made = make_key("page", Role.WRITE, collections=("front",))
+    add_key(settings.keys_file, made)
+    key = bearer(secret)
+    (listed,) = locked.get("/collections", headers=key).json()["collections"]
+    assert (listed["name"], listed["aliases"]) == ("front", [])
+    assert listed["items"] > 0
+    assert locked.get("/collections/front", headers=key).json() == listed
+    assert locked.put("/collections/front", headers=key).status_code == 200
+    missing = locked.get("/items/nowhere?collection=front", headers=key)
+    assert missing.json()["detail"] == "no item 'nowhere' in collection 'front'"
+    both = locked.get("/collections/secret", headers=admin).json()
+    assert both["aliases"] == ["front", "other-alias"]
+
+
 def test_metrics_are_open_where_the_setting_says_so(
     settings: Settings, engine: Engine, keys: dict[str, str]
 ) -> None:

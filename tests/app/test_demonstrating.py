@@ -56,7 +56,7 @@ def test_searches_answer_with_what_is_there_and_the_index_says_what_is_coming(
         assert closed.wait(60)
         assert client.get("/index").json()["items"] == FEW
     assert missing(engine, PHOTOS, settings) == ()
-    assert progress.coming(settings.data, "default") == 0
+    assert progress.coming(settings.data, engine.open("default").token) == 0
 
 
 def test_the_end_of_the_service_stops_it_and_the_next_start_goes_on(

@@ -223,9 +223,7 @@ def test_our_own_failure_tells_nothing_of_what_broke(
     client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for broken in (KeyError("secret"), IndexError("secret"), RuntimeError("secret")):
-        monkeypatch.setattr(
-            engine.catalog, "collections", lambda e=broken: (_ for _ in ()).throw(e)
-        )
+        monkeypatch.setattr(engine.catalog.names, "all", lambda e=broken: (_ for _ in ()).throw(e))
         answer = client.get("/collections")
         check(answer, 500, "its log says why")
         assert "secret" not in answer.text

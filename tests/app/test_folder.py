@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,6 +119,8 @@ def test_lines_bring_photos_sentences_and_metadata(
         {"id": 7, "sentences": ["red"]},
         {"id": "s", "sentences": "red"},
         {"id": "m", "sentences": ["red"], "metadata": []},
+        *({"id": "i", "images": odd} for odd in (5, None, "p.png", {"p.png": 1}, [1])),
+        {"image": ["p.png"]},
     ]
     file = tmp_path / "lines.jsonl"
     twice = '{"id": "t", "sentences": ["red"], "sentences": ["blue"]}'
@@ -124,13 +128,15 @@ def test_lines_bring_photos_sentences_and_metadata(
     outcomes = run(engine, file)
     assert stored(engine) == ["lines-3", "p.png", "x"]
     refused = {name: reason for name, (status, reason) in outcomes.items() if status == "refused"}
-    assert len(refused) == 8
+    assert len(refused) == 14
     assert "neither a picture nor a sentence" in refused["lines.jsonl#nothing"]
     assert "missing.png" in refused["lines.jsonl:5"]
     assert "a JSON object with some of" in refused["lines.jsonl:6"]
     assert "id: a text" in refused["lines.jsonl:7"]
     assert "sentences: a list" in refused["lines.jsonl:8"]
-    assert "the key 'sentences' is there twice" in refused["lines.jsonl:12"]
+    assert all("images: a list of texts" in refused[f"lines.jsonl:{row}"] for row in range(10, 15))
+    assert "image: the path of a photo" in refused["lines.jsonl:15"]
+    assert "the key 'sentences' is there twice" in refused["lines.jsonl:18"]
     assert "metadata" in refused["lines.jsonl#m"]
     assert engine.catalog.get(engine.open("default"), "x").metadata == {"a": 1}
 
@@ -235,6 +241,30 @@ def test_what_has_no_end_or_is_too_long_is_refused_unread(engine: Engine, tmp_pa
             "the image has 3,221,225,472 bytes; send one of at most 1,000,000 bytes",
         ),
     }
+
+
+def test_folder_that_cannot_be_read_is_named_and_the_others_are_stored(
+    engine: Engine, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def refuse_one(path: str) -> Any:
+        if Path(path).name == "sub":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse_one)
+    outcomes = run(engine, photos)
+    assert outcomes["sub"] == ("refused", "it cannot be read: Permission denied")
+    assert stored(engine) == ["photos/a.png", "photos/b.PNG"]
+
+
+def test_path_that_cannot_be_looked_at_stops_no_others(
+    engine: Engine, photos: Path, tmp_path: Path
+) -> None:
+    long = tmp_path / ("x" * 300)
+    assert run(engine, long, photos / "a.png")[long.name][0] == "refused"
+    assert stored(engine) == ["a.png"]
 
 
 def test_half_a_character_in_an_id_is_refused_and_the_rest_stored(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from hypothesis import HealthCheck, given, settings
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import SecretStr
 
 from app.drafts import Draft
@@ -95,3 +96,28 @@ def test_every_reference_leads_to_a_schema() -> None:
     assert named <= set(schemas)
     assert {"Problem", "ImageSearch", "ImportStatus"} <= named
     assert "HTTPValidationError" not in schemas
+
+
+def test_a_body_that_does_not_come_in_time_is_declared_wherever_one_is_read() -> None:
+    bodies = [
+        (method, path) for method, path in OPERATIONS if "requestBody" in declared(method, path)
+    ]
+    assert [read for read in bodies if "408" not in declared(*read)["responses"]] == [
+        ("post", "/items")  # whose status was sent by then; the last line says so
+    ]
+    assert "507" in declared("post", "/items")["responses"]  # a new collection on a full disk
+
+
+def test_what_is_no_json_is_not_declared_as_json() -> None:
+    kinds = {
+        "/items/{id}/image": "image/jpeg",
+        "/snapshots/{name}": "application/x-tar",
+        "/metrics": CONTENT_TYPE_LATEST,
+    }
+    for path, kind in kinds.items():
+        assert list(declared("get", path)["responses"]["200"]["content"]) == [kind]
+
+
+def declared(method: str, path: str) -> dict[str, Any]:
+    operation: dict[str, Any] = DOCUMENT["paths"][path][method]
+    return operation

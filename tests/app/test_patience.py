@@ -86,6 +86,17 @@ def test_a_body_that_does_not_come_is_answered_408_and_the_connection_closed(imp
     assert b"at most 1 seconds between two parts" in answer
 
 
+def test_a_body_with_two_lengths_is_refused_with_all_that_follows(impatient) -> None:
+    hidden = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    lengths = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    with connect(impatient) as connection:
+        connection.sendall(SEARCH + lengths + hidden)
+        answer = all_of(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"urn:tessera:problem:two-lengths" in answer
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
 def test_an_import_that_pauses_is_told_so_and_keeps_what_came(impatient, engine: Engine) -> None:
     line = b'{"id": "a", "sentences": ["red"]}\n{"id": "b"'
     with connect(impatient) as connection:

@@ -66,7 +66,7 @@ def test_the_index_tells_what_is_stored_and_what_is_coming(
     engine.put("default", [Draft("a").with_photo(png("red"))])
     (engine.folder / progress.FOLDER).mkdir()
     note = engine.folder / progress.FOLDER / "a.json"
-    note.write_text(json.dumps({"collection": "default", "left": 2}))
+    write(note, engine.open("default").token, 2)
     told = client.get("/index").json()
     assert (told["items"], told["behind"], told["coming"]) == (1, 0, 2)
 
@@ -87,12 +87,13 @@ def empty(browser: Any, address: str, watched: Any) -> Iterator[Any]:
 def test_the_page_shows_progress_and_fills_by_itself(empty: Any, engine: Engine, png: Png) -> None:
     (engine.folder / progress.FOLDER).mkdir()
     note = engine.folder / progress.FOLDER / "a.json"
-    write(note, "default", 3)
+    token = engine.open("default").token
+    write(note, token, 3)
     empty.goto("/")
     empty.wait_for_selector("h2:has-text('Being indexed')")
     empty.wait_for_selector("#progress:has-text('Indexing: 0 of 3 searchable')")
     engine.put("default", [Draft("a").with_photo(png("red"))])
-    write(note, "default", 2)
+    write(note, token, 2)
     empty.wait_for_selector("button[title=a] img")
     empty.wait_for_selector("#progress:has-text('1 of 3 searchable')")
     note.unlink()
@@ -103,10 +104,10 @@ def test_the_page_opens_the_collection_that_is_being_filled(
     empty: Any, engine: Engine, png: Png
 ) -> None:
     engine.open("default")
-    engine.open("shop", create=True)
+    shop = engine.open("shop", create=True)
     (engine.folder / progress.FOLDER).mkdir()
     note = engine.folder / progress.FOLDER / "a.json"
-    write(note, "shop", 3)
+    write(note, shop.token, 3)
     empty.goto("/")
     empty.wait_for_selector("h2:has-text('Being indexed')")
     assert empty.input_value("#collections") == "shop"

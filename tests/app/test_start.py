@@ -95,6 +95,26 @@ def test_a_missing_or_broken_checkpoint_is_told_before_anything_loads(tmp_path: 
 
 @pytest.mark.system
 @pytest.mark.timeout(300)  # a new process imports torch
+def test_a_service_on_a_cpu_loads_no_cuda_but_torchs_own() -> None:
+    script = (
+        "import pathlib, re, sys\n"
+        "from app import lean\n"
+        "lean.import_torch('cpu')\n"
+        "import app.main, torch\n"
+        "maps = pathlib.Path('/proc/self/maps').read_text()\n"
+        "loaded = set(re.findall(r'libcublasLt[.]so[.](\\d+)', maps))\n"
+        "print(*sorted(loaded), *({'faiss', 'alembic'} & set(sys.modules)))\n"
+        "print(*(torch.version.cuda or '').split('.')[:1])\n"
+    )
+    ended = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded, torchs_own = ended.stdout.splitlines()
+    assert loaded == torchs_own
+
+
+@pytest.mark.system
+@pytest.mark.timeout(300)  # a new process imports torch
 def test_models_load_without_the_compiler_and_transformers() -> None:
     script = (
         "import sys\n"

@@ -230,7 +230,7 @@ def test_no_more_rows_are_found_than_pass(world):
 
 def test_file_of_another_version_is_refused(tmp_path):
     """Codes of 8 bits, as segments had them before: such a segment is built anew."""
-    faiss = candidates.faiss
+    faiss = candidates.library()
     before = faiss.IndexScalarQuantizer(8, faiss.ScalarQuantizer.QT_8bit)
     before.train(np.eye(8, dtype=np.float32))
     candidates.write(candidates.Structure(before), tmp_path / "images.faiss")

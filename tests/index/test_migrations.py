@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect, text
 
 from benchmarks.kills.aging import UNDONE, age
@@ -175,3 +177,14 @@ def test_tables_that_rounds_of_kills_make_older_are_migrated_back(database, entr
             names = "SELECT name FROM retired_pictures"
             with catalog.reader.begin() as connection:
                 assert connection.execute(text(names)).scalars().all() == [name_of(b"jpeg")]
+
+
+def test_versions_are_the_files_that_alembic_reads_in_a_row() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrations.FOLDER))
+    config.set_main_option("path_separator", "os")
+    scripts = ScriptDirectory.from_config(config)
+    assert [script.revision for script in scripts.walk_revisions()] == [
+        *reversed(migrations.versions())
+    ]
+    assert scripts.get_current_head() == migrations.newest()

@@ -157,7 +157,7 @@ def test_write_that_fails_leaves_nothing_behind(in_memory, tmp_path, monkeypatch
                 segments.write([in_memory], tmp_path / "here")
         assert list((tmp_path / "here").iterdir()) == []
     with pytest.raises(OSError, match="not written"):
-        candidates.write(candidates.Structure(candidates.faiss.IndexFlatIP(4)), tmp_path)
+        candidates.write(candidates.Structure(candidates.library().IndexFlatIP(4)), tmp_path)
 
 
 def test_neighbours_are_joined_without_their_retired_rows(catalog, collection, entry):

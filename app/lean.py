@@ -1,0 +1,56 @@
+"""torch as a process without a GPU imports it: without the CUDA libraries that it would preload."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from app.settings import Settings
+
+PACKAGES = f"{os.sep}nvidia{os.sep}"  # a folder of site-packages: CUDA's libraries
+
+
+def import_torch(device: str) -> None:
+    """Import torch, unless something has; on a CPU without libraries that it needs on a GPU alone.
+
+    It preloads those of every CUDA that is installed, and FAISS's package for GPUs brings another
+    one than torch has: 214 MB (decision 0067).
+    """
+    if "torch" in sys.modules:
+        return
+    if device != "cpu":
+        import torch
+
+        return
+    with _hidden_packages():
+        import torch  # noqa: F401
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """See app.main.create_app, for a new process."""
+    import_torch(settings.device)
+    from app import main
+
+    return main.create_app(settings)
+
+
+@contextmanager
+def _hidden_packages() -> Iterator[None]:
+    """Within the context, torch finds no library to preload; its own still find what they need."""
+    found = glob.glob
+
+    def without(pattern: str, **options: object) -> list[str]:
+        return [] if PACKAGES in pattern else found(pattern, **options)  # type: ignore[arg-type]
+
+    glob.glob = without  # type: ignore[assignment]  # of texts alone, as torch calls it
+    try:
+        yield
+    finally:
+        glob.glob = found
