@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from models.backbones import Backbone, squash
 from models.components import PrincipalComponents
+from models.dropout import BagDropout
 from models.proposals import Proposer
 from models.vision import roi_align
 
@@ -105,7 +106,7 @@ class RegionEncoder(nn.Module):
         self.reduce = (
             PrincipalComponents(features, components, whiten=False) if components else None
         )
-        self.dropout = nn.Dropout(dropout, inplace=not components)
+        self.dropout = BagDropout(dropout) if components else nn.Dropout(dropout, inplace=True)
         self.project = nn.Linear(self.inputs, embedding)
 
     def fit(self, features: Sequence[Tensor]) -> None:

@@ -15,6 +15,7 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
 from models import packaged
+from models.dropout import BagDropout
 from models.types import PaddedBags, ParsedSentence, Span, Word
 
 MINILM_HIDDEN = 384
@@ -69,7 +70,7 @@ class BRNN(nn.Module):
         self.forwards = nn.Linear(hidden, hidden)
         self.backwards = nn.Linear(hidden, hidden)
         self.project = nn.Linear(hidden, embedding)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = BagDropout(dropout)
         for recurrent in (self.forwards, self.backwards):
             # Half the identity: what lies further away fades, where the identity would sum it up.
             recurrent.weight = nn.Parameter(0.5 * torch.eye(hidden))

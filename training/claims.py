@@ -71,7 +71,7 @@ CLAIMS = (
     Claim("fragments beat the full frame", DEFRAG, "defrag-dense", "defrag-frame"),
     Claim("dependency edges beat words", DEFRAG, "defrag-dense", "defrag-words"),
     Claim("dependency edges beat bigrams", DEFRAG, "defrag-dense", "defrag-bigrams"),
-    Claim("DeFrag beats SDT-RNN", DEFRAG, "defrag", "sdtrnn"),
+    Claim("DeFrag beats SDT-RNN", DEFRAG, "defrag", "sdtrnn-regions"),
     Claim("DeFrag beats DeViSE", DEFRAG, "defrag", "devise"),
     Claim("SDT-RNN beats BoW", DTRNN, "sdtrnn", "bow"),
     Claim("SDT-RNN beats the recurrent network", DTRNN, "sdtrnn", "rnn"),

@@ -26,15 +26,20 @@ EXTENDED = {
     "defrag-frame": ("defrag-dense", {IMAGE + "proposals"}),
     "defrag-global": ("defrag", {AIMS}),
     "defrag-tuned": (
-        "defrag",
-        {IMAGE + "tuned", AIMS, RATE, EPOCHS, ".optimizer.rates.image.sight"},
+        "defrag-windows",
+        {IMAGE + "tuned", AIMS, RATE, EPOCHS, ".schedule.drops", ".optimizer.rates.image.sight"},
     ),
+    "defrag-windows": ("defrag", {IMAGE + "proposals", IMAGE + "sizes", IMAGE + "components"}),
     "defrag-words": ("defrag-dense", {TEXT + "pairs"}),
     "dtrnn-squared": ("dtrnn", EUCLIDEAN),
     "dtrnn": ("sdtrnn", {TEXT + "composition"}),
     "rnn": ("sdtrnn", {TEXT + "composition"}),
     "sdtrnn": ("bow", {TEXT + "composition", ".optimizer.rates.text.compose"}),
     "rnn-squared": ("rnn", EUCLIDEAN),
+    "sdtrnn-regions": (
+        "sdtrnn",
+        {IMAGE + "proposals", IMAGE + "components", ".schedule.precision"},
+    ),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
     "lite2-tuned": (

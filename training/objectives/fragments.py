@@ -23,10 +23,11 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     similarity = match.products
     if similarity is None:
         similarity = products(match.images, match.sentences)
-    real = match.images.mask  # (K, R)
-    owner = match.owners[match.sentences.mask.nonzero()[:, 0]]  # (N,) the image of each fragment
-    at = torch.arange(len(owner), device=owner.device)
-    paired, positive = similarity[at, owner], real[owner]  # (N, R), and where y_ij is 1
+    real, said = match.images.mask, match.sentences.mask  # (K, R) and (L, T)
+    own = match.images.vectors[match.owners]  # (L, R, D) the regions of each sentence's image
+    # Multiplied once more: taken from all products, their gradient would be as large as these.
+    paired = (match.sentences.vectors @ own.mT)[said]  # (N, R)
+    positive = real[match.owners[said.nonzero()[:, 0]]]  # (N, R) where y_ij is 1
     if mil:
         detached = paired.detach().masked_fill(~positive, float("-inf"))
         best = torch.zeros_like(positive).scatter(1, detached.argmax(1, keepdim=True), value=True)
