@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from models.dropout import BagDropout
 from models.types import PaddedBags, ParsedSentence, Span, Word
 
 ALONE = -1  # a word that is paired with none
@@ -80,7 +79,7 @@ class EdgeEncoder(nn.Module):
         self.shared = nn.Parameter(torch.empty(2 * words, embedding)) if shared else None  # W
         self.own = nn.Parameter(torch.zeros(relations, 2 * words, embedding))  # U_R, or W_R
         self.bias = nn.Parameter(torch.zeros(relations, embedding))  # b_R
-        self.dropout = BagDropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         nn.init.normal_(self.own if self.shared is None else self.shared, std=words**-0.5)
 
     def bags(self, x: Tensor, mask: Tensor) -> PaddedBags:

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from models.backbones import Backbone, squash
 from models.components import PrincipalComponents
-from models.dropout import BagDropout
 from models.proposals import Proposer
 from models.vision import roi_align
 
@@ -106,7 +105,7 @@ class RegionEncoder(nn.Module):
         self.reduce = (
             PrincipalComponents(features, components, whiten=False) if components else None
         )
-        self.dropout = BagDropout(dropout) if components else nn.Dropout(dropout, inplace=True)
+        self.dropout = nn.Dropout(dropout, inplace=not components)
         self.project = nn.Linear(self.inputs, embedding)
 
     def fit(self, features: Sequence[Tensor]) -> None:

@@ -15,7 +15,6 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
 from models import packaged
-from models.dropout import BagDropout
 from models.types import PaddedBags, ParsedSentence, Span, Word
 
 MINILM_HIDDEN = 384
@@ -70,7 +69,7 @@ class BRNN(nn.Module):
         self.forwards = nn.Linear(hidden, hidden)
         self.backwards = nn.Linear(hidden, hidden)
         self.project = nn.Linear(hidden, embedding)
-        self.dropout = BagDropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         for recurrent in (self.forwards, self.backwards):
             # Half the identity: what lies further away fades, where the identity would sum it up.
             recurrent.weight = nn.Parameter(0.5 * torch.eye(hidden))
@@ -90,8 +89,9 @@ class BRNN(nn.Module):
         """h_t = f(e_t + W h_{t∓1} + b) along steps; padding leaves the state at zero."""
         state = torch.zeros_like(e[:, 0])  # (L, H)
         states = [state] * e.shape[1]
+        entered = e.unbind(1)  # whose gradients are stacked once
         for t in steps:
-            state = (e[:, t] + recurrent(state)).relu() * mask[:, t, None]
+            state = (entered[t] + recurrent(state)).relu() * mask[:, t, None]
             states[t] = state
         return torch.stack(states, dim=1)  # (L, T, H)
 

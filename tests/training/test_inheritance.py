@@ -38,7 +38,7 @@ EXTENDED = {
     "rnn-squared": ("rnn", EUCLIDEAN),
     "sdtrnn-regions": (
         "sdtrnn",
-        {IMAGE + "proposals", IMAGE + "components", ".schedule.precision"},
+        {IMAGE + "proposals", IMAGE + "components", ".schedule.precision", EPOCHS},
     ),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
@@ -92,9 +92,9 @@ def test_options_of_another_tower_are_not_inherited():
 
 def test_a_file_of_ones_own_extends_another_beside_it_or_one_that_ships(tmp_path):
     (tmp_path / "small.toml").write_text('extends = "dvsa"\nmodel.image.sizes = [64]\n')
-    (tmp_path / "mine.toml").write_text('extends = "small.toml"\nschedule.epochs = 2\n')
+    (tmp_path / "mine.toml").write_text('extends = "small.toml"\nschedule.epochs = 7\n')
     made = preset.read(str(tmp_path / "mine.toml"))
-    assert (made.name, made.schedule.epochs, made.schedule.batch) == ("mine", 2, 64)
+    assert (made.name, made.schedule.epochs, made.schedule.batch) == ("mine", 7, 100)
     assert made.model.image.options.sizes == (64,)
     assert made.model.text == preset.read("dvsa").model.text
 
