@@ -27,9 +27,13 @@ EXTENDED = {
     "defrag-global": ("defrag", {AIMS}),
     "defrag-tuned": (
         "defrag-windows",
-        {IMAGE + "tuned", AIMS, RATE, EPOCHS, ".schedule.drops", ".optimizer.rates.image.sight"},
+        {IMAGE + "tuned", AIMS, RATE, ".schedule.drops", ".optimizer.rates.image.sight"},
     ),
-    "defrag-windows": ("defrag", {IMAGE + "proposals", IMAGE + "sizes", IMAGE + "components"}),
+    "defrag-windows": (
+        "defrag",
+        {IMAGE + "proposals", IMAGE + "sizes", IMAGE + "components", IMAGE + "dropout"}
+        | {TEXT + "dropout"},
+    ),
     "defrag-words": ("defrag-dense", {TEXT + "pairs"}),
     "dtrnn-squared": ("dtrnn", EUCLIDEAN),
     "dtrnn": ("sdtrnn", {TEXT + "composition"}),
@@ -38,7 +42,8 @@ EXTENDED = {
     "rnn-squared": ("rnn", EUCLIDEAN),
     "sdtrnn-regions": (
         "sdtrnn",
-        {IMAGE + "proposals", IMAGE + "components", ".schedule.precision", EPOCHS},
+        {IMAGE + "proposals", IMAGE + "components", IMAGE + "dropout"}
+        | {".schedule.precision", EPOCHS},
     ),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
