@@ -147,10 +147,12 @@ def mean_ranks(result: Result) -> float:
 
 
 def verdict(difference: Difference, seeds: int) -> str:
-    """Whether the interval lies above zero, below it, or holds it."""
+    """Whether the interval lies above zero, below it, or holds it; of one seed, which is ahead."""
     outcome = "holds" if difference.mean > 0 else "does not hold"
     if not difference.mean:
         return "not clear"
+    if difference.half is None and seeds:
+        return "ahead (one seed)" if difference.mean > 0 else "behind (one seed)"
     if difference.half is None:
-        return f"{outcome} (one seed)" if seeds else outcome
+        return outcome
     return outcome if abs(difference.mean) > difference.half else "not clear"
