@@ -120,3 +120,61 @@ def means_of_positives(
         F = last - first
         image, sentence = (F, T) if rows_are_images else (T, F)
         out[b] = total / np.float32(image * (sentence + SMOOTHING))
+
+
+@compiled
+def sums_above(
+    products: NDArray[Any], real: NDArray[np.bool_], shift: Any, out: NDArray[Any]
+) -> None:
+    """Σ_r max(0, p + shift) of products (N, K, R) over real regions (K, R), into out (N, K)."""
+    N, K, R = products.shape
+    for n in range(N):
+        for k in range(K):
+            total = 0 * shift
+            for r in range(R):
+                total += max(products[n, k, r] + shift, 0 * shift) * real[k, r]
+            out[n, k] = total
+
+
+@compiled
+def gradients_above(
+    products: NDArray[Any],
+    real: NDArray[np.bool_],
+    shift: Any,
+    outer: NDArray[Any],
+    out: NDArray[Any],
+) -> None:
+    """Into out (N, K, R): the gradients of sums_above by the products, from its own (N, K)."""
+    N, K, R = products.shape
+    for n in range(N):
+        for k in range(K):
+            gradient = outer[n, k]
+            for r in range(R):
+                out[n, k, r] = gradient * (products[n, k, r] + shift > 0) * real[k, r]
+
+
+@compiled
+def maxima_over_regions(
+    products: NDArray[Any],
+    real: NDArray[np.bool_],
+    out: NDArray[Any],
+    places: NDArray[np.int64],
+) -> None:
+    """Into out (N, K): the largest of products (N, K, R) over real regions (K, R), and where."""
+    N, K, R = products.shape
+    for n in range(N):
+        for k in range(K):
+            place = -1
+            for r in range(R):
+                if real[k, r] and (place < 0 or products[n, k, r] > products[n, k, place]):
+                    place = r
+            out[n, k], places[n, k] = products[n, k, place], place
+
+
+@compiled
+def gradients_of_maxima(places: NDArray[np.int64], outer: NDArray[Any], out: NDArray[Any]) -> None:
+    """Into out (N, K, R) of zeros: the gradients of maxima_over_regions, from its own (N, K)."""
+    N, K = places.shape
+    for n in range(N):
+        for k in range(K):
+            out[n, k, places[n, k]] = outer[n, k]

@@ -168,9 +168,13 @@ class Matcher(nn.Module):
             image, text = cast(Correlated, self.image), cast(Correlated, self.text)
             correlate(image, text, images, sentences, owners, self.config.correlation)
 
-    def encode_images(self, inputs: PaddedBags) -> PaddedBags:
-        """The trained part: fragments (K, R, D) of inputs (K, F, C)."""
-        bags: PaddedBags = self.image(inputs.to(self.device))
+    def encode_images(self, inputs: PaddedBags, *, fixed: bool = False) -> PaddedBags:
+        """The trained part: fragments (K, R, D) of inputs (K, F, C).
+
+        `fixed`: the inputs went through the image tower's `fixed` already.
+        """
+        inputs = inputs.to(self.device)
+        bags: PaddedBags = self.image(inputs if fixed else self.image.fixed(inputs))
         bags = lengthened_images(bags) if self.config.euclidean else bags
         return self.offsets.images(bags) if self.offsets else bags
 

@@ -9,10 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.backbones import Backbone, squash
+from models.components import PrincipalComponents
 from models.proposals import Proposer
 from models.vision import roi_align
 
 FLAT = 1e-6  # features from which gradients flow
+SAMPLE = 20_000  # regions that components are found on
 BATCH = 16  # photos that are embedded together
 
 
@@ -92,20 +94,35 @@ class Standardize(nn.Module):
 class RegionEncoder(nn.Module):
     """v_i = W_m CNN(I_b) + b_m        (Karpathy & Fei-Fei 2015, eq. 1).
 
-    Shapes: features (…, C) give (…, D). Features are standardized first: `fit` measures how.
+    Shapes: features (…, C) give (…, D). Features are standardized first: `fit` measures how. With
+    `components` they are reduced to so many numbers as well, by `fixed`.
     """
 
-    def __init__(self, features: int, embedding: int, dropout: float) -> None:
+    def __init__(self, features: int, embedding: int, dropout: float, components: int = 0) -> None:
         super().__init__()
+        self.inputs = components or features
         self.standardize = Standardize(features)
-        self.dropout = nn.Dropout(dropout, inplace=True)
-        self.project = nn.Linear(features, embedding)
+        self.reduce = (
+            PrincipalComponents(features, components, whiten=False) if components else None
+        )
+        self.dropout = nn.Dropout(dropout, inplace=not components)
+        self.project = nn.Linear(self.inputs, embedding)
 
-    def fit(self, features: Iterable[Tensor]) -> None:
-        """Measure training features, each (R, C)."""
+    def fit(self, features: Sequence[Tensor]) -> None:
+        """Measure training features, each (R, C); a sample of photos gives the components."""
         self.standardize.fit(features)
+        if self.reduce:
+            device = self.standardize.mean.device
+            every = -(-sum(map(len, features)) // SAMPLE)
+            sample = torch.cat([photo.to(device) for photo in features[::every]])
+            self.reduce.fit(self.standardize(sample))
+
+    def fixed(self, features: Tensor) -> Tensor:
+        """Features (…, C) along their components (…, C'), or as they are without such."""
+        return self.reduce(self.standardize(features)) if self.reduce else features
 
     def forward(self, features: Tensor) -> Tensor:
-        """Embed CNN features of boxes."""
-        embedded: Tensor = self.project(self.dropout(self.standardize(features)))
+        """Embed what `fixed` gives of the CNN features of boxes."""
+        inputs = features if self.reduce else self.standardize(features)
+        embedded: Tensor = self.project(self.dropout(inputs))
         return embedded

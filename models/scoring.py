@@ -107,7 +107,9 @@ class SumOfMax(Score):
 
     def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
         """The best region of each word, added up over the words of a sentence."""
-        best = products.masked_fill(~images, float("-inf")).amax(dim=2)  # (N, K)
+        from models.reductions import maxima
+
+        best = maxima(products, images)  # (N, K)
         owners = sentences.nonzero()[:, 0]  # (N,) the sentence of each word
         return best.new_zeros(len(sentences), best.shape[1]).index_add(0, owners, best).T
 
@@ -182,7 +184,9 @@ class MeanOfPositive(Score):
 
     def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
         """The mean over a sentence's and an image's fragments of what is above zero."""
-        positive = (products.clamp_min(0) * images).sum(2)  # (N, K)
+        from models.reductions import rectified_sums
+
+        positive = rectified_sums(products, images)  # (N, K)
         owners = sentences.nonzero()[:, 0]  # (N,) the sentence of each fragment
         totals = positive.new_zeros(len(sentences), positive.shape[1]).index_add(
             0, owners, positive

@@ -92,6 +92,8 @@ class ImageTower(nn.Module, ABC):
     prefixes: pretrained layers, and maps that begin from the names of classes.
     """
 
+    fixes = False
+
     def __init__(self, config: Any, sight: Sight, dimension: int) -> None:
         super().__init__()
         self.config, self.sight, self.dimension = config, sight, dimension
@@ -102,9 +104,16 @@ class ImageTower(nn.Module, ABC):
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's inputs, each (F, C), before the first step."""
 
+    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+        """What `prepare` fits and no step moves: inputs (K, F, C) to those of `forward`.
+
+        A tower where this takes long sets `fixes`: training then computes it once a photo.
+        """
+        return inputs
+
     @abstractmethod
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (K, R, D) of inputs (K, F, C); the first is the whole photo."""
+        """Fragments (K, R, D) of inputs that went through `fixed`; the first is the whole photo."""
 
     @property
     def whole_features(self) -> int:

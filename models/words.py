@@ -89,8 +89,9 @@ class BRNN(nn.Module):
         """h_t = f(e_t + W h_{t∓1} + b) along steps; padding leaves the state at zero."""
         state = torch.zeros_like(e[:, 0])  # (L, H)
         states = [state] * e.shape[1]
+        entered = e.unbind(1)  # whose gradients are stacked once
         for t in steps:
-            state = (e[:, t] + recurrent(state)).relu() * mask[:, t, None]
+            state = (entered[t] + recurrent(state)).relu() * mask[:, t, None]
             states[t] = state
         return torch.stack(states, dim=1)  # (L, T, H)
 

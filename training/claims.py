@@ -71,7 +71,7 @@ CLAIMS = (
     Claim("fragments beat the full frame", DEFRAG, "defrag-dense", "defrag-frame"),
     Claim("dependency edges beat words", DEFRAG, "defrag-dense", "defrag-words"),
     Claim("dependency edges beat bigrams", DEFRAG, "defrag-dense", "defrag-bigrams"),
-    Claim("DeFrag beats SDT-RNN", DEFRAG, "defrag", "sdtrnn"),
+    Claim("DeFrag beats SDT-RNN", DEFRAG, "defrag", "sdtrnn-regions"),
     Claim("DeFrag beats DeViSE", DEFRAG, "defrag", "devise"),
     Claim("SDT-RNN beats BoW", DTRNN, "sdtrnn", "bow"),
     Claim("SDT-RNN beats the recurrent network", DTRNN, "sdtrnn", "rnn"),
@@ -147,10 +147,12 @@ def mean_ranks(result: Result) -> float:
 
 
 def verdict(difference: Difference, seeds: int) -> str:
-    """Whether the interval lies above zero, below it, or holds it."""
+    """Whether the interval lies above zero, below it, or holds it; of one seed, which is ahead."""
     outcome = "holds" if difference.mean > 0 else "does not hold"
     if not difference.mean:
         return "not clear"
+    if difference.half is None and seeds:
+        return "ahead (one seed)" if difference.mean > 0 else "behind (one seed)"
     if difference.half is None:
-        return f"{outcome} (one seed)" if seeds else outcome
+        return outcome
     return outcome if abs(difference.mean) > difference.half else "not clear"

@@ -13,6 +13,7 @@ from torch import Tensor
 from models import classes
 from models.matcher import Matcher
 from models.scoring import SCORES, products
+from models.towers import ImageTower, TextTower
 from models.types import PaddedBags
 from training import workers
 from training.cache import Deferred, Repeated, taken
@@ -35,9 +36,9 @@ class Pairs:
     """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
 
     `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
-    is the kind of image k, where a sampling mixes batches by kinds. `fixed`: sentences went through
-    the text tower's fixed part. mirrored[k] are the inputs of image k with left and right changed,
-    where half of the images of a batch are to be learned so.
+    is the kind of image k, where a sampling mixes batches by kinds. `fixed` and `fixed_images`:
+    sentences, and images, went through their tower's fixed part. mirrored[k] are the inputs of
+    image k with left and right changed, where half of the images of a batch are to be learned so.
     """
 
     images: Sequence[Tensor]
@@ -46,6 +47,7 @@ class Pairs:
     truth: Truth | None = None
     kinds: tuple[str, ...] = ()
     fixed: bool = False
+    fixed_images: bool = False
     mirrored: Sequence[Tensor] | None = None
 
     def learned(self, images: Sequence[int]) -> list[Tensor]:
@@ -125,7 +127,8 @@ class MatchObjective:
 
     def regions(self, images: Sequence[int]) -> PaddedBags:
         """The bags of images, as they are learned."""
-        return self.model.encode_images(numbers(self.pairs.learned(images), self.device))
+        inputs = numbers(self.pairs.learned(images), self.device)
+        return self.model.encode_images(inputs, fixed=self.pairs.fixed_images)
 
     def words(self, sentences: Sequence[int]) -> PaddedBags:
         """The bags of sentences."""
@@ -156,7 +159,8 @@ def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
     config = model.config
     model.eval()
     if config.references:
-        photos = encoded(model.encode_images, spread(pairs.images, config.references), device)
+        encode_images = partial(model.encode_images, fixed=pairs.fixed_images)
+        photos = encoded(encode_images, spread(pairs.images, config.references), device)
         model.refer(torch.stack([bag[0] for bag in photos]))
     if config.reference_sentences:
         naming = config.reference_sentences // 2
@@ -179,7 +183,8 @@ def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     """
     model.eval()
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
-    images = encoded(model.encode_images, pairs.images, device)
+    encode_images = partial(model.encode_images, fixed=pairs.fixed_images)
+    images = encoded(encode_images, pairs.images, device)
     encode = partial(model.encode_sentences, fixed=pairs.fixed)
     sentences = encoded(encode, taken(pairs.sentences, positions), device)
     scores = score_matrix(images, sentences, model.score, device)
@@ -201,16 +206,21 @@ def encoded(
 
 
 def with_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
-    """Pairs whose sentences go through the text tower's fixed part once, where it takes long.
+    """Pairs whose inputs go through their tower's fixed part once, where it takes long.
 
     They go when the first is asked for: a resumed run has its weights by then.
     """
-    if not model.text.fixes:
-        return pairs
-    sentences = Deferred(
-        len(pairs.sentences), lambda: encoded(model.text.fixed, pairs.sentences, device)
-    )
-    return replace(pairs, sentences=sentences, fixed=True)
+
+    def once(tower: ImageTower | TextTower, inputs: Sequence[Tensor]) -> Deferred:
+        return Deferred(len(inputs), lambda: encoded(tower.fixed, inputs, device))
+
+    if model.text.fixes:
+        pairs = replace(pairs, sentences=once(model.text, pairs.sentences), fixed=True)
+    if model.image.fixes:
+        mirrored = None if pairs.mirrored is None else once(model.image, pairs.mirrored)
+        images = once(model.image, pairs.images)
+        pairs = replace(pairs, images=images, mirrored=mirrored, fixed_images=True)
+    return pairs
 
 
 def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:

@@ -18,7 +18,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from training import workers
 
 OPTIMIZERS: dict[str, Callable[[Any], TorchOptimizer]] = {
-    "adamw": AdamW,
+    "adamw": partial(AdamW, fused=True),  # one pass over the weights in place of six
     "adagrad": Adagrad,
     "rmsprop": RMSprop,
     "sgd": partial(SGD, lr=1e-3, momentum=0.9),
@@ -158,8 +158,10 @@ class Average:
         self.decay, self.start = decay, start
         self.steps = 0
         self.parameters = dict(item for item in model.named_parameters() if item[1].requires_grad)
+        # Without a decay the mean is the parameters themselves, in the same memory.
         self.mean = {
-            name: parameter.detach().clone() for name, parameter in self.parameters.items()
+            name: parameter.detach().clone() if decay else parameter.detach()
+            for name, parameter in self.parameters.items()
         }
         self.initial = {name: mean.clone() for name, mean in self.mean.items()} if start else {}
 
@@ -167,7 +169,9 @@ class Average:
     def update(self) -> None:
         """Take the parameters of a step in; early steps count more, so the start is forgotten."""
         self.steps += 1
-        decay = min(self.decay, (1 + self.steps) / (10 + self.steps)) if self.decay else 0.0
+        if not self.decay:
+            return
+        decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
         for name, parameter in self.parameters.items():
             self.mean[name].lerp_(parameter, 1 - decay)
 

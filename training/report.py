@@ -47,8 +47,9 @@ CLAIMS_SAY = (
     "How much better the first preset is, the mean over the seeds that both have, with Student's "
     "95 % interval: the sum of the six recalls, and places of the mean rank. A claim holds where "
     "the interval of the paper's own measure lies above zero (recalls; mean ranks in Socher et "
-    "al.), does not hold where it lies below, and is not clear where zero is in it. The interval "
-    "tells of seeds, not of other photos. CCA is solved for and has no seed."
+    "al.), does not hold where it lies below, and is not clear where zero is in it. One seed has "
+    "no interval: it is ahead or behind. The interval tells of seeds, not of other photos. CCA is "
+    "solved for and has no seed."
 )
 EARLIER = "§"
 CLAIMS_HEAD = ("claim", "paper", "presets", "seeds", "sum of recalls", "mean rank",

@@ -1,4 +1,4 @@
-"""Image tower of one vector a photo: principal components of its CNN feature, mapped affinely."""
+"""Image tower of one vector a photo: principal components of a CNN feature, mapped affinely."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ from models.types import PaddedBags
 class Config:
     """Sizes; the feature is reduced to `components` numbers first.
 
-    `unit` gives v length one: the paper does not, and then long vectors answer everything.
+    `unit` gives v length one: the paper does not, and then long vectors answer everything. The
+    feature is the mean over the boxes that `proposals` names: of the whole frame alone, or as
+    Karpathy et al. (2014, section 4.1) give SDT-RNN and DeViSE what their own model sees.
     """
 
     unit: bool = True
+    proposals: str = "frame"
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (224, 448)
     components: int = 300
@@ -32,10 +35,12 @@ class Config:
 
 
 class Model(ImageTower):
-    """v = W_I z   (Socher et al. 2014, section 5), z being the whole frame's CNN feature."""
+    """v = W_I z   (Socher et al. 2014, section 5), z being the components of the CNN feature."""
+
+    fixes = True
 
     def __init__(self, config: Config) -> None:
-        sight = RegionSight(config.backbone, config.sizes, "frame", tuned=False)
+        sight = RegionSight(config.backbone, config.sizes, config.proposals, tuned=False)
         super().__init__(config, sight, config.embedding)
         self.standardize = Standardize(sight.channels)
         self.reduce = PrincipalComponents(sight.channels, config.components, whiten=False)
@@ -45,13 +50,19 @@ class Model(ImageTower):
         nn.init.normal_(self.project.weight, std=0.1 * config.components**-0.5)
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
-        """Measure train's frames, and find their principal components."""
-        self.standardize.fit(inputs)
+        """Measure train's features, and find their principal components."""
         device = self.project.weight.device
-        self.reduce.fit(self.standardize(torch.cat([frame.to(device) for frame in inputs])))
+        means = [regions.to(device).float().mean(0, keepdim=True) for regions in inputs]
+        self.standardize.fit(means)
+        self.reduce.fit(self.standardize(torch.cat(means)))
+
+    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+        """The components z (K, 1, C') of features (K, R, C)."""
+        mask = inputs.mask[..., None]
+        means = (inputs.vectors.float() * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True)
+        return PaddedBags(self.reduce(self.standardize(means)), inputs.mask[:, :1])
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Vectors v (K, 1, D) of features (K, 1, C)."""
-        z = self.reduce(self.standardize(inputs.vectors))
-        v = self.project(self.dropout(z)).float()
+        """Vectors v (K, 1, D) of components z (K, 1, C')."""
+        v = self.project(self.dropout(inputs.vectors)).float()
         return PaddedBags(F.normalize(v, dim=-1) if self.config.unit else v, inputs.mask)

@@ -18,15 +18,21 @@ class Config:
     """Sizes. `proposals` names the boxes, see models.proposals: "frame" makes one vector a photo.
 
     Lite0 features of windows stand for the papers' R-CNN detections; `tuned` trains the CNN as
-    well.
+    well. With `components` a feature is reduced to so many numbers first, which no step moves:
+    without them a step spends most of its time on features.
     """
 
     proposals: str = "windows"
     backbone: str = "lite0"
     sizes: tuple[int, ...] = (448,)
     tuned: bool = False
+    components: int = 0
     embedding: int = 256
     dropout: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.tuned and self.components:
+            raise ValueError("a tuned CNN moves the components of its features: leave them out")
 
 
 class Model(ImageTower):
@@ -35,14 +41,20 @@ class Model(ImageTower):
     def __init__(self, config: Config) -> None:
         sight = RegionSight(config.backbone, config.sizes, config.proposals, config.tuned)
         super().__init__(config, sight, config.embedding)
-        self.regions = RegionEncoder(sight.channels, config.embedding, config.dropout)
+        sizes = sight.channels, config.embedding, config.dropout, config.components
+        self.regions = RegionEncoder(*sizes)
+        self.fixes = bool(config.components)
         # Scores start near zero, so that hinges start near their margin.
-        nn.init.normal_(self.regions.project.weight, std=0.1 * sight.channels**-0.5)
+        nn.init.normal_(self.regions.project.weight, std=0.1 * self.regions.inputs**-0.5)
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's regions."""
         self.regions.fit(inputs)
 
+    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+        """The components (K, R, C') of features (K, R, C), if the tower has some."""
+        return PaddedBags(self.regions.fixed(inputs.vectors), inputs.mask)
+
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """v_i (K, R, D) of features (K, R, C)."""
+        """v_i (K, R, D) of what `fixed` gives."""
         return PaddedBags(self.regions(inputs.vectors), inputs.mask)

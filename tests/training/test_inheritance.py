@@ -28,8 +28,13 @@ EXTENDED = {
     "defrag-frame": ("defrag-dense", {IMAGE + "proposals"}),
     "defrag-global": ("defrag", {AIMS}),
     "defrag-tuned": (
+        "defrag-windows",
+        {IMAGE + "tuned", AIMS, RATE, ".schedule.drops", ".optimizer.rates.image.sight"},
+    ),
+    "defrag-windows": (
         "defrag",
-        {IMAGE + "tuned", AIMS, RATE, EPOCHS, ".optimizer.rates.image.sight"},
+        {IMAGE + "proposals", IMAGE + "sizes", IMAGE + "components", IMAGE + "dropout"}
+        | {TEXT + "dropout"},
     ),
     "defrag-words": ("defrag-dense", {TEXT + "pairs"}),
     "dtrnn-squared": ("dtrnn", EUCLIDEAN),
@@ -37,6 +42,11 @@ EXTENDED = {
     "rnn": ("sdtrnn", {TEXT + "composition"}),
     "sdtrnn": ("bow", {TEXT + "composition", ".optimizer.rates.text.compose"}),
     "rnn-squared": ("rnn", EUCLIDEAN),
+    "sdtrnn-regions": (
+        "sdtrnn",
+        {IMAGE + "proposals", IMAGE + "components", IMAGE + "dropout"}
+        | {".schedule.precision", EPOCHS},
+    ),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
     "lite2-tuned": (
@@ -89,9 +99,9 @@ def test_options_of_another_tower_are_not_inherited():
 
 def test_a_file_of_ones_own_extends_another_beside_it_or_one_that_ships(tmp_path):
     (tmp_path / "small.toml").write_text('extends = "dvsa"\nmodel.image.sizes = [64]\n')
-    (tmp_path / "mine.toml").write_text('extends = "small.toml"\nschedule.epochs = 2\n')
+    (tmp_path / "mine.toml").write_text('extends = "small.toml"\nschedule.epochs = 7\n')
     made = preset.read(str(tmp_path / "mine.toml"))
-    assert (made.name, made.schedule.epochs, made.schedule.batch) == ("mine", 2, 64)
+    assert (made.name, made.schedule.epochs, made.schedule.batch) == ("mine", 7, 100)
     assert made.model.image.options.sizes == (64,)
     assert made.model.text == preset.read("dvsa").model.text
 

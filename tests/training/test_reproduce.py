@@ -122,6 +122,14 @@ def test_earlier_epochs_tell_how_long_the_rest_takes(short, few, place, tmp_path
 def test_each_preset_has_one_row_but_for_the_try_and_what_starts_from_another():
     presets = [system.preset for system in SYSTEMS]
     # The last is for commercial use, and a catalogue is not Flickr8k.
-    rowless = ["defrag-tuned", "lite2", "lite2-tuned", "products", "products-tuned", "scenes"]
+    rowless = [
+        "defrag-tuned",
+        "defrag-windows",
+        "lite2",
+        "lite2-tuned",
+        "products",
+        "products-tuned",
+        "scenes",
+    ]
     rowless += ["tessera-windows", "titles"]
     assert sorted([*presets, *rowless]) == names()

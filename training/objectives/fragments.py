@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from models.reductions import rectified_sums
 from models.scoring import products
 from training.match import Match
 
@@ -19,21 +20,20 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     for every sentence fragment and divides by their number, so that a batch's size does not matter:
     the paper's first version (arXiv:1406.5679) has constants in eq. 4 to this end.
     """
-    R = match.images.mask.shape[1]
     similarity = match.products
     if similarity is None:
         similarity = products(match.images, match.sentences)
-    similarity = similarity.flatten(1)  # (N, K · R)
-    real = match.images.mask.reshape(-1)
-    owner = match.owners[match.sentences.mask.nonzero()[:, 0]]  # (N,) the image of each fragment
-    at = owner[:, None] * R + torch.arange(R, device=owner.device)  # (N, R) its own regions
-    paired, positive = similarity.gather(1, at), real[at]  # (N, R), and where y_ij is 1
+    real, said = match.images.mask, match.sentences.mask  # (K, R) and (L, T)
+    own = match.images.vectors[match.owners]  # (L, R, D) the regions of each sentence's image
+    # Multiplied once more: taken from all products, their gradient would be as large as these.
+    paired = (match.sentences.vectors @ own.mT)[said]  # (N, R)
+    positive = real[match.owners[said.nonzero()[:, 0]]]  # (N, R) where y_ij is 1
     if mil:
         detached = paired.detach().masked_fill(~positive, float("-inf"))
         best = torch.zeros_like(positive).scatter(1, detached.argmax(1, keepdim=True), value=True)
         positive = positive & ((detached > 0) | best)
     # The costs of all regions as if y_ij were -1, in one pass; those where it is 1 are taken off.
-    as_negative = (1 + similarity).relu() @ real.to(similarity)  # (N,)
+    as_negative = rectified_sums(similarity, real, 1.0).sum(1)  # (N,)
     negative_cost = as_negative - ((1 + paired).relu() * positive).sum(1)
     positive_cost = ((1 - paired).relu() * positive).sum(1)
     if not balanced:

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from models.image_towers.frame import Config, Model
+from models.types import PaddedBags
 
 
 @pytest.mark.parametrize("unit", [True, False])
@@ -23,3 +24,14 @@ def test_a_frame_is_reduced_to_the_components_that_vary_most_on_train():
     torch.testing.assert_close(z.mean(0), torch.zeros(2), atol=1e-4, rtol=0)
     first, second = z.square().mean(0).tolist()
     assert first > second > 0
+
+
+def test_a_photo_can_be_the_mean_of_its_boxes():
+    tower = Model(Config(sizes=(64,), proposals="windows", components=2, embedding=8)).eval()
+    make = torch.Generator().manual_seed(0)
+    inputs = list(torch.rand(40, 3, 1280, generator=make))
+    tower.prepare(inputs)
+    z = tower.fixed(PaddedBags.of([inputs[0], inputs[1][:2]]))
+    assert z.mask.tolist() == [[True], [True]]
+    means = torch.stack([inputs[0].mean(0), inputs[1][:2].mean(0)])
+    torch.testing.assert_close(z.vectors[:, 0], tower.reduce(tower.standardize(means)))

@@ -1,7 +1,9 @@
+import pytest
 import torch
 
 from models.image_towers.regions import Config, Model
 from models.proposals import REGIONS
+from models.types import PaddedBags
 
 
 def built(**options):
@@ -31,3 +33,19 @@ def test_a_region_is_an_affine_map_of_its_own_features(photos, embed):
 def test_what_is_cached_is_named_by_all_that_it_depends_on():
     keys = {one.sight.key() for one in (built(), built(proposals="frame"))}
     assert len({*keys, Model(Config(sizes=(32,))).sight.key()}) == 3
+
+
+def test_a_region_can_be_an_affine_map_of_its_components():
+    tower = built(components=4)
+    inputs = list(torch.rand(30, REGIONS, 1280, generator=torch.Generator().manual_seed(0)))
+    tower.prepare(inputs)
+    fixed = tower.fixed(PaddedBags.of(inputs[:2]))
+    assert fixed.vectors.shape == (2, REGIONS, 4)
+    z = tower.regions.reduce(tower.regions.standardize(inputs[1][3]))
+    torch.testing.assert_close(fixed.vectors[1, 3], z)
+    torch.testing.assert_close(tower(fixed).vectors[1, 3], tower.regions.project(z))
+
+
+def test_a_tuned_network_has_no_fixed_components():
+    with pytest.raises(ValueError, match="leave them out"):
+        Config(tuned=True, components=4)

@@ -1,0 +1,58 @@
+import pytest
+import torch
+from torch.autograd import gradcheck
+
+from models.reductions import Maxima, RectifiedSums, maxima, rectified_sums
+
+REAL = torch.tensor([[True, True, True], [True, False, False]])
+
+
+def random_products(dtype=torch.float64):
+    make = torch.Generator().manual_seed(0)
+    return torch.randn(5, 2, 3, generator=make, dtype=dtype)
+
+
+def test_sums_worked_by_hand():
+    products = torch.tensor([[[1.0, -2.0, 0.5], [-0.5, 9.0, 9.0]]])
+    assert rectified_sums(products, REAL).tolist() == [[1.5, 0.0]]
+    assert rectified_sums(products, REAL, 1.0).tolist() == [[3.5, 0.5]]
+
+
+def test_maxima_worked_by_hand():
+    products = torch.tensor([[[1.0, -2.0, 1.5], [-0.5, 9.0, 9.0]]])
+    assert maxima(products, REAL).tolist() == [[1.5, -0.5]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shift", [0.0, 1.0, -0.3])
+def test_sums_equal_the_literal_loop(shift, dtype):
+    products = random_products(dtype)
+    expected = [
+        [sum(max(0.0, float(p) + shift) for p in row[k][REAL[k]]) for k in range(2)]
+        for row in products
+    ]
+    found = rectified_sums(products, REAL, shift)
+    assert found.dtype == dtype
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=dtype))
+
+
+def test_maxima_equal_the_literal_loop():
+    products = random_products()
+    expected = [[row[k][REAL[k]].max().item() for k in range(2)] for row in products]
+    assert maxima(products, REAL).tolist() == expected
+
+
+def test_gradients_are_right():
+    products = random_products().requires_grad_()
+    assert gradcheck(lambda x: RectifiedSums.apply(x, REAL, 0.4), (products,))
+    assert gradcheck(lambda x: Maxima.apply(x, REAL), (products,))
+
+
+def test_numbers_that_the_loops_do_not_know_give_the_same():
+    products = random_products().bfloat16()
+    single = products.float()
+    torch.testing.assert_close(
+        rectified_sums(products, REAL, 1.0).float(), rectified_sums(single, REAL, 1.0),
+        atol=0.05, rtol=0.01,
+    )  # fmt: skip
+    assert torch.equal(maxima(products, REAL).float(), maxima(single, REAL))
