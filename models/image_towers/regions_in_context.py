@@ -113,7 +113,7 @@ class Model(ImageTower):
             cast(Standardize, standardize).fit(photo[view : view + 1] for photo in inputs)
         if self.maximum:
             self.maximum.fit(photo[V - 1 :].amax(0, keepdim=True) for photo in inputs)
-        self.regions.fit(photo[V:] for photo in inputs)
+        self.regions.fit([photo[V:] for photo in inputs])
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
         """v_i (K, R, D) of features (K, V + R - 1, C)."""
