@@ -70,8 +70,8 @@ def tables(searches: Sequence[Mapping[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for search in searches:
-        for actors, kinds in search["actors"].items():
-            for kind, row in kinds.items():
+        for actors in sorted(search["actors"], key=int):
+            for kind, row in search["actors"][actors].items():
                 lines.append(
                     f"| {search['photos']:,} | {actors} | {search['empty'][actors]:.1f} | {kind} | "
                     f"{row['local']:.1f} | {row['cluster']:.1f} | {row['ratio']:.2f} | "
