@@ -63,8 +63,8 @@ class SupportedCaption:
     The contributions of its words add up to `score`, less what a fragment for the whole sentence
     gives. `match` is the matcher's probability that the photo shows what the caption says;
     `probability` is that of a calibration of captions, or `match` where there is none. `features`
-    are what such a calibration weighs, where they are known. `missing` says whether a thing that
-    the caption names is not supported, or it names nothing: such a calibration knows things.
+    are what such a calibration weighs, where they are known. `empty` says whether the caption
+    names no thing that such a calibration knows, so that its probability says nothing.
     """
 
     caption: Caption
@@ -73,7 +73,7 @@ class SupportedCaption:
     probability: float | None
     words: tuple[SupportedWord, ...]
     features: tuple[float, ...] | None = None
-    missing: bool = False
+    empty: bool = False
 
     @property
     def text(self) -> str:
@@ -86,10 +86,8 @@ class SupportedCaption:
         return rank(self.caption, self.match, WORD_REWARD)
 
     def unsure(self, below: float | None) -> bool:
-        """Whether it is a guess: less probable than `below`, or without support for its things."""
-        if self.probability is None:
-            return False
-        return self.missing or self.probability < (below or 0)
+        """Whether it is a guess: less probable than `below`, or of no thing at all."""
+        return self.probability is not None and (self.empty or self.probability < (below or 0))
 
 
 def rank(caption: Caption, probability: float | None, word_reward: float = 0.0) -> float:
@@ -182,16 +180,8 @@ class Support:
             return SupportedCaption(caption, score, match, match, words)
         features = self.calibrated.features(caption, tree, match)
         probability = self.calibrated.probability(features) if features else match
-        missing = self.missing(tree, words)
-        return SupportedCaption(caption, score, match, probability, words, features, missing)
-
-    def missing(self, tree: ParsedSentence, words: Sequence[SupportedWord]) -> bool:
-        """Whether a thing that a caption names is not supported, or it names nothing."""
-        if self.calibrated is None or not self.calibrated.things:
-            return False
-        things = [word.span for word in self.calibrated.named(tree)]
-        doubted = [word.span for word in words if word.supported is False]
-        return not things or any(overlap(thing, span) for thing in things for span in doubted)
+        empty = bool(self.calibrated.things) and not any(self.calibrated.named(tree))
+        return SupportedCaption(caption, score, match, probability, words, features, empty)
 
     def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
         """How probable it is that what a content word says of the photo is so."""

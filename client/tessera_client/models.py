@@ -471,9 +471,8 @@ class Caption(BaseModel):
     """A sentence and its log-probability (natural logarithm, summed over words).
 
     `probability` says how likely all things that the sentence names are there: by captioner and
-    matcher together, or by the matcher alone where captions were not calibrated with it. With it, a
-    sentence that names a thing which is not supported, or nothing, is a guess as well. `score` is
-    that of the sentence as a query.
+    matcher together, or by the matcher alone where captions were not calibrated with it. A sentence
+    that names nothing is a guess as well. `score` is that of the sentence as a query.
     """
 
     text: str
@@ -485,7 +484,7 @@ class Caption(BaseModel):
     unsure: Annotated[
         bool,
         Field(
-            description="Whether it is a guess: by `unsure_below`, or by the things that it names."
+            description="Whether it is a guess: less probable than `unsure_below`, or of nothing."
         ),
     ]
     score: float
