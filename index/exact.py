@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from index import query_parts, ranking
+from index.bags import IMAGE
 from index.catalog import Catalog
 from index.items import Collection
 from index.lookup import Stored
@@ -15,7 +16,7 @@ from index.probable import surely_probable
 from index.query_parts import Term
 from index.ranking import Key
 from index.requests import Hit, Request
-from index.rows import Numbers, offsets_of
+from index.rows import Numbers, Rows, offsets_of
 from index.scan import Scored
 from models.calibration import Calibration
 from models.kernels import Floats
@@ -51,9 +52,9 @@ class ExactScores:
         collection: Collection,
         score: Score,
         calibration: Calibration | None,
-        report: Callable[[int], None],
+        report: Callable[[Rows], None],
     ) -> None:
-        """`report` is called with the revision of a row whose codes are too far off."""
+        """`report` is called with the rows of a segment of which one's codes are too far off."""
         self._catalog, self._collection = catalog, collection
         self._score, self._calibration, self._report = score, calibration, report
 
@@ -63,10 +64,10 @@ class ExactScores:
         request: Request,
         terms: Sequence[Term],
         share: np.float32,
-    ) -> tuple[list[Ranked], bool]:
+    ) -> tuple[list[Ranked], list[Rows]]:
         """The best hits, one more than is asked for if there are so many, by the catalog's bags.
 
-        Also whether rows were looked for that the catalog has no more.
+        Also the segments' rows of which some were looked for that the catalog has no more.
 
         Rows come by their scores from codes, until none that is left can be among the best if the
         scores are off by a share of their errors. Of an item's photos the best one counts, so an
@@ -76,7 +77,7 @@ class ExactScores:
         needed = request.limit + 1
         best: dict[tuple[str, int], Ranked] = {}  # by item, and by position where it tells hits
         ranked: list[Ranked] = []
-        vanished = False
+        vanished: list[Rows] = []
         for batch in batches(highest, needed + SPARE):
             if len(ranked) >= needed:
                 batch = batch[highest[batch] >= ranked[needed - 1].key.score]
@@ -84,7 +85,9 @@ class ExactScores:
                 break
             rows = [(scored[segment[at]], int(place[at])) for at in batch]
             fetched = list(self._fetched(rows, request, terms))
-            vanished |= len(fetched) < len(rows)
+            if len(fetched) < len(rows):
+                there = {(row.revision, row.key.position) for row in fetched}
+                vanished += [part.rows for part, at in rows if part.key(at) not in there]
             for candidate in fetched:
                 if request.least is None or (candidate.probability or 0.0) >= request.least:
                     hit = (
@@ -127,18 +130,14 @@ class ExactScores:
         self, chosen: Sequence[tuple[Scored, int]], request: Request, terms: Sequence[Term]
     ) -> Iterator[Ranked]:
         """Rows with their bags and exact scores; those deleted meanwhile are missing."""
-        keys = [
-            (
-                int(part.rows.revisions[part.numbers[at]]),
-                int(part.rows.positions[part.numbers[at]]),
-            )
-            for part, at in chosen
-        ]
-        ranked = self.ranked(keys, request, terms)
+        keys = [part.key(at) for part, at in chosen]
+        photos = request.side == "images"  # of another side are rows of a disk that fails
+        sound = [key for key in keys if (key[1] <= IMAGE) == photos]
+        ranked = self.ranked(sound, request, terms)
         for key, (part, at) in zip(keys, chosen, strict=True):
             if key in ranked:
                 if abs(ranked[key].key.score - part.total[at]) > part.error[at]:
-                    self._report(key[0])
+                    self._report(part.rows)
                 yield ranked[key]
 
     def ranked(

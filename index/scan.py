@@ -37,6 +37,11 @@ class Scored:
     total: Floats
     error: Floats
 
+    def key(self, place: int) -> tuple[int, int]:
+        """The revision and the position of the row at a place."""
+        row = self.numbers[place]
+        return int(self.rows.revisions[row]), int(self.rows.positions[row])
+
     def only(self, mask: NDArray[np.bool_]) -> Scored:
         """Those rows that a mask (N,) keeps."""
         return Scored(

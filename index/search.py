@@ -23,7 +23,7 @@ from index.query_checks import calibrated, checked, terms_of
 from index.query_parts import Role, Term
 from index.requests import Answer, Hit, Place, Request, ShardAnswer
 from index.rescorer import Rescorer
-from index.rows import Numbers, Side
+from index.rows import Numbers, Rows, Side
 from index.scan import Scan, Scored
 from index.snapshot import Reader, Snapshot
 from index.wording import Synonyms
@@ -118,10 +118,7 @@ class Index:
             best = self._best_rows(request, snapshot)
             if not best.vanished:
                 break
-            # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
-            self._reader.advance()
-            if self._reader.latest.revision == snapshot.revision:
-                break
+            self._explain(best.vanished, snapshot)
         answer = Answer(
             self._exact.hits(best.ranked, request),
             exact=best.exact,
@@ -136,8 +133,11 @@ class Index:
     def best_at(self, request: Request, revision: int) -> ShardAnswer:
         """The best rows of what was there at a revision; errors are those of `best`."""
         request = self._prepared(request)
+        latest = self._reader.latest
         snapshot, gone = self._reader.at(revision)
         best = self._best_rows(request, snapshot)
+        if best.vanished:
+            self._explain(best.vanished, latest)
         return ShardAnswer(
             tuple(Place(row.key, row.revision, row.probability) for row in best.ranked),
             exact=best.exact,
@@ -145,8 +145,18 @@ class Index:
             rows=best.rows,
             more=best.more,
             revision=snapshot.revision,
-            gone=gone or best.vanished,
+            gone=gone or bool(best.vanished),
         )
+
+    def _explain(self, vanished: Sequence[Rows], snapshot: Snapshot) -> None:
+        """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""
+        # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
+        self._reader.advance()
+        latest = self._reader.latest
+        if (latest.revision, latest.histories) == (snapshot.revision, snapshot.histories):
+            for rows in vanished:
+                self._reader.report(rows)
+            self._reader.publish()
 
     def _prepared(self, request: Request) -> Request:
         """The request, checked, with its query as this matcher asks it."""
@@ -247,7 +257,7 @@ class Index:
 class BestRows:
     """The best rows of a snapshot, best first, and how they were found; see Answer.
 
-    vanished: whether rows were looked for that the catalog has no more.
+    vanished: the segments' rows of which some were looked for that the catalog has no more.
     """
 
     ranked: list[Ranked]
@@ -255,4 +265,4 @@ class BestRows:
     candidates: int
     rows: int
     more: bool
-    vanished: bool
+    vanished: list[Rows]

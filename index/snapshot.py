@@ -17,6 +17,7 @@ from index import manifest, segments
 from index.catalog import Catalog
 from index.items import Collection, ModelMismatch
 from index.manifest import Listed
+from index.rows import Rows
 from index.segments import Segment, Span
 from index.views import View
 from models.scoring import Score
@@ -84,7 +85,7 @@ class Reader:
         self._directory = directory
         self._lock, self._publishing = Lock(), Lock()
         self._snapshot = Snapshot()
-        self._version = (-1, -1)
+        self._version, self._doubted = (-1, -1), False
         self._stopped = Event()
         self._thread: Thread | None = None
 
@@ -144,8 +145,9 @@ class Reader:
         """Take in the segments that the follower has published since the last time."""
         with self._publishing:
             version = manifest.version(self._directory)
-            if version == self._version:
+            if version == self._version and not self._doubted:
                 return
+            self._doubted = False
             try:
                 listed = manifest.read(self._directory, self._collection.token)
             except ValueError as broken:
@@ -159,12 +161,17 @@ class Reader:
                 self._snapshot = self._followed(previous, view)
             self._version = version
 
-    def report(self, revision: int) -> None:
-        """Say that a row's codes do not agree with the catalog: its segment is built anew."""
+    def report(self, rows: Rows) -> None:
+        """Say that rows do not agree with the catalog: their segment is built anew.
+
+        From the next `publish` on, what it holds is read from the catalog.
+        """
         for segment in self._snapshot.published:
-            if segment.folder and segment.span.after < revision <= segment.span.until:
+            sides = (segment.images, segment.sentences)
+            if segment.folder and any(side.codes is rows.codes for side in sides):
                 log.error("segment %s does not agree with the catalog", segment.folder.name)
                 segments.mark_broken(segment.folder)
+                self._doubted = True
 
     def _follow(self) -> None:
         while not self._stopped.is_set():
