@@ -107,12 +107,20 @@ class Reader:
         """The newest snapshot; ModelMismatch once another model has re-embedded the collection."""
         if self._thread is not None and self._thread.is_alive():
             needed = self._catalog.acknowledged(self._collection)
+            while self._snapshot.revision < needed and self.advance():
+                pass
         else:
             self.publish()
-            needed = self._catalog.revision(self._collection)
-        while self._snapshot.revision < needed and self.advance():
-            pass
+            while self._moved() and self.advance():
+                pass
         return self._snapshot
+
+    def _moved(self) -> bool:
+        """Whether the catalog is newer than the snapshot, or of another history."""
+        snapshot = self._snapshot
+        with self._catalog.reading(self._collection) as view:
+            newer = view.revision != snapshot.revision
+            return newer or view.mark(view.revision) != snapshot.mark
 
     def at(self, revision: int) -> tuple[Snapshot, bool]:
         """The rows as of a revision that the catalog has reached, and whether some have gone since.
@@ -177,8 +185,7 @@ class Reader:
         while not self._stopped.is_set():
             try:
                 self.publish()
-                newer = self._catalog.revision(self._collection) != self._snapshot.revision
-                wait = 0.0 if newer and self.advance() else POLL
+                wait = 0.0 if self._moved() and self.advance() else POLL
             except ModelMismatch:
                 return  # searches say so themselves
             except Exception:

@@ -125,7 +125,7 @@ def test_started_reader_survives_a_catalog_that_fails(
 ):
     reader.start()
     with monkeypatch.context() as patch:
-        patch.setattr(catalog, "revision", lambda _: 1 / 0)
+        patch.setattr(catalog, "reading", lambda _: 1 / 0)
         assert until(lambda: "tries again" in caplog.text)
     reader._catalog._acknowledged.clear()
     catalog.put(collection, entry("a"))
