@@ -29,6 +29,7 @@ MISSING = "its package is not installed"
 # What the command calls an engine, its module and class, and whether it is told of threads.
 ENGINES: dict[str, tuple[str, str, bool]] = {
     "tessera": ("tessera", "Tessera", False),
+    "tessera-links": ("tessera", "TesseraLinks", False),
     "tessera-exact": ("tessera", "TesseraExact", False),
     "tessera-codes": ("tessera", "TesseraCodes", False),
     "numpy": ("products", "Numpy", False),

@@ -66,7 +66,8 @@ class Structure:
             min(count, self.index.ntotal),
             params=parameters,
         )
-        real = rows[0] >= 0  # FAISS fills up with -1
+        # FAISS fills up with -1; and its file is mapped, on a disk that may fail.
+        real = (rows[0] >= 0) & (rows[0] < self.index.ntotal)
         return Candidates(rows[0][real].astype(np.int64), products[0][real])
 
 

@@ -35,6 +35,11 @@ class Contenders:
     def __len__(self) -> int:
         return len(self.total)
 
+    @property
+    def keys(self) -> list[tuple[int, int]]:
+        """The revision and the position of each."""
+        return list(zip(self.revisions.tolist(), self.positions.tolist(), strict=True))
+
     @classmethod
     def of(
         cls,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from index import query_parts, ranking
+from index.bags import IMAGE
 from index.catalog import Catalog
 from index.contenders import SPARE, Contenders
 from index.items import Collection
@@ -56,10 +57,10 @@ class ExactScores:
 
     def best(
         self, contenders: Contenders, request: Request, terms: Sequence[Term]
-    ) -> tuple[list[Ranked], bool]:
+    ) -> tuple[list[Ranked], list[int]]:
         """The best hits, one more than is asked for if there are so many, by the catalog's bags.
 
-        Also whether rows were looked for that the catalog has no more.
+        Also the revisions of rows that were looked for and that the catalog lacks.
 
         Rows come by the scores that they may have, until none that is left can be among the best.
         Of an item's photos the best one counts, so an item is on the page before once any of its
@@ -69,14 +70,17 @@ class ExactScores:
         needed = request.limit + 1
         best: dict[tuple[str, int], Ranked] = {}  # by item, and by position where it tells hits
         ranked: list[Ranked] = []
-        vanished = False
+        vanished: list[int] = []
         for batch in batches(highest, needed + SPARE):
             if len(ranked) >= needed:
                 batch = batch[highest[batch] >= ranked[needed - 1].key.score]
             if not len(batch):
                 break
             fetched = self._fetched(contenders.only(batch), request, terms)
-            vanished |= len(fetched) < len(batch)
+            if len(fetched) < len(batch):
+                there = {(row.revision, row.key.position) for row in fetched}
+                keys = contenders.only(batch).keys
+                vanished += [key[0] for key in keys if key not in there]
             for candidate in fetched:
                 if request.least is None or (candidate.probability or 0.0) >= request.least:
                     hit = (
@@ -96,8 +100,10 @@ class ExactScores:
         self, contenders: Contenders, request: Request, terms: Sequence[Term]
     ) -> list[Ranked]:
         """Rows with their bags and exact scores; those deleted meanwhile are missing."""
-        keys = list(zip(contenders.revisions.tolist(), contenders.positions.tolist(), strict=True))
-        ranked = self.ranked(keys, request, terms)
+        keys = contenders.keys
+        photos = request.side == "images"  # of another side are rows of a disk that fails
+        sound = [key for key in keys if (key[1] <= IMAGE) == photos]
+        ranked = self.ranked(sound, request, terms)
         for key, total, error in zip(keys, contenders.total, contenders.error, strict=True):
             if key in ranked and abs(ranked[key].key.score - total) > error:
                 self._report(key[0])

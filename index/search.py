@@ -119,10 +119,7 @@ class Index:
             ranked, vanished = self._exact.best(found.contenders, request, terms)
             if not vanished:
                 break
-            # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
-            self._reader.advance()
-            if self._reader.latest.revision == snapshot.revision:
-                break
+            self._explain(vanished, snapshot)
         answer = Answer(
             self._exact.hits(ranked[: request.limit], request),
             exact=found.exact,
@@ -146,6 +143,16 @@ class Index:
     def report(self, revision: int) -> None:
         """See Reader.report."""
         self._reader.report(revision)
+
+    def _explain(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
+        """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""
+        # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
+        self._reader.advance()
+        latest = self._reader.latest
+        if (latest.revision, latest.histories) == (snapshot.revision, snapshot.histories):
+            for revision in set(vanished):
+                self.report(revision)
+            self._reader.publish()
 
     def _prepared(self, request: Request) -> Request:
         """The request, checked, with its query as this matcher asks it."""

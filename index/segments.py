@@ -33,6 +33,8 @@ from models.scoring import Score
 LOCK = "in-use"
 BROKEN = "broken"  # a file that says so
 SMALL = 2**12  # bytes
+# What other arrays are read by: a disk that fails later must not have kernels read elsewhere.
+COPIED = ("offsets", "revisions")
 PIECE = 2**24  # bytes that are read at a time for a checksum
 
 
@@ -222,7 +224,10 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
     try:
         check(folder, sums)
         for side in SIDES:
-            arrays = {name: _mapped(folder / f"{side}-{name}.npy") for name in STORED}
+            arrays = {
+                name: _mapped(folder / f"{side}-{name}.npy", copied=name in COPIED)
+                for name in STORED
+            }
             sides[side] = replace(rows.closed(arrays), heads=_heads(folder, side, sums, arrays))
             if f"{side}.faiss" in sums:
                 structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
@@ -285,8 +290,8 @@ def _on_disk(folder: Path, prefix: str) -> rows.Allocate:
     return allocate
 
 
-def _mapped(path: Path) -> NDArray[Any]:
+def _mapped(path: Path, *, copied: bool = False) -> NDArray[Any]:
     # A file of a few bytes is as well read, and one of an empty array must be.
-    mode: Literal["r"] | None = None if path.stat().st_size <= SMALL else "r"
+    mode: Literal["r"] | None = None if copied or path.stat().st_size <= SMALL else "r"
     array: NDArray[Any] = np.load(path, mmap_mode=mode)
     return array.view(np.ndarray)

@@ -91,11 +91,15 @@ class ShardedIndex(Index):
             reached = min((part.revision for part in parts), default=revision)
             contenders = Contenders.together([part.contenders for part in parts])
             ranked, vanished = self._exact.best(contenders, request, terms)
-            gone = vanished or any(part.gone for part in parts)
+            gone = bool(vanished) or any(part.gone for part in parts)
             if reached < revision:
                 revision = reached  # what one shard has not taken in yet, no other shows
             elif gone and revision == newest:
-                newest = revision = self._catalog.revision(self._collection)
+                newest = self._catalog.revision(self._collection)
+                if newest == revision:  # nothing has changed that would have taken them away
+                    for lost in set(vanished):
+                        self.report(lost)
+                revision = newest
             else:
                 break
         answer = Answer(

@@ -84,7 +84,7 @@ class Reader:
         self._directory = directory
         self._lock, self._publishing = Lock(), Lock()
         self._snapshot = Snapshot()
-        self._version = (-1, -1)
+        self._version, self._doubted = (-1, -1), False
         self._stopped = Event()
         self._thread: Thread | None = None
 
@@ -110,9 +110,16 @@ class Reader:
                 pass
         else:
             self.publish()
-            while self.advance():
+            while self._moved() and self.advance():
                 pass
         return self._snapshot
+
+    def _moved(self) -> bool:
+        """Whether the catalog is newer than the snapshot, or of another history."""
+        snapshot = self._snapshot
+        with self._catalog.reading(self._collection) as view:
+            newer = view.revision != snapshot.revision
+            return newer or view.mark(view.revision) != snapshot.mark
 
     def at(self, revision: int) -> tuple[Snapshot, bool]:
         """The rows as of a revision that the catalog has reached, and whether some have gone since.
@@ -145,8 +152,9 @@ class Reader:
         """Take in the segments that the follower has published since the last time."""
         with self._publishing:
             version = manifest.version(self._directory)
-            if version == self._version:
+            if version == self._version and not self._doubted:
                 return
+            self._doubted = False
             try:
                 listed = manifest.read(self._directory, self._collection.token)
             except ValueError as broken:
@@ -161,30 +169,27 @@ class Reader:
             self._version = version
 
     def report(self, revision: int) -> None:
-        """Say that a row's codes do not agree with the catalog: its segment is built anew."""
+        """Say that a row does not agree with the catalog: its segment is built anew.
+
+        From the next `publish` on, what it holds is read from the catalog.
+        """
         for segment in self._snapshot.published:
             if segment.folder and segment.holds(revision):
                 log.error("segment %s does not agree with the catalog", segment.folder.name)
                 segments.mark_broken(segment.folder)
+                self._doubted = True
 
     def _follow(self) -> None:
         while not self._stopped.is_set():
             try:
                 self.publish()
-                wait = 0.0 if self._changed() and self.advance() else POLL
+                wait = 0.0 if self._moved() and self.advance() else POLL
             except ModelMismatch:
                 return  # searches say so themselves
             except Exception:
                 log.exception("the index cannot follow the catalog; it tries again")
                 wait = 1.0
             self._stopped.wait(wait)
-
-    def _changed(self) -> bool:
-        """Whether the catalog has another newest change, which may have the same revision."""
-        snapshot = self._snapshot
-        with self._catalog.reading(self._collection) as view:
-            newest = view.revision
-            return newest != snapshot.revision or view.mark(newest) != snapshot.mark
 
     def _of_history(self, snapshot: Snapshot, view: View) -> Snapshot:
         """The snapshot, or an empty one where the database went back to another history."""

@@ -101,12 +101,24 @@ class Tessera:
         self.opened.index.start()
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
-        """The best items, with their links."""
+        """The best items; links are made for who reads them."""
         return [int(item) for item in self.opened.search(query, limit, exact=self.exact)]
 
     def close(self) -> None:
         """Close the data folder."""
         self.opened.close()
+
+
+class TesseraLinks(Tessera):
+    """As an answer that shows boxes and links reads them."""
+
+    name = "Tessera, with links"
+
+    def search(self, query: Query, limit: int) -> Sequence[int]:
+        """The best items, whose links and boxes are read."""
+        request = Request(self.opened.side, query, limit=limit)
+        hits = self.opened.index.best(request).hits
+        return [int(hit.item) for hit in hits if hit.links and hit.bag.places]
 
 
 class TesseraExact(Tessera):
@@ -122,7 +134,7 @@ class TesseraCodes(TesseraExact):
     name = "Tessera, exact, without heads"
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
-        """The best items, with their links."""
+        """The best items, without bounds from heads."""
         many, scan.MANY = scan.MANY, 2**62  # no collection has as many
         try:
             return super().search(query, limit)

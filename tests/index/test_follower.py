@@ -302,17 +302,20 @@ def test_harmed_manifest_is_written_anew(
         assert complete()
 
 
+@pytest.mark.parametrize("name", ["codes", "positions", "scales", "summaries"])
+@pytest.mark.parametrize("with_what", [b"\0", b"\xa5"])
 def test_row_that_disagrees_with_the_catalog_is_built_anew(
-    directory, follow, fill, index, everything, right, complete, monkeypatch, caplog, published
-):
+    directory, follow, fill, index, everything, right, complete, monkeypatch, caplog, published,
+    name, with_what,
+):  # fmt: skip
     monkeypatch.setattr(segments, "SMALL", 128)  # so that every file is mapped
     fill(20)
     follow()
     assert right(everything, index.best(everything))
     folder = published()[0].folder
-    with (folder / "images-codes.npy").open("r+b") as file:
+    with (folder / f"images-{name}.npy").open("r+b") as file:
         file.seek(128)
-        file.write(bytes(60))  # under the eyes of a reader that has it mapped
+        file.write(60 * with_what)  # under the eyes of a reader that has it mapped
     assert right(everything, index.best(everything))
     assert f"segment {folder.name} does not agree with the catalog" in caplog.text
     follow()
