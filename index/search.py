@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,7 +59,9 @@ class Index:
         threads: int | None = None,
         device: str | None = None,
         synonyms: Synonyms | None = None,
+        report: Callable[[int], None] | None = None,
     ) -> None:
+        """`report` is told the revisions of rows that do not agree with the catalog."""
         self._catalog, self._collection = catalog, collection
         self._calibration = calibration
         self._score = score_named(collection.score)
@@ -70,6 +72,8 @@ class Index:
         self._recent: deque[Request] = deque(maxlen=RECENT)
         # Named by the token, so that what another database left behind is never taken for ours.
         self._reader = Reader(catalog, collection, directory / collection.token, self._score)
+        # No method of this object: it would keep itself, and its segments, in memory.
+        self.report = report or self._reader.report
         self._exact = ExactScores(catalog, collection, self._score, calibration, self.report)
 
     def start(self) -> None:
@@ -139,10 +143,6 @@ class Index:
         snapshot, gone = self._reader.at(revision)
         found = self._contending(request, terms_of(request.query), snapshot)
         return replace(found, contenders=found.contenders.among_best(request), gone=gone)
-
-    def report(self, revision: int) -> None:
-        """See Reader.report."""
-        self._reader.report(revision)
 
     def _explain(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
         """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""

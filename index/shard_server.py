@@ -77,7 +77,7 @@ class ShardServer:
         return self._index(collection).promising(side, query, count, revisions)
 
     def report(self, collection: Collection, revision: int) -> None:
-        """See index.search.Index.report."""
+        """Say that a row does not agree with the catalog; see index.snapshot.Reader.report."""
         self._index(collection).report(revision)
 
     def overview(self, collection: Collection) -> Overview:

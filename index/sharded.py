@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -70,7 +71,14 @@ class ShardedIndex(Index):
         calibration: Calibration | None = None,
         synonyms: Synonyms | None = None,
     ) -> None:
-        super().__init__(catalog, collection, directory, calibration=calibration, synonyms=synonyms)
+        super().__init__(
+            catalog,
+            collection,
+            directory,
+            calibration=calibration,
+            synonyms=synonyms,
+            report=partial(servers.tell, "report", collection),  # to all: one shard has the row
+        )
         self._servers = servers
 
     def start(self) -> None:
@@ -113,10 +121,6 @@ class ShardedIndex(Index):
         )
         self._note(request, answer)
         return answer
-
-    def report(self, revision: int) -> None:
-        """Say so to all actors, of which one shard's have the row."""
-        self._servers.tell("report", self._collection, revision)
 
     def promising(
         self, side: Side, query: Query, count: int, revisions: Numbers | None = None
