@@ -40,9 +40,9 @@ def engine(engine: Engine, png: Callable[..., bytes]) -> Engine:
     engine.put("default", [photo.with_photo(png(photo.id, "white")) for photo in photos])
     products = PRODUCTS.items()
     engine.put("shop", [Draft(name, of).with_photo(png(colour)) for name, (colour, of) in products])
-    engine.open("empty", create=True)
+    empty = engine.open("empty", create=True)
     (engine.folder / FOLDER).mkdir()
-    note = {"collection": "empty", "left": 3}
+    note = {"collection": empty.token, "left": 3}
     (engine.folder / FOLDER / "a.json").write_text(json.dumps(note))
     return engine
 

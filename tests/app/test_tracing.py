@@ -17,6 +17,7 @@ SERVE = f"""
 import sys
 from pathlib import Path
 from starlette.testclient import TestClient
+from app.bounds import Bounds
 from app.engine import Engine
 from app.inference import Models
 from app.main import create_app
@@ -29,7 +30,7 @@ folder = Path(sys.argv[1])
 models = Models(Checkpoint("matchers", "colours", Colours(), "c0104a5000000000", {{}}))
 engine = Engine(models, Catalog.in_folder(folder), folder)
 app = create_app(Settings(data=folder), engine)
-Engine.collections = lambda _: 1 / 0
+Bounds.collections = lambda _: 1 / 0
 with TestClient(app, raise_server_exceptions=False, base_url="http://localhost") as client:
     headers = {{"traceparent": "00-{TRACE}-{CALLER}-01", "x-request-id": "proxy-17"}}
     body = {{"text": "a crimson kite", "collection": "default"}}
