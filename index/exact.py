@@ -76,11 +76,11 @@ class ExactScores:
                 batch = batch[highest[batch] >= ranked[needed - 1].key.score]
             if not len(batch):
                 break
-            fetched = self._fetched(contenders.only(batch), request, terms)
-            if len(fetched) < len(batch):
+            asked = contenders.only(batch)
+            fetched = self._fetched(asked, request, terms)
+            if len(fetched) < len(asked):
                 there = {(row.revision, row.key.position) for row in fetched}
-                keys = contenders.only(batch).keys
-                vanished += [key[0] for key in keys if key not in there]
+                vanished += [key[0] for key in asked.keys if key not in there]
             for candidate in fetched:
                 if request.least is None or (candidate.probability or 0.0) >= request.least:
                     hit = (

@@ -119,16 +119,16 @@ class Index:
         terms = terms_of(request.query)
         for _ in range(TRIES):
             snapshot = self._reader.current()
-            found = self._contending(request, terms, snapshot)
-            ranked, vanished = self._exact.best(found.contenders, request, terms)
+            contending = self._contending(request, terms, snapshot)
+            ranked, vanished = self._exact.best(contending.contenders, request, terms)
             if not vanished:
                 break
             self._explain(vanished, snapshot)
         answer = Answer(
             self._exact.hits(ranked[: request.limit], request),
-            exact=found.exact,
-            candidates=found.candidates,
-            rows=found.rows,
+            exact=contending.exact,
+            candidates=contending.candidates,
+            rows=contending.rows,
             behind=snapshot.behind,
             more=len(ranked) > request.limit,
         )
@@ -141,8 +141,8 @@ class Index:
         Whoever asked has checked the request.
         """
         snapshot, gone = self._reader.at(revision)
-        found = self._contending(request, terms_of(request.query), snapshot)
-        return replace(found, contenders=found.contenders.among_best(request), gone=gone)
+        contending = self._contending(request, terms_of(request.query), snapshot)
+        return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
 
     def _explain(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
         """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""
