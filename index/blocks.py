@@ -18,11 +18,13 @@ ROUNDING = np.float32(2**-23)  # of a number in single precision, up and down
 class Block:
     """Some rows' arrays, as in Rows, cut or copied out.
 
+    Codes are not copied: the rows' own are those of some `fragments` (N,), or all without these.
     Of heads, codes, scales and reach are theirs; `rest` is, too, and `noise` is what the codes of
     the rows themselves may be off by, in any number of a fragment.
     """
 
     codes: NDArray[np.int8]
+    fragments: Numbers | None
     offsets: Numbers
     scales: Floats
     reach: Floats
@@ -47,19 +49,21 @@ class Block:
         """Neighbouring rows, not copied."""
         offsets = rows.offsets[start : end + 1]
         codes = (heads or rows).codes[offsets[0] : offsets[-1]]
-        return cls._with(codes, offsets - offsets[0], rows, slice(start, end), heads)
+        return cls._with(codes, None, offsets - offsets[0], rows, slice(start, end), heads)
 
     @classmethod
     def of(cls, rows: Rows, numbers: Numbers, heads: Heads | None = None) -> Block:
-        """Chosen rows, copied."""
-        codes = (heads or rows).codes.take(fragments_of(rows.offsets, numbers), axis=0)
+        """Chosen rows."""
+        fragments = fragments_of(rows.offsets, numbers)
         sizes = rows.offsets[numbers + 1] - rows.offsets[numbers]
-        return cls._with(codes, offsets_of(sizes), rows, numbers, heads)
+        codes = (heads or rows).codes
+        return cls._with(codes, fragments, offsets_of(sizes), rows, numbers, heads)
 
     @classmethod
     def _with(
         cls,
         codes: NDArray[np.int8],
+        fragments: Numbers | None,
         offsets: Numbers,
         rows: Rows,
         chosen: slice | Numbers,
@@ -68,6 +72,7 @@ class Block:
         coded = heads or rows
         return cls(
             codes,
+            fragments,
             offsets,
             coded.scales[chosen],
             coded.reach[chosen],

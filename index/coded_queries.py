@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import numkong
 import numpy as np
-from numpy.typing import NDArray
 
 from index.blocks import Block
 from index.codes import LOW, coded, halves, steps
 from index.query_parts import Role, Term
+from models.byte_dots import ByteDots
 from models.kernels import Floats
 from models.scoring import Score
 
-TILE = 4  # vectors that numkong multiplies at a time; fewer take as long, or longer
 FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
 
 
@@ -60,7 +59,7 @@ class Coded:
             coarse = coded(self.common[None], self.common_scale)
             fine = self.common - coarse[0] * self.common_scale
             codes += [coarse, coded(fine[None], self.common_scale / FINE)]
-        self.codes = numkong.dots_pack(in_tiles(np.concatenate(codes)))
+        self.codes = ByteDots(np.concatenate(codes))
         # What a row's base gives to all of the fragments together is as good, and found sooner.
         together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.floored
         base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
@@ -90,7 +89,7 @@ class Coded:
     def estimates(self, rows: Block) -> Estimates:
         """Scores of rows by their codes."""
         T, B = len(self), len(rows.scales)
-        dots = np.asarray(numkong.dots_packed(rows.codes, self.codes))  # (N, ≥ T [+ 2])
+        dots = self.codes(rows.codes, rows.fragments)  # (N, ≥ T [+ 2])
         fragment_shifts = np.zeros(len(dots), np.float32)
         if self.common is not None:
             common = dots[:, T] + dots[:, T + 1] / np.float32(FINE)
@@ -125,10 +124,3 @@ class Coded:
             sizes,
             rows_are_images=self.role is Role.QUERY_IS_SENTENCE,
         )
-
-
-def in_tiles(codes: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Codes (T, D) and zeros below them, so that they are whole tiles."""
-    tiles = np.zeros((TILE * -(-len(codes) // TILE), codes.shape[1]), np.int8)
-    tiles[: len(codes)] = codes
-    return tiles

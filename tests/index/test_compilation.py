@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from index.compilation import compile_kernel
 from index.query_parts import Role, Term
 from index.rescorer import Rescorer
 from index.workers import Workers
+from models import byte_dots
 from models.kernels import compiled
 from models.scoring import SCORES, Score
 
@@ -25,14 +27,18 @@ def test_every_search_finds_its_kernel_compiled(
 ) -> None:
     kernel = compiled(score.kernel.py_func)  # type: ignore[attr-defined]
     monkeypatch.setattr(type(score), "kernel", staticmethod(kernel))
+    products: Any = compiled(byte_dots.multiply.py_func)  # type: ignore[attr-defined]
+    monkeypatch.setattr(byte_dots, "multiply", products)
     compile_kernel(score)
+    assert len(products.signatures) == byte_dots.has_instruction()
     versions = list(kernel.signatures)  # type: ignore[attr-defined]
     assert len(versions) == 2  # of the products of codes, and of exact ones
-    bags = [np.full((size, 4), size, np.float32) for size in (3, 1)]
+    bags = [np.full((size, 20), size, np.float32) for size in (3, 1)]
     for side, role, weight, numbers in WAYS:
         term = Term(bags[0], weight, floored=weight < 0)
         part = Coded(term, score, role, rows_have_base=side == "images")
-        stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 4)
+        stored = rows.of_vectors(bags, [1, 2], [0, 0], side, score, 20)
         Rescorer(score, Workers(1)).estimates([part], stored, numbers)
         query_parts.exact(score, bags, term, role)
     assert versions == kernel.signatures  # type: ignore[attr-defined]
+    assert len(products.signatures) == byte_dots.has_instruction()
