@@ -122,22 +122,22 @@ def of_vectors(
         return empty(dimension)
     vectors = np.concatenate(bags)  # (N, D)
     offsets = offsets_of([len(bag) for bag in bags])
-    starts, sizes = offsets[:-1], np.diff(offsets)
-    bases = np.zeros(len(bags), np.float32)
+    starts, lengths = offsets[:-1], np.zeros(len(bags), np.float32)
+    bases = np.empty((0, dimension), np.float32)
     if side == "images":
         summaries = halved(score.image_summary(vectors, starts))
-        bases = np.abs(summaries).sum(axis=1, dtype=np.float32)
-        vectors = vectors - np.repeat(single(summaries), sizes, axis=0)
+        lengths = np.abs(summaries).sum(axis=1, dtype=np.float32)
+        bases = single(summaries)
     else:
         summaries = halved(score.sentence_summary(vectors, starts))
-    coded = coded_together(vectors, starts, sizes)
+    coded = coded_together(vectors, offsets, bases)
     return closed(
         {
             "codes": coded.codes,
             "offsets": offsets,
             "scales": coded.scales,
             "reach": coded.reach,
-            "bases": bases,
+            "bases": lengths,
             "summaries": summaries,
             "revisions": np.array(revisions, np.int64),
             "positions": np.array(positions, np.int32),

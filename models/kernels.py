@@ -13,15 +13,16 @@ Floats = NDArray[np.float32]
 
 # Sums may be regrouped, which lets them use vector instructions; infinities keep their meaning.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+FINITE = {"nnan", "nsz"}  # for what is rounded as numpy does, of numbers that are finite
 SMOOTHING = 5  # n of Karpathy et al. 2014, eq. 6: without it, short sentences have an advantage
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[..., Any]:
     """Machine code, kept on disk where a folder for it can be written. Releases the GIL."""
     try:
-        return njit(function, nogil=True, fastmath=FAST, cache=True)  # type: ignore[no-any-return]
+        return njit(function, nogil=True, fastmath=flags, cache=True)  # type: ignore[no-any-return]
     except RuntimeError:  # numba found no writable folder for its cache
-        return njit(function, nogil=True, fastmath=FAST)  # type: ignore[no-any-return]
+        return njit(function, nogil=True, fastmath=flags)  # type: ignore[no-any-return]
 
 
 @compiled
