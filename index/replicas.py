@@ -40,6 +40,11 @@ class Replica(Server):
                 CHECKING if self.reach(self._answered(finished[0])) else PROBING
             )
 
+    def lose(self, failed: Exception) -> None:
+        """Ask it no more until it has answered a probe, which it is soon sent."""
+        Server.lose(self, failed)  # super() does not know a class that dataclass has made anew
+        self.due = min(self.due, monotonic() + PROBING)
+
     def _answered(self, call: Any) -> Address | None:
         """Where it answers, if a call that has come back says so."""
         address: Address | None = None
