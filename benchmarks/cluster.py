@@ -6,8 +6,8 @@
     python -m benchmarks.cluster report
 
 The cluster's nodes, PostgreSQL and the actors all run on this machine, so several actors share its
-processors. Results are files of --out, which `report` makes a page's tables and picture of. An empty
---database is filled and kept for the next time, and so are segments in --work.
+processors. Results are files of --out, which `report` makes a page's tables and picture of. An
+empty --database is filled and kept for the next time, and so are segments in --work.
 """
 
 from __future__ import annotations
