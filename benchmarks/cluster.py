@@ -6,7 +6,8 @@
     python -m benchmarks.cluster report
 
 The cluster's nodes, PostgreSQL and the actors all run on this machine, so several actors share its
-processors. Results are files of --out, which `report` makes a page's tables and picture of.
+processors. Results are files of --out, which `report` makes a page's tables and picture of. An
+empty --database is filled and kept for the next time, and so are segments in --work.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import os
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -42,19 +45,33 @@ from tests.clusters import actors, eventually, kill, running
 ACTORS = (1, 2, 4)
 KINDS = (("candidates", False), ("exact scan", True))
 QUERIES, ROUNDS = 100, 3
+EXACT = 25  # queries of exact scans
 WAIT = 900.0  # seconds
 
 
 def filled(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Collection]:
-    """A catalog of so many photos, of real ones and ones like them."""
+    """A catalog of so many photos, of real ones and ones like them, unless they are there."""
     catalog = Catalog(Storage(folder, database=url, shared=True))
     source = Grown(real, "images", count)
     collection = catalog.collection(
         "default", fingerprint="benchmark", dimension=source.dimension, score="sum_of_max"
     )
-    for part in batches(source, BATCH):
-        catalog.put_many(collection, part)
+    if not catalog.count(collection):
+        for part in batches(source, BATCH):
+            catalog.put_many(collection, part)
+    assert catalog.count(collection) == count, "the database has other photos"
     return catalog, collection
+
+
+@contextmanager
+def stored(options: argparse.Namespace) -> Iterator[tuple[Catalog, Collection, Path]]:
+    """The catalog that is searched, and the folder of its segments."""
+    with ExitStack() as open_:
+        url = options.database or open_.enter_context(database())
+        work = options.work or open_.enter_context(TemporaryDirectory(prefix="tessera-"))
+        catalog, collection = filled(url, Path(work), Real(options.real), options.photos)
+        open_.callback(catalog.close)
+        yield catalog, collection, Path(work)
 
 
 def seconds(search: Callable[[], Any]) -> float:
@@ -76,6 +93,16 @@ def raced(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> d
     alone, spread = (statistics.median(series) for series in times)
     difference = statistics.median(b - a for a, b in zip(*times, strict=True))
     return {"local": alone, "cluster": spread, "ratio": spread / alone, "difference": difference}
+
+
+def agreement(index: Index, truth: Index, requests: Sequence[Request]) -> float:
+    """The share of the best hits of exact scans that searches find."""
+    found = wanted = 0
+    for request in requests[:EXACT]:
+        best = {hit.item for hit in truth.best(replace(request, exact=True)).hits}
+        found += len(best & {hit.item for hit in index.best(request).hits})
+        wanted += len(best)
+    return found / wanted
 
 
 def empty(servers: Any) -> float:
@@ -105,42 +132,41 @@ def searching(options: argparse.Namespace) -> None:
     """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
     from benchmarks.delays import FarCluster
 
-    real = Real(options.real)
-    queries = questions.read(real, "12 words", QUERIES)
+    queries = questions.read(Real(options.real), "12 words", QUERIES)
     results: dict[str, Any] = {
         "machine": machine.described(2),
         "photos": options.photos,
         "actors": {},
         "empty": {},
     }
-    with database() as url, TemporaryDirectory(prefix="tessera-") as work, running(2) as nodes:
-        catalog, collection = filled(url, Path(work), real, options.photos)
-        local = Indexes(catalog, Path(work), None, "cpu")
+    with stored(options) as (catalog, collection, work), running(2) as nodes:
+        local = Indexes(catalog, work, None, "cpu")
         local.build()
         local.follow()
+        of_one = local.of(collection)
         for count in options.actors:
             servers = started(FarCluster, nodes.address, catalog, collection, count)
-            sharded = ShardedIndex(servers, catalog, collection, Path(work))
+            sharded = ShardedIndex(servers, catalog, collection, work)
             eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
-            row: dict[str, Any] = {}
+            results["actors"][count] = row = {}
             results["empty"][count] = empty(servers)
             print(count, "an empty question:", results["empty"][count], "ms", flush=True)
             for kind, exact in KINDS:
                 requests = requests_of(queries, exact=exact)
                 local_processes = [os.getpid()]
                 shards = [process for process, _ in actors(servers.group).values()]
-                row[kind] = raced(local.of(collection), sharded, requests) | {
-                    "local processor": costs(local.of(collection), requests, local_processes),
+                row[kind] = raced(of_one, sharded, requests) | {
+                    "local processor": costs(of_one, requests, local_processes),
                     "cluster processor": costs(sharded, requests, [*local_processes, *shards]),
+                    "local recall": agreement(of_one, of_one, requests),
+                    "cluster recall": agreement(sharded, of_one, requests),
                 }
                 print(count, kind, {key: round(of, 2) for key, of in row[kind].items()}, flush=True)
             if count == max(ACTORS) and options.kill:
                 results["recovery"] = recovery(servers, sharded, requests[0], nodes)
                 print(results["recovery"])
-            results["actors"][count] = row
             servers.remove()
         local.close()
-        catalog.close()
     write(options.out / f"cluster-search-{options.photos}.json", results)
 
 
@@ -148,15 +174,13 @@ def delaying(options: argparse.Namespace) -> None:
     """Search by 1 and 2 actors whose messages take longer, as over a network."""
     from benchmarks.delays import FarCluster, measured
 
-    real = Real(options.real)
-    queries = questions.read(real, "12 words", QUERIES)
+    queries = questions.read(Real(options.real), "12 words", QUERIES)
     results: dict[str, Any] = {"machine": machine.described(2), "photos": options.photos}
     results["actors"] = {}
-    with database() as url, TemporaryDirectory(prefix="tessera-") as work, running(1) as nodes:
-        catalog, collection = filled(url, Path(work), real, options.photos)
+    with stored(options) as (catalog, collection, work), running(1) as nodes:
         for count in options.actors:
             servers = started(FarCluster, nodes.address, catalog, collection, count)
-            sharded = ShardedIndex(servers, catalog, collection, Path(work))
+            sharded = ShardedIndex(servers, catalog, collection, work)
             eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
             results["actors"][count] = row = {
                 kind: measured(servers, sharded, requests_of(queries, exact=exact))
@@ -164,7 +188,6 @@ def delaying(options: argparse.Namespace) -> None:
             }
             print(count, row, flush=True)
             servers.remove()
-        catalog.close()
     write(options.out / "cluster-delays.json", results)
 
 
@@ -181,7 +204,7 @@ def started(kind: Any, address: str, catalog: Catalog, collection: Collection, c
 def requests_of(queries: Sequence[Query], *, exact: bool) -> list[Request]:
     """Searches for the ten best photos; of exact ones, which take long, some."""
     requests = [Request("images", query, limit=10, exact=exact) for query in queries]
-    return requests[: 25 if exact else None]
+    return requests[: EXACT if exact else None]
 
 
 def published(sharded: ShardedIndex, photos: int) -> bool:
@@ -258,6 +281,8 @@ def main() -> None:
         search = commands.add_parser(name)
         search.add_argument("--real", type=Path, required=True, help="of index_speed embed")
         search.add_argument("--photos", type=int, default=20_000)
+        search.add_argument("--database", default="", help="of PostgreSQL; one of its own if none")
+        search.add_argument("--work", type=Path, help="of segments that are kept; if none, not")
         search.add_argument("--actors", type=int, nargs="+", default=[*counts])
         search.add_argument("--kill", action=argparse.BooleanOptionalAction, default=True)
         search.set_defaults(run=run)

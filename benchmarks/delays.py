@@ -11,28 +11,31 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from index.cluster import Cluster
+from index.cluster import Cluster, ShardActor
 from index.contenders import ShardAnswer
 from index.items import Collection
 from index.requests import Request
-from index.shard_server import ShardServer
 from index.sharded import ShardedIndex
 
 MILLISECONDS = (0, 1, 5, 20)  # of each message
 ROUNDS = 3
 
 
-class FarServer(ShardServer):
+class FarServer(ShardActor):
     """A shard's server whose messages take longer on their way."""
 
     delay = 0.0  # seconds
 
     def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
-        """See ShardServer.best."""
-        time.sleep(self.delay)
+        """See ShardActor.best."""
+        self._travel()
         answer = super().best(collection, request, revision)
-        time.sleep(self.delay)
+        self._travel()
         return answer
+
+    def _travel(self) -> None:
+        if self.delay:  # to sleep for no time gives the processor away
+            time.sleep(self.delay)
 
     def move(self, delay: float) -> None:
         """Have every message take so many seconds longer from now on."""

@@ -8,7 +8,7 @@ candidates looks at a number of lists that grows with a power of N (docs/perform
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +116,7 @@ def picture(searches: Sequence[Mapping[str, Any]], file: Path) -> None:
     sizes = [size for size in (10**at for at in (6, 7, 8, 9)) if size > largest["photos"]]
     measured = {
         f"{kind}, measured": [
-            (float(search["photos"]), row["cluster"])
-            for search in searches
-            for row in _of(search, kind)
+            (float(search["photos"]), search["actors"]["1"][kind]["cluster"]) for search in searches
         ]
         for kind in ("candidates", "exact scan")
     }
@@ -146,7 +144,3 @@ def delays_picture(delays: Mapping[str, Any], file: Path) -> None:
                 (delay, delayed(times, delay)) for delay, _ in points
             ]
     file.write_text(curves.draw(panels, "delay of a message, milliseconds", "milliseconds"))
-
-
-def _of(search: Mapping[str, Any], kind: str) -> Iterable[Mapping[str, float]]:
-    return [kinds[kind] for kinds in search["actors"].values()]

@@ -24,6 +24,7 @@ REFINED, COARSE = 3, 0.7  # see refined()
 WIDER = 2  # times as many are chosen from where some are left out for what is negated
 LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see wanted()
 FEW, LONG = 600, 12  # see wanted()
+DEVIATIONS = 3  # see portion()
 
 
 def wanted(rows: int, reach: int, words: int) -> int:
@@ -42,6 +43,16 @@ def refined(rows: int, wanted: int) -> int:
     Codes are coarse, so among many rows far more than the best few are about as good by them.
     """
     return max(REFINED * wanted, int(math.pow(rows, COARSE)))
+
+
+def portion(count: int, share: float) -> int:
+    """How many of a collection's best `count` rows a shard has that holds a share of its items.
+
+    Seldom more: by their ids items fall into shards like dice, so the number is binomial, and this
+    is its mean and three standard deviations.
+    """
+    deviation = math.sqrt(count * share * (1 - share))
+    return min(count, math.ceil(count * share + DEVIATIONS * deviation))
 
 
 @dataclass(frozen=True, slots=True)

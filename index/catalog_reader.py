@@ -15,7 +15,7 @@ from index.failures import translating
 from index.items import Collection, Entry, Item, Picture, check_photo
 from index.lookup import Stored, read_bags
 from index.pictures import PictureLost, Pictures
-from index.revisions import live, state_of, unless_gone
+from index.revisions import live, read_revision, state_of, unless_gone
 from index.storage import Storage
 from index.stored_items import (
     chunks,
@@ -41,9 +41,8 @@ class CatalogReader:
 
     def revision(self, collection: Collection) -> int:
         """The revision of the newest change; Replaced if the collection is gone."""
-        with self.reader.begin() as connection:
-            revision: int = state_of(connection, collection).revision
-        return revision
+        with translating(), closing(self.reader.raw_connection()) as connection:
+            return read_revision(connection, self.reader.dialect, collection)
 
     def get(self, collection: Collection, item: str) -> Item:
         """An item without its pictures and bags; LookupError for an unknown id."""

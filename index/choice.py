@@ -32,29 +32,38 @@ def choose(
     revisions: Numbers | None,
     score: Score | None,
     workers: Workers,
+    share: float = 1.0,
 ) -> tuple[Chosen, bool]:
     """The rows that might be among the best, and whether no others could.
 
     Where `revisions` are given, no others pass; without a score every row that passes is chosen.
+    Of a shard that holds a share of the items, as many as it has of those that the whole
+    collection's best are among.
     """
     sides = [segment.side(request.side) for segment in segments]
     passed = [passing(rows, revisions) for rows in sides]
     rows = sum(int(np.count_nonzero(mask)) for mask in passed)
     words = sum(len(term.vectors) for term in terms if not term.negated)
-    wanted = candidates.wanted(rows, request.reach, words)
+    whole = round(rows / share)
+    wanted = candidates.wanted(whole, request.reach, words)
+    needed = candidates.portion(candidates.PER_HIT * request.reach, share)
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
-    while score is not None and query is not None and rows > max(candidates.SCANNED, wanted):
-        refined = (candidates.WIDER if negated else 1) * candidates.refined(rows, wanted)
-        promising = _promising(segments, request, query, refined, passed, workers)
+    while (
+        score is not None
+        and query is not None
+        and rows > max(candidates.SCANNED, count := candidates.portion(wanted, share))
+    ):
+        refined = candidates.portion(candidates.refined(whole, wanted), share)
+        wider = candidates.WIDER if negated else 1
+        promising = _promising(segments, request, query, wider * refined, passed, workers)
         if negated:
-            promising = candidates.best(promising, candidates.WIDER * wanted)
+            promising = candidates.best(promising, wider * count)
             pairs = zip(sides, promising, strict=True)
             promising = [_without(negated, rows, listed, score) for rows, listed in pairs]
-        best = candidates.best(promising, wanted)
+        best = candidates.best(promising, count)
         chosen = _not_empty(sides, [listed.rows for listed in best])
-        hits = _hits(request, chosen)
-        if hits >= min(_rows(chosen), candidates.PER_HIT * request.reach):
+        if _hits(request, chosen) >= min(_rows(chosen), needed):
             return chosen, False
         wanted *= 2  # photos of the same items crowd the others out
     return _not_empty(sides, [np.flatnonzero(mask) for mask in passed]), True

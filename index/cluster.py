@@ -23,8 +23,10 @@ from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from index.buckets import cut
+from index.connections import THREADS, Address, Listener
 from index.messages import packed
-from index.replicas import PROBING, Replica, Round
+from index.replicas import PROBING, Replica
+from index.rounds import Round
 from index.shard_server import ShardServer, storage_of
 from index.sharded import Gathered
 from index.storage import Storage
@@ -32,7 +34,7 @@ from models.calibration import Calibration
 
 NAMESPACE = "tessera"
 REACHED = 5.0  # seconds in which a head must accept a connection
-THREADS = 8  # calls that an actor answers at the same time
+SHARE = 0.25  # of the time that a replica has before another is asked, to go on with a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,22 @@ class Layout:
     patience: float = 3.0
 
 
+class ShardActor(ShardServer):
+    """A shard's server that also answers whoever connects to it."""
+
+    _listener: Listener | None = None
+
+    def address(self, key: bytes) -> Address | None:
+        """Where it answers those who know the key; None as long as it cannot be searched."""
+        if not self.ready():
+            return None
+        with self._lock:
+            if self._listener is None:
+                host = ray.util.get_node_ip_address()
+                self._listener = Listener(self.answer, host, key)
+            return self._listener.address
+
+
 class Cluster:
     """The actors of all shards of one catalog and model. For many threads.
 
@@ -55,7 +73,7 @@ class Cluster:
     them, and they outlive it.
     """
 
-    server: type[ShardServer] = ShardServer  # what an actor runs; benchmarks have one of their own
+    server: type[ShardActor] = ShardActor  # what an actor runs; benchmarks have one of their own
 
     def __init__(
         self,
@@ -77,6 +95,7 @@ class Cluster:
         connect(address)
         self.layout = layout
         self.group = group_of(secret, fingerprint, layout, release)
+        self._key = blake2b(secret, person=b"shards").digest()
         self._buckets = cut(layout.shards)
         self._turn, self._lock = count(), Lock()
         self._stopped = Event()
@@ -107,7 +126,8 @@ class Cluster:
                 num_gpus=gpus,
                 scheduling_strategy=place,
             ).remote(*arguments)
-            replicas.append(Replica(shard, name, actor))
+            seconds = SHARE * self.layout.patience / self.layout.replicas
+            replicas.append(Replica(shard, name, self._key, seconds, actor=actor))
         return replicas
 
     def ask(self, method: str, *arguments: Any) -> Gathered:
@@ -116,27 +136,9 @@ class Cluster:
         A shard that takes long is asked of another of its actors as well.
         """
         turn = next(self._turn)
-        question = packed((method, arguments))
-        round_ = Round([iter(self._up(shard, turn)) for shard in self._replicas], question)
-        for shard in range(self.layout.shards):
-            round_.send(shard)
-        deadline = monotonic() + self.layout.patience
-        step = self.layout.patience / self.layout.replicas
-        while (
-            (missing := self.layout.shards - len(round_.answers))
-            and (calls := [*round_.waiting])
-            and (remaining := deadline - monotonic()) > 0
-        ):
-            # For several at once, as each look takes about as long as a message.
-            least = min(missing, len(calls))
-            finished, _ = ray.wait(calls, num_returns=least, timeout=min(remaining, step))
-            for call in finished:
-                round_.take(call)
-            if len(finished) < least:
-                round_.send_again()
-        for late in round_.waiting.values():
-            if late.shard not in round_.answers:
-                late.up = False  # until it answers when it is looked at
+        servers = [self._up(shard, turn) for shard in self._replicas]
+        round_ = Round(servers, packed((method, arguments)))
+        round_.ask(self.layout.patience, self.layout.patience / self.layout.replicas)
         answered = sorted(round_.answers)
         coverage = sum(self._buckets[shard].share for shard in answered)
         return Gathered(
@@ -165,6 +167,8 @@ class Cluster:
         """Let go of the actors, which go on for others."""
         self._stopped.set()
         self._watcher.join()
+        for replica in (replica for shard in self._replicas for replica in shard):
+            replica.close()
 
     def remove(self) -> None:
         """End the actors, and give back what Ray reserved for them."""

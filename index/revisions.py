@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
+    Dialect,
     Row,
     ScalarSelect,
     and_,
+    bindparam,
     insert,
     or_,
     select,
     update,
 )
+from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from index.items import Collection, Replaced
 from index.tables import changes, collections
@@ -24,12 +30,12 @@ from index.tables import changes, collections
 Found = TypeVar("Found", bound=Sequence[Any])
 
 
-def live(collection: int) -> ScalarSelect[int]:
+def live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
     """The key of a collection, or nothing where it is garbage: then it reads as empty."""
     return select(collections.c.key).where(_lives(collection)).scalar_subquery()
 
 
-def _lives(collection: int) -> ColumnElement[bool]:
+def _lives(collection: int | BindParameter[int]) -> ColumnElement[bool]:
     named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
     return and_(collections.c.key == collection, named)
 
@@ -70,6 +76,32 @@ def state_of(connection: Connection, collection: Collection) -> Row[Any]:
     if row is None:
         raise replaced(collection)
     return row
+
+
+def read_revision(
+    connection: PoolProxiedConnection, dialect: Dialect, collection: Collection
+) -> int:
+    """The revision of the newest change; Replaced if the collection is gone.
+
+    Searches read it, so it is asked of the driver, as in index.lookup.
+    """
+    statement = _revision(dialect)
+    parameters = {"collection": collection.key}
+    cursor = connection.cursor()
+    # Drivers take parameters by place or by name.
+    cursor.execute(statement.string, [*parameters.values()] if statement.positional else parameters)
+    row = cursor.fetchone()
+    if row is None:
+        raise replaced(collection)
+    return int(row[0])
+
+
+@lru_cache(maxsize=8)
+def _revision(dialect: Dialect) -> SQLCompiler:
+    condition = collections.c.key == live(bindparam("collection", type_=collections.c.key.type))
+    compiled = select(collections.c.revision).where(condition).compile(dialect=dialect)
+    assert isinstance(compiled, SQLCompiler)
+    return compiled
 
 
 def unless_gone(connection: Connection, collection: Collection, rows: Found) -> Found:

@@ -245,4 +245,5 @@ class Index:
         """The rows that might be among the best, and whether no others could."""
         every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
         score = None if every else self._score
-        return choose(snapshot.segments, request, terms, revisions, score, self._workers)
+        share = self._catalog.storage.buckets.share
+        return choose(snapshot.segments, request, terms, revisions, score, self._workers, share)

@@ -23,7 +23,8 @@ from models.scoring import Score
 
 STEP = 4_096  # revisions that are read from the catalog at a time
 LONGEST = 2**30  # bytes of a tail; what is newer waits for the follower
-POLL = 0.1  # seconds
+POLL = 0.1  # seconds between looks at the catalog
+SELDOM = 1.0  # seconds up to which they grow apart where nothing changes and searches look, too
 CATCH_UP = 4  # steps by which a search that names a revision takes in what is newer
 
 log = logging.getLogger(__name__)
@@ -180,10 +181,12 @@ class Reader:
                 self._doubted = True
 
     def _follow(self) -> None:
+        wait, longest = 0.0, SELDOM if self._catalog.storage.shared else POLL
         while not self._stopped.is_set():
             try:
                 self.publish()
-                wait = 0.0 if self._moved() and self.advance() else POLL
+                moved = self._moved() and self.advance()
+                wait = 0.0 if moved else min(max(2 * wait, POLL), longest)
             except ModelMismatch:
                 return  # searches say so themselves
             except Exception:

@@ -255,6 +255,17 @@ def test_of_many_rows_codes_find_more_than_three_times_what_is_wanted():
     assert candidates.refined(10**6, 1_000) == int(10 ** (6 * candidates.COARSE)) > 3_000
 
 
+def test_portions_of_shards_hold_the_best_of_all():
+    """By hand: 400 / 4 + 3 √(400 / 4 · 3 / 4) = 125.98; then of 20,000 rows in four shards."""
+    assert candidates.portion(400, 0.25) == 126
+    assert candidates.portion(400, 1.0) == 400
+    assert candidates.portion(3, 0.25) == 3
+    random = np.random.default_rng(7)
+    ranks = [np.flatnonzero(random.integers(4, size=20_000) == 0) for _ in range(100)]
+    missed = sum(np.count_nonzero(of_one[126:] < 400) for of_one in ranks)
+    assert missed <= 0.001 * 100 * 400
+
+
 def test_only_many_rows_have_a_structure(monkeypatch):
     held = rows.of_vectors(
         [np.ones((1, 4), np.float32)] * 41, range(41), range(41), "images", SCORES["sum_of_max"], 4

@@ -48,6 +48,25 @@ def test_candidates_are_those_that_promise_most_less_what_is_negated(
     assert not whole
 
 
+def test_a_shard_chooses_its_share_of_what_the_collection_would(
+    snapshot, sentence_bag, monkeypatch
+):
+    """Of 60 rows in a fifth of all buckets: of 300, 20 are wanted: 20 / 5 + 3 √(20 / 5 · 4 / 5)."""
+    monkeypatch.setattr(candidates, "SCANNED", 10)
+    monkeypatch.setattr(candidates, "PER_HIT", 1)
+    asked = []
+    monkeypatch.setattr(candidates, "wanted", lambda *about: asked.append(about) or 20)
+    request = Request("images", Query.of(sentence_bag(3)), limit=1)
+    terms = terms_of(request.query)
+    ((rows, numbers),), whole = choice.choose(
+        snapshot.segments, request, terms, None, SCORE, ALONE, 0.2
+    )
+    first = torch.from_numpy(rows.summaries.astype(np.float32))
+    best = (first @ request.query.parts[0].vectors.T).sum(1).topk(10).indices
+    assert (set(numbers.tolist()), whole) == ({*best.tolist()}, False)
+    assert [about[0] for about in asked] == [300]
+
+
 def test_threads_choose_what_one_does(
     catalog, collection, follow, index, entry, sentence_bag, monkeypatch
 ):

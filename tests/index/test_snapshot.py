@@ -4,6 +4,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -118,6 +119,24 @@ def test_started_reader_follows_in_the_background(catalog, collection, reader, f
     follow()
     assert until(lambda: not reader.latest.tail, seconds=1)
     assert reader.latest.unpublished == 0
+
+
+@pytest.mark.parametrize(("shared", "longest"), [(True, 0.04), (False, 0.01)])
+def test_looks_at_a_quiet_catalog_grow_apart_where_searches_look_too(
+    catalog, collection, reader, entry, monkeypatch, shared, longest
+):
+    monkeypatch.setattr(snapshot, "POLL", 0.01)
+    monkeypatch.setattr(snapshot, "SELDOM", 0.04)
+    monkeypatch.setattr(catalog, "storage", replace(catalog.storage, shared=shared))
+    waits: list[float] = []
+    wait = reader._stopped.wait
+    monkeypatch.setattr(reader._stopped, "wait", lambda time: waits.append(time) or wait(time))
+    reader.start()
+    assert until(lambda: len(waits) >= 6)
+    assert waits[:6] == [min(0.01 * 2**number, longest) for number in range(6)]
+    catalog.put(collection, entry("a"))
+    assert until(lambda: 0.0 in waits), "where there is something new it looks again at once"
+    assert reader.current().revision == 1
 
 
 def test_started_reader_survives_a_catalog_that_fails(
