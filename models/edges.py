@@ -94,16 +94,21 @@ class EdgeEncoder(nn.Module):
 
     def forward(self, vectors: Tensor, heads: Tensor, relations: Tensor) -> Tensor:
         """Embed every pair."""
-        index = heads.clamp_min(0)[..., None].expand_as(vectors)
-        governors = vectors.gather(1, index) * (heads != ALONE)[..., None]
-        pairs = self.dropout(torch.cat([governors, vectors], dim=-1))  # (L, T, 2W)
-        embedded = vectors.new_zeros(*heads.shape, self.bias.shape[1])
-        by_relation = self.own.unbind()  # whose gradients are stacked once
-        for relation in torch.unique(relations).tolist():
-            if relation != DROPPED:
-                selected = relations == relation
-                relation_weight = by_relation[relation]
-                weight = relation_weight if self.shared is None else self.shared + relation_weight
-                pair_vectors = torch.addmm(self.bias[relation], pairs[selected], weight).relu()
-                embedded[selected] = pair_vectors.to(embedded.dtype)
-        return embedded
+        real = (relations != DROPPED).nonzero()  # (N, 2)
+        kinds, order = relations[real.unbind(1)].sort(stable=True)
+        sentences, words = real[order].unbind(1)
+        governing = heads[sentences, words]
+        governors = vectors[sentences, governing.clamp_min(0)] * (governing != ALONE)[:, None]
+        pairs = self.dropout(torch.cat([governors, vectors[sentences, words]], dim=1))  # (N, 2W)
+        counts = torch.bincount(kinds, minlength=len(self.own)).tolist()
+        embedded = [
+            torch.addmm(bias, some, weight if self.shared is None else self.shared + weight)
+            for some, weight, bias in zip(
+                pairs.split(counts), self.own.unbind(), self.bias.unbind(), strict=True
+            )  # whose gradients are stacked once
+            if len(some)
+        ]
+        placed = vectors.new_zeros(*heads.shape, self.bias.shape[1])
+        if embedded:
+            placed[sentences, words] = torch.cat(embedded).relu().to(placed.dtype)
+        return placed

@@ -183,3 +183,35 @@ def gradients_of_maxima(places: NDArray[np.int64], outer: NDArray[Any], out: NDA
     for n in range(N):
         for k in range(K):
             out[n, k, places[n, k]] = outer[n, k]
+
+
+@compiled
+def nonzeros(values: NDArray[Any]) -> int:
+    """How many of values (N, M) are not 0."""
+    count = 0
+    for value in values.ravel():
+        count += value != 0
+    return count
+
+
+@compiled
+def gradients_of_products(
+    outer: NDArray[Any],
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    of_rows: NDArray[Any],
+    of_columns: NDArray[Any],
+) -> None:
+    """Into of_rows (N, D) and of_columns (M, D), both zeros: the gradients of rows @ columns.T.
+
+    For gradients `outer` (N, M) of the products that are mostly 0.
+    """
+    N, M = outer.shape
+    D = rows.shape[1]
+    for n in range(N):
+        for m in range(M):
+            gradient = outer[n, m]
+            if gradient != 0:
+                for d in range(D):
+                    of_rows[n, d] += gradient * columns[m, d]
+                    of_columns[m, d] += gradient * rows[n, d]

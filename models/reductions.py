@@ -14,10 +14,13 @@ from torch import Tensor
 from models.kernels import (
     gradients_above,
     gradients_of_maxima,
+    gradients_of_products,
     maxima_over_regions,
+    nonzeros,
     sums_above,
 )
 
+SPARSE = 1 / 32  # the share of gradients up to which it is quicker to take them one by one
 KNOWN = (torch.float32, torch.float64)  # what the compiled loops are for
 
 
@@ -46,6 +49,31 @@ def maxima(products: Tensor, real: Tensor) -> Tensor:
         most: Tensor = Maxima.apply(products, real)
         return most
     return products.masked_fill(~real, float("-inf")).max(2).values
+
+
+class Products(torch.autograd.Function):
+    """rows (N, D) @ columns (M, D).T, where most products may have no gradient.
+
+    Of maxima over regions one in twenty has some, and of hinges those that are violated.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, columns: Tensor) -> Tensor:
+        """The products (N, M)."""
+        ctx.save_for_backward(rows, columns)
+        return rows @ columns.T
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        """Of each row and column: by products where many gradients are not 0."""
+        rows, columns = ctx.saved_tensors
+        outer = gradients[0]
+        if not compiled(outer) or nonzeros(outer.contiguous().numpy()) > SPARSE * outer.numel():
+            return outer @ columns, outer.T @ rows
+        found = torch.zeros_like(rows), torch.zeros_like(columns)
+        arrays = [tensor.detach().contiguous().numpy() for tensor in (outer, rows, columns)]
+        gradients_of_products(*arrays, found[0].numpy(), found[1].numpy())
+        return found
 
 
 class RectifiedSums(torch.autograd.Function):

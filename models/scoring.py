@@ -26,9 +26,12 @@ def products(images: PaddedBags, sentences: PaddedBags) -> Tensor:
 
     Only real words are multiplied: half of the places in a batch are padding.
     """
+    from models.reductions import Products
+
     K, R, D = images.vectors.shape
     words = sentences.vectors[sentences.mask]  # (N, D)
-    return (words @ images.vectors.reshape(K * R, D).T).view(-1, K, R)
+    flat: Tensor = Products.apply(words, images.vectors.reshape(K * R, D))
+    return flat.view(-1, K, R)
 
 
 class Score(ABC):

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from models.reductions import Maxima, RectifiedSums, maxima, rectified_sums
+from models.reductions import Maxima, Products, RectifiedSums, maxima, rectified_sums
 
 REAL = torch.tensor([[True, True, True], [True, False, False]])
 
@@ -56,3 +56,20 @@ def test_numbers_that_the_loops_do_not_know_give_the_same():
         atol=0.05, rtol=0.01,
     )  # fmt: skip
     assert torch.equal(maxima(products, REAL).float(), maxima(single, REAL))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5])
+def test_gradients_of_products_are_those_of_torch(share):
+    make = torch.Generator().manual_seed(0)
+    rows, columns, outer = (
+        torch.randn(*shape, generator=make) for shape in ((30, 8), (40, 8), (30, 40))
+    )
+    outer = outer * (torch.rand(30, 40, generator=make) < share)
+    expected = rows.clone().requires_grad_(), columns.clone().requires_grad_()
+    (expected[0] @ expected[1].T).backward(outer)
+    found = rows.clone().requires_grad_(), columns.clone().requires_grad_()
+    products = Products.apply(*found)
+    torch.testing.assert_close(products, rows @ columns.T)
+    products.backward(outer)
+    for ours, torchs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours.grad, torchs.grad)
