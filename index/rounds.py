@@ -25,7 +25,7 @@ class Server:
 
     shard: int
     name: str
-    key: bytes
+    key: bytes = field(repr=False)
     seconds: float
     address: Address | None = None
     up: bool = False
@@ -45,14 +45,28 @@ class Server:
         self.up = address is not None
         return self.up
 
-    def ask(self, question: bytes) -> Connection:
-        """Send a question; gives the connection by which its answer comes, or raises OSError."""
-        try:
-            connection = self.free.pop()
-        except IndexError:
-            if self.address is None:
-                raise OSError("it has not said where it answers") from None
-            connection = connect(self.address, self.key, self.seconds)
+    def ask(self, question: bytes) -> tuple[Connection, bool]:
+        """Send a question; gives the connection by which its answer comes, or raises OSError.
+
+        Also whether the connection was there before, so that it may have been cut meanwhile.
+        """
+        while self.free:
+            try:
+                connection = self.free.pop()
+                connection.send_bytes(question)
+            except IndexError:  # another thread took the last one
+                break
+            except OSError:
+                connection.close()
+            else:
+                return connection, True
+        return self.ask_anew(question), False
+
+    def ask_anew(self, question: bytes) -> Connection:
+        """Send a question over a new connection, which its answer comes by, or raise OSError."""
+        if self.address is None:
+            raise OSError("it has not said where it answers")
+        connection = connect(self.address, self.key, self.seconds)
         try:
             connection.send_bytes(question)
         except OSError:
@@ -62,7 +76,7 @@ class Server:
 
     def lose(self, failed: Exception) -> None:
         """Ask it no more until it is reached again."""
-        log.warning("shard %s does not answer: %s", self.name, failed or type(failed).__name__)
+        log.warning("shard %s does not answer: %s", self.name, str(failed) or type(failed).__name__)
         self.up = False
         self.close()
 
@@ -81,6 +95,7 @@ class Round:
         self._others: list[Iterator[Server]] = [iter(shard) for shard in servers]
         self._question = question
         self._waiting: dict[Connection, Server] = {}
+        self._used: set[Connection] = set()  # those that were there before the question
 
     def ask(self, seconds: float, step: float) -> None:
         """Gather answers for so many seconds; after each step without one, ask others as well.
@@ -91,31 +106,38 @@ class Round:
         try:
             for shard in range(len(self._others)):
                 self._send(shard)
-            while self._waiting and len(self.answers) < len(self._others):
-                remaining = max(0.0, deadline - monotonic())
-                finished = wait([*self._waiting], min(remaining, step))
-                for connection in finished:
-                    assert isinstance(connection, Connection)
-                    self._take(connection)
-                if not finished and not remaining:
-                    break
-                if not finished:
-                    self._send_again()
-        finally:
-            for connection, late in self._waiting.items():
-                connection.close()
+            self._gather(deadline, step)
+            for late in self._waiting.values():
                 if late.shard not in self.answers:
                     late.lose(TimeoutError("it takes too long"))
+        finally:
+            for connection in self._waiting:
+                connection.close()
+
+    def _gather(self, deadline: float, step: float) -> None:
+        """Take answers in until all are there, or the clock has reached the deadline."""
+        while self._waiting and len(self.answers) < len(self._others):
+            remaining = max(0.0, deadline - monotonic())
+            finished = wait([*self._waiting], min(remaining, step))
+            for connection in finished:
+                assert isinstance(connection, Connection)
+                self._take(connection)
+            if not finished and not remaining:
+                return
+            if not finished:
+                self._send_again()
 
     def _send(self, shard: int) -> None:
         """Ask the shard's next server, if there is one."""
         for server in self._others[shard]:
             try:
-                self._waiting[server.ask(self._question)] = server
+                connection, used = server.ask(self._question)
             except OSError as failed:
                 server.lose(failed)
-            else:
-                return
+                continue
+            self._waiting[connection] = server
+            self._used |= {connection} if used else set()
+            return
 
     def _take(self, connection: Connection) -> None:
         """Take an answer in; one of a server that failed is asked of another."""
@@ -125,6 +147,8 @@ class Round:
             message = connection.recv_bytes()
         except (EOFError, OSError) as failed:
             connection.close()
+            if connection in self._used and self._asked_anew(server):
+                return
             server.lose(failed)
             answer = Failed(failed)
         else:
@@ -139,6 +163,14 @@ class Round:
         else:
             log.error("shard %s failed: %s", server.name, answer.cause)
             self._send(server.shard)
+
+    def _asked_anew(self, server: Server) -> bool:
+        """Whether a server takes the question by a new connection, the old one having been cut."""
+        try:
+            self._waiting[server.ask_anew(self._question)] = server
+        except OSError:
+            return False
+        return True
 
     def _send_again(self) -> None:
         """Ask further servers of all shards that are waited for."""

@@ -24,7 +24,7 @@ from models.scoring import Score
 STEP = 4_096  # revisions that are read from the catalog at a time
 LONGEST = 2**30  # bytes of a tail; what is newer waits for the follower
 POLL = 0.1  # seconds between looks at the catalog
-SELDOM = 1.0  # seconds up to which they grow apart where nothing changes and searches look, too
+SELDOM = 1.0  # the longest pause where nothing changes: searches of a shared catalog ask it, too
 CATCH_UP = 4  # steps by which a search that names a revision takes in what is newer
 
 log = logging.getLogger(__name__)

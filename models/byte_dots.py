@@ -15,7 +15,7 @@ from typing import Any
 import numkong
 import numpy as np
 from llvmlite import binding, ir
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -38,7 +38,10 @@ QUADS = ir.VectorType(BYTE, QUAD * LANES)  # the same register
 
 @cache
 def has_instruction() -> bool:
-    """Whether this processor has the instruction."""
+    """Whether this processor has the instruction, and numba compiles for it."""
+    chosen = config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None
+    if chosen or config.DISABLE_JIT or not config.ENABLE_AVX:
+        return False
     return bool(binding.get_host_cpu_features().get("avx512vnni", False))
 
 
@@ -50,7 +53,7 @@ class ByteDots:
         T, D = vectors.shape
         padded = np.zeros((QUAD * -(-T // QUAD), D), np.int8)
         padded[:T] = vectors
-        self._width = len(padded)
+        self._width, self._dimension = len(padded), D
         self._packed: Any = None
         if D < CHUNK or not has_instruction():
             self._packed = numkong.dots_pack(padded)
@@ -63,13 +66,16 @@ class ByteDots:
     def __call__(self, stored: Bytes, numbers: Numbers | None = None) -> NDArray[np.int32]:
         """Products (N, ≥ T) with the stored vectors (M, D) of some numbers (N,), or with all.
 
-        Columns from T on mean nothing.
+        Columns from T on mean nothing. The stored vectors lie one after another.
         """
+        assert stored.flags.c_contiguous
+        assert stored.shape[1] == self._dimension
         if self._packed is not None:
             chosen = stored if numbers is None else stored.take(numbers, axis=0)
             return np.asarray(numkong.dots_packed(chosen, self._packed))
         listed = np.empty(0, np.int64) if numbers is None else numbers
         count = len(stored) if numbers is None else len(numbers)
+        assert not len(listed) or 0 <= listed.min() <= listed.max() < len(stored)
         out = np.empty((LANES * -(-count // LANES), self._width), np.int32)
         multiply(stored, listed, count, self._starts, self._quads, self._shifts, out)
         return out[:count]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from threading import Event
@@ -65,9 +67,10 @@ def test_another_server_is_asked_where_one_fails(server):
 def test_another_server_is_asked_where_one_has_ended(server):
     first, second = server(0, lambda _: "a"), server(0, lambda _: "b")
     first.free[0].close()  # as if its process had
+    address, first.address = first.address, ("127.0.0.1", 1)
     assert asked([[first, second]]) == {0: "b"}
     assert (first.up, second.up) == (False, True)
-    assert first.reach(first.address)
+    assert first.reach(address)
     assert asked([[first, second]]) == {0: "a"}
 
 
@@ -95,5 +98,23 @@ def test_another_server_is_asked_where_one_cannot_be_reached(server):
 
 
 def test_a_refusal_of_any_shard_is_raised(server):
+    answered = Event()
+    late = server(0, lambda _: answered.wait(LONG))
     with pytest.raises(LookupError, match="no such thing"):
-        asked([[server(0, lambda _: "a")], [server(1, refuses)]])
+        asked([[late], [server(1, refuses)]])
+    assert late.up, "one that was not waited for is as good as before"
+    answered.set()
+
+
+def test_a_connection_that_was_cut_meanwhile_is_made_anew(server):
+    only = server(0, lambda _: "a")
+    (connection,) = only.free
+    cut = socket.socket(fileno=os.dup(connection.fileno()))
+    cut.shutdown(socket.SHUT_RDWR)
+    cut.close()
+    assert asked([[only]]) == {0: "a"}
+    assert only.up
+
+
+def test_what_is_logged_of_a_server_does_not_tell_its_key(server):
+    assert repr(KEY) not in repr(server(0, refuses))
