@@ -48,8 +48,8 @@ def refined(rows: int, wanted: int) -> int:
 def portion(count: int, share: float) -> int:
     """How many of a collection's best `count` rows a shard has that holds a share of its items.
 
-    Seldom more: by their ids items fall into shards like dice, so the number is binomial, and this
-    is its mean and three standard deviations.
+    The number is binomial, as a hash of its id gives an item its shard, and this is its mean and
+    three standard deviations. Where items have many photos, which share a shard, it varies more.
     """
     deviation = math.sqrt(count * share * (1 - share))
     return min(count, math.ceil(count * share + DEVIATIONS * deviation))

@@ -57,8 +57,11 @@ class Listener:
                 accepted, _ = self._socket.accept()
             except OSError:  # closed, or there are too many files
                 self._closed.wait(0.1)
-            else:
+                continue
+            try:
                 Thread(target=self._serve, args=(accepted,), daemon=True).start()
+            except RuntimeError:  # there are too many threads
+                accepted.close()
 
     def _serve(self, accepted: socket.socket) -> None:
         with _over(accepted, STALLED) as connection:
@@ -68,6 +71,8 @@ class Listener:
                 while connection.poll(None):
                     question = connection.recv_bytes()
                     with self._turns:
+                        if connection.poll(0):  # nothing is sent before the answer
+                            return  # so whoever asked has gone meanwhile
                         reply = self._reply(question)
                     connection.send_bytes(reply)
             except AuthenticationError:

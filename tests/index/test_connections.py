@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
-from threading import Barrier
+from contextlib import ExitStack, closing, contextmanager, suppress
+from threading import Barrier, Event, Semaphore
 from time import monotonic
 
 import pytest
@@ -55,6 +55,29 @@ def test_as_many_are_answered_at_once_as_there_are_turns():
     with listening(answer) as listener, ThreadPoolExecutor(THREADS) as threads:
         answers = list(threads.map(ask, range(THREADS)))
     assert answers == [b"%d" % number for number in range(THREADS)]
+
+
+def test_who_has_gone_before_a_turn_came_is_not_answered():
+    begun, go_on, asked = Semaphore(0), Event(), []
+
+    def answer(question: bytes) -> bytes:
+        asked.append(question)
+        begun.release()
+        go_on.wait(30)
+        return question
+
+    with listening(answer) as listener, ExitStack() as open_:
+        for number in range(THREADS):
+            connection = open_.enter_context(connect(listener.address, KEY, 30))
+            connection.send_bytes(b"%d" % number)
+            assert begun.acquire(timeout=30)
+        with connect(listener.address, KEY, 30) as gone:
+            gone.send_bytes(b"gone")
+        last = open_.enter_context(connect(listener.address, KEY, 30))
+        last.send_bytes(b"last")
+        go_on.set()
+        assert last.recv_bytes() == b"last"
+    assert b"gone" not in asked
 
 
 def test_who_has_another_key_is_refused():
