@@ -54,7 +54,8 @@ def maxima(products: Tensor, real: Tensor) -> Tensor:
 class Products(torch.autograd.Function):
     """rows (N, D) @ columns (M, D).T, where most products may have no gradient.
 
-    Of maxima over regions one in twenty has some, and of hinges those that are violated.
+    Under a maximum over 20 regions only one in 20 has a gradient, and under a hinge only those of
+    pairs that violate the margin.
     """
 
     @staticmethod
@@ -67,7 +68,7 @@ class Products(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Of each row and column: by products where many gradients are not 0."""
         rows, columns = ctx.saved_tensors
-        outer = gradients[0]
+        outer = gradients[0].to(rows.dtype)  # which autocast may have made less precise
         if not compiled(outer) or nonzeros(outer.contiguous().numpy()) > SPARSE * outer.numel():
             return outer @ columns, outer.T @ rows
         found = torch.zeros_like(rows), torch.zeros_like(columns)
