@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -64,9 +65,9 @@ def summarized(source: Source, path: Path) -> Iterator[Bags]:
     partial.replace(path)
 
 
-def rows_of(kept: Halves) -> Rows:
+def rows_of(summaries: Halves) -> Rows:
     """Rows that have nothing but summaries, (B, D), and no fragments."""
-    none, count = empty(kept.shape[1]), len(kept)
+    none, count = empty(summaries.shape[1]), len(summaries)
     numbers = np.arange(count)
     ones, live = np.ones(count, np.float32), np.ones(count, np.bool_)
     return Rows(
@@ -75,7 +76,7 @@ def rows_of(kept: Halves) -> Rows:
         scales=ones,
         reach=ones,
         bases=ones,
-        summaries=kept,
+        summaries=summaries,
         revisions=numbers,
         positions=numbers.astype(np.int32),
         live=live,
@@ -102,15 +103,16 @@ def report(
     """Recall by the number of candidates, and the medians of both steps' processor time."""
     pairs = zip(queries[0].parts, queries[0].weights, strict=True)
     words = sum(len(part) for part, weight in pairs if weight > 0)
-    wanted = candidates.wanted(len(rows), TOP, words)
-    found = [choose(rows, structure, query, wanted) for query in queries]
+    most = candidates.wanted(len(rows), TOP, words)
+    choices = [choose(rows, structure, query, most) for query in queries]
     recalls = []
     for share in SHARES:
-        count = round(share * wanted)
-        each = [best.recall(first + i, one.photos[:count].tolist()) for i, one in enumerate(found)]
+        count = round(share * most)
+        photos = [choice.photos[:count].tolist() for choice in choices]
+        each = [best.recall(number, listed) for number, listed in enumerate(photos, first)]
         recalls.append(f"{count}: {np.mean(each):.4f}")
-    by_codes = np.median([one.by_codes for one in found])
-    by_summaries = np.median([one.by_summaries for one in found])
+    by_codes = np.median([choice.by_codes for choice in choices])
+    by_summaries = np.median([choice.by_summaries for choice in choices])
     return f"{', '.join(recalls)}; codes {by_codes:.2f} ms, summaries {by_summaries:.2f} ms"
 
 
@@ -128,8 +130,8 @@ def main() -> None:
     kinds = questions.KINDS["images"]
     queries = [questions.read(source.real, kind, asked.queries) for kind in kinds]
     asked.work.mkdir(parents=True, exist_ok=True)
-    kept, best = prepared(source, [one for some in queries for one in some], asked.work)
-    rows = rows_of(kept)
+    summaries, best = prepared(source, [*chain.from_iterable(queries)], asked.work)
+    rows = rows_of(summaries)
     begun = time.perf_counter()
     structure = candidates.build(rows)
     if structure is None:
@@ -138,7 +140,7 @@ def main() -> None:
     size = (structure.index.code_size + 8) * len(rows)  # a code and the number of its row
     print(
         f"{len(rows):,} photos: codes learned and written in {taken:.1f} s, {size / 1e6:,.0f} MB; "
-        f"summaries {kept.nbytes / 1e6:,.0f} MB"
+        f"summaries {summaries.nbytes / 1e6:,.0f} MB"
     )
     first = 0
     for kind, some in zip(kinds, queries, strict=True):

@@ -97,12 +97,12 @@ def raced(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> d
 
 def agreement(index: Index, truth: Index, requests: Sequence[Request]) -> float:
     """The share of the best hits of exact scans that searches find."""
-    found = wanted = 0
+    hits = relevant = 0
     for request in requests[:EXACT]:
         best = {hit.item for hit in truth.best(replace(request, exact=True)).hits}
-        found += len(best & {hit.item for hit in index.best(request).hits})
-        wanted += len(best)
-    return found / wanted
+        hits += len(best & {hit.item for hit in index.best(request).hits})
+        relevant += len(best)
+    return hits / relevant
 
 
 def empty(servers: Any) -> float:

@@ -91,17 +91,17 @@ def store(engine: Engine, source: Source, work: Path, limits: Limits) -> Built |
     folder = place(engine, source, work)
     record = folder.with_suffix(".json")
     if not record.exists():
-        told = expected(engine, source, work)
-        if told > limits.build:
-            raise Unable(f"building would take about {told / 60:.0f} minutes")
+        seconds = expected(engine, source, work)
+        if seconds > limits.build:
+            raise Unable(f"building would take about {seconds / 60:.0f} minutes")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         begun = time.perf_counter()
         engine.build(source, folder)
         built = Built(time.perf_counter() - begun, size(folder))
         record.write_text(json.dumps(asdict(built) | {"bags": len(source)}))
-    told_of = json.loads(record.read_text())
-    return Built(told_of["seconds"], told_of["bytes"])
+    recorded = json.loads(record.read_text())
+    return Built(recorded["seconds"], recorded["bytes"])
 
 
 def place(engine: Engine, source: Source, work: Path) -> Path:
@@ -112,8 +112,8 @@ def place(engine: Engine, source: Source, work: Path) -> Path:
 def expected(engine: Engine, source: Source, work: Path) -> float:
     """How many seconds a store should take, by the largest smaller one; 0 where none is known."""
     pattern = f"{source.side}-*--{engine.store}.json"
-    known = [json.loads(path.read_text()) for path in work.glob(pattern)]
-    largest = max(known, key=lambda one: one["bags"], default=None)
+    records = [json.loads(path.read_text()) for path in work.glob(pattern)]
+    largest = max(records, key=lambda record: record["bags"], default=None)
     return len(source) * largest["seconds"] / largest["bags"] if largest else 0.0
 
 
@@ -181,9 +181,9 @@ def race(
             if done.unable or (spent > seconds and len(done.taken) >= LEAST):
                 continue
             begun = time.perf_counter()
-            found = engines[name].search(query, TOP)
+            ranked = engines[name].search(query, TOP)
             done.taken[number] = 1000 * (time.perf_counter() - begun)
-            done.recalls[number] = truth.recall(number, found)
+            done.recalls[number] = truth.recall(number, ranked)
     return answers
 
 
@@ -206,22 +206,22 @@ def turned(names: list[str], by: int) -> list[str]:
 def summed_up(answers: dict[str, Answers]) -> dict[str, dict[str, float | int | str]]:
     """Quantiles in milliseconds, recall, and the median of the ratios to ours, query by query."""
     ours = answers.get("tessera", Answers()).taken
-    return {name: summed(one, ours) for name, one in answers.items()}
+    return {name: summed(theirs, ours) for name, theirs in answers.items()}
 
 
-def summed(one: Answers, ours: dict[int, float]) -> dict[str, float | int | str]:
+def summed(answers: Answers, ours: dict[int, float]) -> dict[str, float | int | str]:
     """One engine's numbers, or why there are none."""
-    if one.unable or not one.taken:
-        return {"unable": one.unable or "answered nothing"}
-    times = [*one.taken.values()]
+    if answers.unable or not answers.taken:
+        return {"unable": answers.unable or "answered nothing"}
+    times = [*answers.taken.values()]
     numbers: dict[str, float | int | str] = {
         "queries": len(times),
         "median": median(times),
         "p95": float(np.quantile(times, 0.95)),
         "p99": float(np.quantile(times, 0.99)),
-        "recall": mean(one.recalls.values()),
+        "recall": mean(answers.recalls.values()),
     }
-    if both := [took / ours[query] for query, took in one.taken.items() if query in ours]:
+    if both := [took / ours[query] for query, took in answers.taken.items() if query in ours]:
         numbers["ratio"] = median(both)
     return numbers
 
@@ -230,8 +230,8 @@ def resident(arguments: Sequence[str]) -> dict[str, int]:
     """The memory that an engine takes in a process of its own: see `held`."""
     command = [sys.executable, "-m", "benchmarks.index_speed", "resident", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-    told: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    sizes: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
+    return sizes
 
 
 def held(work: Callable[[], object]) -> dict[str, int]:

@@ -45,16 +45,16 @@ def choose(
     rows = sum(int(np.count_nonzero(mask)) for mask in passed)
     words = sum(len(term.vectors) for term in terms if not term.negated)
     whole = round(rows / share)
-    wanted = candidates.wanted(whole, request.reach, words)
+    most = candidates.wanted(whole, request.reach, words)
     needed = candidates.portion(candidates.PER_HIT * request.reach, share)
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
     while (
         score is not None
         and query is not None
-        and rows > max(candidates.SCANNED, count := candidates.portion(wanted, share))
+        and rows > max(candidates.SCANNED, count := candidates.portion(most, share))
     ):
-        refined = candidates.portion(candidates.refined(whole, wanted), share)
+        refined = candidates.portion(candidates.refined(whole, most), share)
         wider = candidates.WIDER if negated else 1
         promising = _promising(segments, request, query, wider * refined, passed, workers)
         if negated:
@@ -65,7 +65,7 @@ def choose(
         chosen = _not_empty(sides, [listed.rows for listed in best])
         if _hits(request, chosen) >= min(_rows(chosen), needed):
             return chosen, False
-        wanted *= 2  # photos of the same items crowd the others out
+        most *= 2  # photos of the same items crowd the others out
     return _not_empty(sides, [np.flatnonzero(mask) for mask in passed]), True
 
 

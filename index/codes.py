@@ -73,7 +73,7 @@ def code_runs(
     scales: Floats,
     reach: Floats,
 ) -> None:
-    """coded_together in one pass, a sixth of the time of numpy's, which makes six arrays."""
+    """As coded_together, in one pass: a quarter of the time of numpy, which makes six arrays."""
     D = vectors.shape[1]
     rest = np.empty((max(np.diff(offsets)), D), np.float32)
     for run in range(len(scales)):

@@ -72,11 +72,12 @@ def build(
         block = offsets[start : numbers[-1] + 2]
         vectors = _decoded(codes, offsets, scales, numbers)
         heads = vectors @ directions
-        coded = coded_together(heads, block - block[0], heads[:0])
+        places = block - block[0]
+        coded = coded_together(heads, places, heads[:0])
         arrays["codes"][block[0] : block[-1]] = coded.codes
         arrays["scales"][numbers], arrays["reach"][numbers] = coded.scales, coded.reach
         rests = np.linalg.norm(vectors - heads @ directions.T, axis=1)
-        arrays["rest"][numbers] = np.maximum.reduceat(rests, block[:-1] - block[0])
+        arrays["rest"][numbers] = np.maximum.reduceat(rests, places[:-1])
     return closed(arrays, rows, len(codes), dimension)
 
 

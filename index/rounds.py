@@ -95,6 +95,7 @@ class Round:
         self._others: list[Iterator[Server]] = [iter(shard) for shard in servers]
         self._question = question
         self._waiting: dict[Connection, Server] = {}
+        self._asked: dict[Connection, float] = {}  # when, by the monotonic clock
         self._used: set[Connection] = set()  # those that were there before the question
 
     def ask(self, seconds: float, step: float) -> None:
@@ -107,8 +108,10 @@ class Round:
             for shard in range(len(self._others)):
                 self._send(shard)
             self._gather(deadline, step)
-            for late in self._waiting.values():
-                if late.shard not in self.answers:
+            for connection, late in self._waiting.items():
+                # One that was asked late, as the others did not answer, has not had its time yet.
+                had_time = monotonic() - self._asked[connection] >= step / 2
+                if had_time and late.shard not in self.answers:
                     late.lose(TimeoutError("it takes too long"))
         finally:
             for connection in self._waiting:
@@ -135,7 +138,7 @@ class Round:
             except OSError as failed:
                 server.lose(failed)
                 continue
-            self._waiting[connection] = server
+            self._wait_for(connection, server)
             self._used |= {connection} if used else set()
             return
 
@@ -167,10 +170,14 @@ class Round:
     def _asked_anew(self, server: Server) -> bool:
         """Whether a server takes the question by a new connection, the old one having been cut."""
         try:
-            self._waiting[server.ask_anew(self._question)] = server
+            self._wait_for(server.ask_anew(self._question), server)
         except OSError:
             return False
         return True
+
+    def _wait_for(self, connection: Connection, server: Server) -> None:
+        """Note by which connection a server that was asked now will answer."""
+        self._waiting[connection], self._asked[connection] = server, monotonic()
 
     def _send_again(self) -> None:
         """Ask further servers of all shards that are waited for."""

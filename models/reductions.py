@@ -68,13 +68,13 @@ class Products(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Of each row and column: by products where many gradients are not 0."""
         rows, columns = ctx.saved_tensors
-        outer = gradients[0].to(rows.dtype)  # which autocast may have made less precise
-        if not compiled(outer) or nonzeros(outer.contiguous().numpy()) > SPARSE * outer.numel():
+        outer = gradients[0].to(rows.dtype).contiguous()  # autocast may have made it less precise
+        if not compiled(outer) or nonzeros(outer.numpy()) > SPARSE * outer.numel():
             return outer @ columns, outer.T @ rows
-        found = torch.zeros_like(rows), torch.zeros_like(columns)
+        of_rows, of_columns = torch.zeros_like(rows), torch.zeros_like(columns)
         arrays = [tensor.detach().contiguous().numpy() for tensor in (outer, rows, columns)]
-        gradients_of_products(*arrays, found[0].numpy(), found[1].numpy())
-        return found
+        gradients_of_products(*arrays, of_rows.numpy(), of_columns.numpy())
+        return of_rows, of_columns
 
 
 class RectifiedSums(torch.autograd.Function):
@@ -94,10 +94,11 @@ class RectifiedSums(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         """Of each product: its sum's gradient where it is above the threshold."""
         products, real = ctx.saved_tensors
-        found = torch.empty_like(products)
+        of_products = torch.empty_like(products)
         outer = gradients[0].contiguous().numpy()
-        gradients_above(products.detach().numpy(), real.numpy(), ctx.shift, outer, found.numpy())
-        return found, None, None
+        arrays = products.detach().numpy(), real.numpy()
+        gradients_above(*arrays, ctx.shift, outer, of_products.numpy())
+        return of_products, None, None
 
 
 class Maxima(torch.autograd.Function):
@@ -119,6 +120,7 @@ class Maxima(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         """The maximum's gradient for the region that has it, 0 for the others."""
         (places,) = ctx.saved_tensors
-        found = gradients[0].new_zeros(ctx.shape)
-        gradients_of_maxima(places.numpy(), gradients[0].contiguous().numpy(), found.numpy())
-        return found, None
+        of_products = gradients[0].new_zeros(ctx.shape)
+        outer = gradients[0].contiguous().numpy()
+        gradients_of_maxima(places.numpy(), outer, of_products.numpy())
+        return of_products, None

@@ -37,6 +37,14 @@ def tessera(*arguments: object, **environment: str) -> tuple[int, str, set[str]]
     return ended.returncode, said, set(imported.split())
 
 
+def printed(script: str) -> list[str]:
+    """The lines that a script prints in a fresh interpreter."""
+    ended = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return ended.stdout.splitlines()
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["serve", "--help"], ["train", "--help"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code, said, imported = tessera(*arguments)
@@ -106,10 +114,7 @@ def test_a_service_on_a_cpu_loads_no_cuda_but_torchs_own() -> None:
         "print(*sorted(loaded), *({'faiss', 'alembic'} & set(sys.modules)))\n"
         "print(*(torch.version.cuda or '').split('.')[:1])\n"
     )
-    ended = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    loaded, torchs_own = ended.stdout.splitlines()
+    loaded, torchs_own = printed(script)
     assert loaded == torchs_own
 
 
@@ -125,8 +130,6 @@ def test_models_load_without_the_compiler_and_transformers() -> None:
         "from models.vision import roi_align\n"
         "print(is_compile_supported('cpu'))\n"
     )
-    ended = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert ended.stdout.splitlines()[0] == "set()"
-    assert ended.stdout.splitlines()[1] in ("True", "False")
+    modules, supported = printed(script)
+    assert modules == "set()"
+    assert supported in ("True", "False")

@@ -106,6 +106,14 @@ def test_a_refusal_of_any_shard_is_raised(server):
     answered.set()
 
 
+def test_a_server_that_was_asked_late_is_not_taken_for_lost(server):
+    answered = Event()
+    first, second = (server(0, lambda _: answered.wait(LONG)) for _ in range(2))
+    assert asked([[first, second]], seconds=1.5, step=1.2) == {}
+    assert (first.up, second.up) == (False, True)
+    answered.set()
+
+
 def test_a_connection_that_was_cut_meanwhile_is_made_anew(server):
     only = server(0, lambda _: "a")
     (connection,) = only.free

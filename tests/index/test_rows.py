@@ -1,11 +1,14 @@
 """Rows: codes within half a step, and arrays that are refused where they do not fit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from index import rows
+from index.codes import coded_together
 from index.rows import SIDES, in_memory
 from models.scoring import SCORES
 
@@ -52,6 +55,21 @@ def test_fragments_that_are_alike_keep_their_small_differences():
     held = rows.of_vectors([photo], [1], [-1], "images", SUM_OF_MAX, 4)
     assert held.scales[0] == pytest.approx(0.002 / 127, rel=1e-3)
     assert held.codes[:, 0].tolist() == [0, 64, -127]
+
+
+def test_codes_are_those_of_a_literal_loop():
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(9, 5)).astype(np.float32)
+    offsets, bases = np.array([0, 1, 4, 9]), random.normal(size=(3, 5)).astype(np.float32)
+    for less in (bases, bases[:0]):
+        made_at_once = coded_together(vectors, offsets, less)
+        for run, (first, end) in enumerate(pairwise(offsets.tolist())):
+            rest = vectors[first:end] - (less[run] if len(less) else 0)
+            scale = np.abs(rest).max() / np.float32(127)
+            codes = np.rint(rest / scale).astype(int)
+            assert made_at_once.codes[first:end].tolist() == codes.tolist()
+            assert made_at_once.scales[run] == scale
+            assert made_at_once.reach[run] == scale * np.float32(np.abs(codes).sum(1).max())
 
 
 def test_summaries_of_huge_bags_stay_finite():

@@ -23,11 +23,11 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
     similarity = match.products
     if similarity is None:
         similarity = products(match.images, match.sentences)
-    real, said = match.images.mask, match.sentences.mask  # (K, R) and (L, T)
-    own = match.images.vectors[match.owners]  # (L, R, D) the regions of each sentence's image
+    real, fragments = match.images.mask, match.sentences.mask  # (K, R) and (L, T)
+    regions = match.images.vectors[match.owners]  # (L, R, D) the regions of each sentence's image
     # Multiplied once more: taken from all products, their gradient would be as large as these.
-    paired = (match.sentences.vectors @ own.mT)[said]  # (N, R)
-    positive = real[match.owners[said.nonzero()[:, 0]]]  # (N, R) where y_ij is 1
+    paired = (match.sentences.vectors @ regions.mT)[fragments]  # (N, R)
+    positive = real[match.owners[fragments.nonzero()[:, 0]]]  # (N, R) where y_ij is 1
     if mil:
         detached = paired.detach().masked_fill(~positive, float("-inf"))
         best = torch.zeros_like(positive).scatter(1, detached.argmax(1, keepdim=True), value=True)
