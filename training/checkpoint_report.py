@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from training import caption_report, region_report
+from training import caption_report, grounding_report, region_report
+from training.claims import RECALLS, WAYS
 from training.markdown import coefficient, line, section, slashed
-
-RECALLS = ("recall_1", "recall_5", "recall_10")
-WAYS = ("annotation", "search")
 
 CHECKPOINTS_SAY = (
     "Measured from the photos on, by the path that a service takes. Ranks are those of image → "
@@ -45,13 +43,6 @@ LINKS_SAY = (
 )
 LINKS_HEAD = ("checkpoint", "data", "regions", "links", "added", "vector removed", "pixels grey",
               "control", "most linked")  # fmt: skip
-GROUNDING_SAY = (
-    "Phrases of Flickr30K Entities. Matchers and weakly supervised grounders learn from sentences "
-    "without boxes of phrases; the proposals learn from boxes without words. Localised: one of the "
-    "best 1 / 5 / 10 boxes has IoU ≥ 0.5, in brackets the most that the proposed boxes allow. "
-    "Pointed: the best box's centre is inside. mAP: mean average precision."
-)
-GROUNDING_HEAD = ("checkpoint", "data", "phrases", "localised", "pointed", "mAP")
 PROPOSALS_SAY = (
     "The share of phrases that have a box with IoU ≥ 0.5 to all that they mean among the first 1 / "
     "5 / 10 / 20 boxes, the whole frame being the first."
@@ -74,7 +65,7 @@ def sections(stored: Sequence[Measurement]) -> list[str]:
     captioners = [row for row in stored if "bleu" in row]
     return [
         *of_matchers(stored),
-        *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, grounding_rows(stored)),
+        *grounding_report.sections(stored),
         *section(
             "Compositions",
             COMPOSITIONS_SAY,
@@ -155,23 +146,6 @@ def links_row(row: Measurement) -> str:
     ]
     return line([*about(row), links["regions"], f"{links['linked']:.2f}", f"{added:.2f}", *lost,
                  f"{links['elsewhere']:.2f}", f"{row['faithfulness']['share']:.0f} %"])  # fmt: skip
-
-
-def grounding_rows(stored: Iterable[Measurement]) -> list[str]:
-    """What `tessera evaluate` measured of links and grounders against true boxes."""
-    return [
-        line([*about(row), f"{boxes['phrases']:,}", localised(boxes), f"{boxes['pointed']:.1f}",
-              f"{boxes['mean_precision']:.1f}" if "mean_precision" in boxes else "–"])
-        for row in stored
-        if (boxes := row.get("grounding"))
-    ]  # fmt: skip
-
-
-def localised(boxes: Mapping[str, Any]) -> str:
-    """Recalls of boxes and their bound; older measurements have the first recall alone."""
-    if "localised" in boxes:
-        return f"{boxes['localised']:.1f} (of {boxes['reachable']:.1f})"
-    return f"{slashed(boxes[at] for at in RECALLS)} (of {boxes['bound']:.1f})"
 
 
 def proposals_row(row: Measurement) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 
 from scipy.stats import t as students_t
 
-from training.checkpoint_report import RECALLS, WAYS
-
 CONFIDENCE = 0.95
+RECALLS = ("recall_1", "recall_5", "recall_10")
+WAYS = ("annotation", "search")
 Result = Mapping[str, Any]  # both ways' metrics of a run on val
 
 
@@ -45,6 +45,11 @@ class Difference:
             return cls(mean(values), None)
         quantile = float(students_t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
         return cls(mean(values), quantile * stdev(values) / math.sqrt(len(values)))
+
+    def __str__(self) -> str:
+        """The mean, and how far the interval goes to either side."""
+        half = "" if self.half is None else f" ± {self.half:.1f}"
+        return f"{self.mean:+.1f}{half}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,19 @@ CLAIMS = (
 
 
 def finding(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> Finding | None:
-    """What results, by preset and seed, say of a claim; None without two to compare.
+    """What results, by preset and seed, say of a claim; None without two to compare."""
+    compared = pairs(claim, runs)
+    if not compared:
+        return None
+    recalls = Difference.of([recall_sum(better) - recall_sum(worse) for better, worse in compared])
+    ranks = Difference.of([mean_ranks(worse) - mean_ranks(better) for better, worse in compared])
+    solved = all(set(runs[preset]) == {SOLVED} for preset in (claim.better, claim.worse))
+    seeds = 0 if solved else len(compared)
+    return Finding(seeds, recalls, ranks, verdict(ranks if claim.by_rank else recalls, seeds))
+
+
+def pairs(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> list[tuple[Result, Result]]:
+    """Results of a claim's better and worse preset with the same seed, of all seeds both have.
 
     A preset without epochs has one result, whatever the seed: it is compared with every seed of
     the other.
@@ -123,17 +140,7 @@ def finding(claim: Claim, runs: Mapping[str, Mapping[int, Result]]) -> Finding |
         better = dict.fromkeys(worse, better[SOLVED])
     if alone[1] and not alone[0]:
         worse = dict.fromkeys(better, worse[SOLVED])
-    pairs = [(better[seed], worse[seed]) for seed in sorted(better.keys() & worse.keys())]
-    if not pairs:
-        return None
-    recalls = Difference.of(
-        [recall_sum(better_run) - recall_sum(worse_run) for better_run, worse_run in pairs]
-    )
-    ranks = Difference.of(
-        [mean_ranks(worse_run) - mean_ranks(better_run) for better_run, worse_run in pairs]
-    )
-    seeds = 0 if all(alone) else len(pairs)
-    return Finding(seeds, recalls, ranks, verdict(ranks if claim.by_rank else recalls, seeds))
+    return [(better[seed], worse[seed]) for seed in sorted(better.keys() & worse.keys())]
 
 
 def recall_sum(result: Result) -> float:

@@ -11,8 +11,8 @@ from statistics import mean
 from typing import Any
 
 from training import checkpoint_report, inheritance, preset
-from training.checkpoint_report import RECALLS, WAYS, Measurement
-from training.claims import CLAIMS, SOLVED, Claim, Difference, Result, finding, recall_sum
+from training.checkpoint_report import Measurement
+from training.claims import CLAIMS, RECALLS, SOLVED, WAYS, Claim, Result, finding, recall_sum
 from training.folder import VAL
 from training.markdown import line, over_seeds, section, slashed
 from training.optimization import Optimizer, Schedule
@@ -178,14 +178,8 @@ def claim_row(claim: Claim, runs: Runs, outdated: Collection[str]) -> str:
     if not result:
         return line([claim.says, claim.paper, presets, 0, "–", "–", "not measured"])
     seeds = result.seeds or "–"
-    points, places = interval(result.recall_sum), interval(result.ranks)
-    return line([claim.says, claim.paper, presets, seeds, points, places, result.verdict])
-
-
-def interval(difference: Difference) -> str:
-    """A mean, and how far its interval goes to either side."""
-    half = "" if difference.half is None else f" ± {difference.half:.1f}"
-    return f"{difference.mean:+.1f}{half}"
+    return line([claim.says, claim.paper, presets, seeds, result.recall_sum, result.ranks,
+                 result.verdict])  # fmt: skip
 
 
 def read(folder: Path) -> list[dict[str, Any]]:

@@ -1,5 +1,3 @@
-import pytest
-
 from training.checkpoint_report import sections
 
 CHECKPOINT = {"preset": "tessera", "seed": 1, "checkpoint": "ab12", "data": "flickr8k"}
@@ -61,23 +59,6 @@ def test_links_show_what_a_region_adds_and_what_is_lost_without_it():
     text = page(measured(occlusion=links, faithfulness={"share": 5.28}))
     assert ("| 200 | 8.40 | 4.00 | 0.40 (10 %, r 0.98) | 5.00 (125 %, r –) | 0.60 | 5 % |") in text
     assert "## Links" not in page(measured(occlusion=None))
-
-
-BOXES = {"pointed": 70.0, "phrases": 13123}
-ALL = {"recall_1": 53.0, "recall_5": 77.0, "recall_10": 82.0, "bound": 84.0, "mean_precision": 54.0}
-
-
-@pytest.mark.parametrize(
-    ("boxes", "cells"),
-    [
-        (ALL, "13,123 | 53.0 / 77.0 / 82.0 (of 84.0) | 70.0 | 54.0 |"),
-        ({"localised": 30.0, "reachable": 58.0}, "13,123 | 30.0 (of 58.0) | 70.0 | – |"),
-    ],
-)
-def test_grounding_shows_all_its_recalls_where_they_were_measured(boxes, cells):
-    text = page(FLICKR | {"grounding": BOXES | boxes})
-    assert f"| tessera, seed 1, ab12 | flickr8k val | {cells}" in text
-    assert "## Checkpoints" not in text
 
 
 def test_captions_have_their_own_table():
