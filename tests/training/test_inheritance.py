@@ -44,8 +44,7 @@ EXTENDED = {
     "rnn-squared": ("rnn", EUCLIDEAN),
     "sdtrnn-regions": (
         "sdtrnn",
-        {IMAGE + "proposals", IMAGE + "components", IMAGE + "dropout"}
-        | {".schedule.precision", EPOCHS},
+        {IMAGE + "proposals", IMAGE + "components", IMAGE + "dropout", ".schedule.precision"},
     ),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
