@@ -45,14 +45,28 @@ def refined(rows: int, wanted: int) -> int:
     return max(REFINED * wanted, int(math.pow(rows, COARSE)))
 
 
-def portion(count: int, share: float) -> int:
+def portion(count: int, share: float, together: float = 1.0) -> int:
     """How many of a collection's best `count` rows a shard has that holds a share of its items.
 
-    The number is binomial, as a hash of its id gives an item its shard, and this is its mean and
-    three standard deviations. Where items have many photos, which share a shard, it varies more.
+    A hash of an item's id gives the item its shard, with all of its rows. If these are equally
+    good, `together` at a time, the number of items is binomial, and this is the mean and three
+    standard deviations of their rows.
     """
-    deviation = math.sqrt(count * share * (1 - share))
+    deviation = math.sqrt(together * count * share * (1 - share))
     return min(count, math.ceil(count * share + DEVIATIONS * deviation))
+
+
+def together(sides: Sequence[Rows]) -> float:
+    """How many rows the item of an average row has: Σ m_i² / Σ m_i, of items with m_i rows.
+
+    It is known from the rows' positions, which are 0, 1, … or -1, -2, … in each item.
+    """
+    rows = sum(map(len, sides))
+    if not rows:
+        return 1.0
+    positions = sum(int(side.positions.sum(dtype=np.int64)) for side in sides)
+    before = positions if positions >= 0 else -positions - rows  # Σ m_i (m_i - 1) / 2
+    return 1 + 2 * before / rows
 
 
 @dataclass(frozen=True, slots=True)

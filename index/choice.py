@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,15 +47,17 @@ def choose(
     words = sum(len(term.vectors) for term in terms if not term.negated)
     whole = round(rows / share)
     most = candidates.wanted(whole, request.reach, words)
-    needed = candidates.portion(candidates.PER_HIT * request.reach, share)
+    needed = candidates.portion(candidates.PER_HIT * request.reach, share)  # items
+    together = candidates.together(sides) if share < 1 else 1.0
+    portion = partial(candidates.portion, share=share, together=together)  # of rows
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]
     while (
         score is not None
         and query is not None
-        and rows > max(candidates.SCANNED, count := candidates.portion(most, share))
+        and rows > max(candidates.SCANNED, count := portion(most))
     ):
-        refined = candidates.portion(candidates.refined(whole, most), share)
+        refined = portion(candidates.refined(whole, most))
         wider = candidates.WIDER if negated else 1
         promising = _promising(segments, request, query, wider * refined, passed, workers)
         if negated:

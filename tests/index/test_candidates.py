@@ -266,6 +266,26 @@ def test_portions_of_shards_hold_the_best_of_all():
     assert missed <= 0.001 * 100 * 400
 
 
+def test_portions_hold_the_best_where_rows_of_an_item_share_its_shard():
+    """Eight rows an item of the best 400: 400 / 4 + 3 √(8 · 400 / 4 · 3 / 4) = 173.5."""
+    assert candidates.portion(400, 0.25, 8) == 174
+    random = np.random.default_rng(7)
+    held = 8 * random.binomial(50, 0.25, size=2_000)  # rows of the best 400 in a shard
+    assert np.maximum(held - 174, 0).sum() <= 0.001 * held.sum()
+    assert np.maximum(held - 126, 0).sum() > 0.01 * held.sum()  # as if each row had a shard
+
+
+@pytest.mark.parametrize(("side", "sign"), [("images", -1), ("sentences", 1)])
+def test_an_average_row_is_known_to_have_so_many_of_its_item(side, sign):
+    """Items of one, two and five rows: (1 + 4 + 25) / 8."""
+    positions = [sign * place - (sign < 0) for m in (1, 2, 5) for place in range(m)]
+    items = [number for number, m in enumerate((1, 2, 5)) for _ in range(m)]
+    bags = [np.ones((1, 4), np.float32)] * 8
+    held = rows.of_vectors(bags, items, positions, side, SCORES["sum_of_max"], 4)
+    assert candidates.together([held.until(1), held.since(1)]) == 30 / 8
+    assert candidates.together([]) == 1
+
+
 def test_only_many_rows_have_a_structure(monkeypatch):
     held = rows.of_vectors(
         [np.ones((1, 4), np.float32)] * 41, range(41), range(41), "images", SCORES["sum_of_max"], 4
