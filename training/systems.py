@@ -94,6 +94,7 @@ SYSTEMS = (
            Published((16.5, 40.6, 54.2), (11.8, 32.1, 44.7))),
     System("dvsa-edges", "DVSA, dependency edges", REGIONS, RELATIONS, DVSA,
            Published((14.8, 37.9, 50.0), (11.6, 31.4, 43.8))),
+    System("dvsa-edges-shared", "DVSA, dependency edges, W + U_R", REGIONS, RELATIONS, "–"),
     System("tessera", "Tessera, before averaging", REGIONS, "words of a tuned MiniLM", OURS),
     System("tessera-taught", "Tessera, with two teachers", REGIONS, "words of a tuned MiniLM",
            OURS),

@@ -48,6 +48,7 @@ EXTENDED = {
     ),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
+    "dvsa-edges-shared": ("dvsa-edges", {TEXT + "shared"}),
     "lite2-tuned": (
         "lite2",
         {IMAGE + "tuned", ".mirrored", RATE, ".optimizer.rates.image.sight", EPOCHS}
