@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from time import monotonic
@@ -92,6 +93,7 @@ class Round:
     def __init__(self, servers: Sequence[Sequence[Server]], question: bytes) -> None:
         """`servers` are those of each shard that may be asked, the first one first."""
         self.answers: dict[int, Any] = {}  # by shard
+        self._connected = all(shard[0].free for shard in servers if shard)
         self._others: list[Iterator[Server]] = [iter(shard) for shard in servers]
         self._question = question
         self._waiting: dict[Connection, Server] = {}
@@ -105,8 +107,7 @@ class Round:
         """
         deadline = monotonic() + seconds
         try:
-            for shard in range(len(self._others)):
-                self._send(shard)
+            self._send_to_all()
             self._gather(deadline, step)
             for connection, late in self._waiting.items():
                 # One that was asked late, as the others did not answer, has not had its time yet.
@@ -130,6 +131,16 @@ class Round:
             if not finished:
                 self._send_again()
 
+    def _send_to_all(self) -> None:
+        """Ask the first server of each shard."""
+        shards = range(len(self._others))
+        if self._connected:
+            for shard in shards:
+                self._send(shard)
+        else:  # a connection may take long where a machine has gone, and others need not wait
+            with ThreadPoolExecutor(len(shards)) as pool:
+                list(pool.map(self._send, shards))
+
     def _send(self, shard: int) -> None:
         """Ask the shard's next server, if there is one."""
         for server in self._others[shard]:
@@ -139,7 +150,8 @@ class Round:
                 server.lose(failed)
                 continue
             self._wait_for(connection, server)
-            self._used |= {connection} if used else set()
+            if used:
+                self._used.add(connection)
             return
 
     def _take(self, connection: Connection) -> None:

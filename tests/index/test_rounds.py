@@ -6,12 +6,14 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from threading import Event
+from multiprocessing.connection import Connection
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
 
-from index.connections import Listener
+from index import rounds
+from index.connections import Listener, connect
 from index.messages import packed, unpacked
 from index.rounds import Round, Server
 
@@ -95,6 +97,21 @@ def test_another_server_is_asked_where_one_cannot_be_reached(server):
     away = Server(0, "shard 0", KEY, 0.2, address=("127.0.0.1", 1))
     assert asked([[away, server(0, lambda _: "a")]]) == {0: "a"}
     assert not away.up
+
+
+def test_connections_to_all_shards_are_made_at_once(server, monkeypatch):
+    shards = [[server(n, lambda _, n=n: n)] for n in range(3)]
+    for (first,) in shards:
+        first.close()  # the connections that no question uses
+    together = Barrier(len(shards))
+
+    def connect_together(*arguments: Any) -> Connection:
+        together.wait(LONG)
+        return connect(*arguments)
+
+    monkeypatch.setattr(rounds, "connect", connect_together)
+    assert asked(shards) == {n: n for n in range(3)}
+    assert all(first.up for (first,) in shards)
 
 
 def test_a_refusal_of_any_shard_is_raised(server):
