@@ -83,7 +83,7 @@ class Cluster:
         fingerprint: str,
         calibration: Calibration | None = None,
         *,
-        secret: bytes = b"",
+        secret: bytes,
         release: str = "",
         device: str = "cpu",
     ) -> None:
