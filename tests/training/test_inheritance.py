@@ -22,7 +22,7 @@ EXTENDED = {
     "cca-hglmm": ("cca", {TEXT + "features"}),
     "ctrnn-squared": ("ctrnn", EUCLIDEAN),
     "ctrnn": ("sdtrnn", {TEXT + "composition"}),
-    "defrag-bigrams": ("defrag-dense", {TEXT + "pairs"}),
+    "defrag-bigrams": ("defrag-dense", {TEXT + "pairs", AIMS}),
     "defrag-dense": ("defrag", {AIMS}),
     "defrag-fragments": ("defrag", {AIMS}),
     "defrag-frame": ("defrag-dense", {IMAGE + "proposals"}),
@@ -36,7 +36,7 @@ EXTENDED = {
         {IMAGE + "proposals", IMAGE + "sizes", IMAGE + "components", IMAGE + "dropout"}
         | {TEXT + "dropout"},
     ),
-    "defrag-words": ("defrag-dense", {TEXT + "pairs"}),
+    "defrag-words": ("defrag-dense", {TEXT + "pairs", AIMS}),
     "dtrnn-squared": ("dtrnn", EUCLIDEAN),
     "dtrnn": ("sdtrnn", {TEXT + "composition"}),
     "rnn": ("sdtrnn", {TEXT + "composition"}),
