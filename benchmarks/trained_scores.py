@@ -31,9 +31,12 @@ def main(
     files: Annotated[list[Path], typer.Argument(help="Checkpoints of matchers.")],
     data: Annotated[Path, typer.Option(help="Folder of photos and sentences.")],
     cache: Annotated[Path, typer.Option(help="Frozen features are kept in here.")],
-    split: str = "val",
+    split: Annotated[str, typer.Option(help="The split to measure on.")] = "val",
 ) -> None:
-    """Print the sum of the six recalls of each checkpoint by each score, as a Markdown table."""
+    """Print the sum of the six recalls of each checkpoint by each score, as a Markdown table.
+
+    Photos' features are those that training keeps in the cache, or are computed into it.
+    """
     progress = on(Console(stderr=True))
     examples = folders.read(data).split(split)
     texts = [text for example in examples for text in example.sentences]
@@ -56,7 +59,7 @@ def main(
             (totals / np.maximum(lengths + added, 1)).astype(np.float32) for added in ADDED
         ]
         recalls = [f"{retrieval(scores, owners).recall_sum:.1f}" for scores in [*forms, sums]]
-        typer.echo(line([file.parent.name, *recalls]))
+        typer.echo(line([f"{file.parent.name}/{file.stem}", *recalls]))
 
 
 if __name__ == "__main__":

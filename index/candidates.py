@@ -59,7 +59,7 @@ def portion(count: int, share: float, together: float = 1.0) -> int:
 def together(sides: Sequence[Rows]) -> float:
     """How many rows the item of an average row has: Σ m_i² / Σ m_i, of items with m_i rows.
 
-    It is known from the rows' positions, which are 0, 1, … or -1, -2, … in each item.
+    It is known from the positions of all rows, current or not: 0, 1, … or -1, -2, … in each item.
     """
     rows = sum(map(len, sides))
     if not rows:

@@ -48,7 +48,8 @@ def choose(
     whole = round(rows / share)
     most = candidates.wanted(whole, request.reach, words)
     needed = candidates.portion(candidates.PER_HIT * request.reach, share)  # items
-    together = candidates.together(sides) if share < 1 else 1.0
+    shard = share < 1 and rows > candidates.SCANNED
+    together = candidates.together(sides) if shard else 1.0
     portion = partial(candidates.portion, share=share, together=together)  # of rows
     query = None if score is None else summary(request, terms, score)
     negated = [term for term in terms if term.negated]

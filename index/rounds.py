@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from time import monotonic
@@ -84,7 +85,10 @@ class Server:
     def close(self) -> None:
         """Close the connections that no question uses."""
         while self.free:
-            self.free.pop().close()
+            try:
+                self.free.pop().close()
+            except IndexError:  # another thread took the last one
+                return
 
 
 class Round:
@@ -93,7 +97,7 @@ class Round:
     def __init__(self, servers: Sequence[Sequence[Server]], question: bytes) -> None:
         """`servers` are those of each shard that may be asked, the first one first."""
         self.answers: dict[int, Any] = {}  # by shard
-        self._connected = all(shard[0].free for shard in servers if shard)
+        self._first = [shard[0] if shard else None for shard in servers]
         self._others: list[Iterator[Server]] = [iter(shard) for shard in servers]
         self._question = question
         self._waiting: dict[Connection, Server] = {}
@@ -132,14 +136,17 @@ class Round:
                 self._send_again()
 
     def _send_to_all(self) -> None:
-        """Ask the first server of each shard."""
-        shards = range(len(self._others))
-        if self._connected:
-            for shard in shards:
+        """Ask the first server of each shard; connections that are not there are made at once."""
+        shards = range(len(self._first))
+        new = [n for n in shards if (server := self._first[n]) and not server.free]
+        for shard in shards:
+            if shard not in new or len(new) == 1:
                 self._send(shard)
-        else:  # a connection may take long where a machine has gone, and others need not wait
-            with ThreadPoolExecutor(len(shards)) as pool:
-                list(pool.map(self._send, shards))
+        if len(new) > 1:  # one takes long where a machine has gone, and other questions need not
+            with ThreadPoolExecutor(len(new)) as pool:
+                asked = [pool.submit(copy_context().run, self._send, shard) for shard in new]
+            for one in asked:
+                one.result()
 
     def _send(self, shard: int) -> None:
         """Ask the shard's next server, if there is one."""

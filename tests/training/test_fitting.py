@@ -16,7 +16,7 @@ from training.optimization import Optimizer, Schedule
 SHORT = Schedule(2, batch=4, average=0.9)
 TINY = {"views": ("lite0@64",), "proposals": "windows", "embedding": 8, "hidden": 8}
 CAPTIONER = Recipe("multimodal_rnn", TINY, Optimizer(learning_rate=2e-3), SHORT, least_count=1)
-BOTH = grounding_recipe.read("supervised-both")
+BOTH = grounding_recipe.read("mined-both")
 GROUNDER = replace(BOTH, schedule=SHORT, objective=replace(BOTH.objective, mined=1))
 PARTS = {
     "captioner": lambda corpus, truth, *given, **more: captioning.train(

@@ -35,5 +35,5 @@ def test_a_mistake_names_what_there_is(tables, wrong):
 
 
 def test_an_unknown_preset_is_refused():
-    with pytest.raises(LookupError, match="no preset 'none'; there are: ranking, "):
+    with pytest.raises(LookupError, match="no preset 'none'; there are: mined, "):
         read("none")

@@ -39,6 +39,7 @@ EXTENDED = {
     "defrag-words": ("defrag-dense", {TEXT + "pairs", AIMS}),
     "dtrnn-squared": ("dtrnn", EUCLIDEAN),
     "dtrnn": ("sdtrnn", {TEXT + "composition"}),
+    "dvsa-edges-shared": ("dvsa-edges", {TEXT + "shared"}),
     "rnn": ("sdtrnn", {TEXT + "composition"}),
     "sdtrnn": ("bow", {TEXT + "composition", ".optimizer.rates.text.compose"}),
     "rnn-squared": ("rnn", EUCLIDEAN),
@@ -48,7 +49,6 @@ EXTENDED = {
     ),
     "sdtrnn-squared": ("sdtrnn", EUCLIDEAN),
     "tessera-light": ("tessera", {IMAGE + "views", IMAGE + "classifiers"}),
-    "dvsa-edges-shared": ("dvsa-edges", {TEXT + "shared"}),
     "lite2-tuned": (
         "lite2",
         {IMAGE + "tuned", ".mirrored", RATE, ".optimizer.rates.image.sight", EPOCHS}
