@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hmac
 import logging
-import os
+import time
 from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
+from typing import NamedTuple
 
-from pydantic import ValidationError
-
-from app.keys import Key, Role, first_mistake, hash_of
+from app.key_file import describe_damage, read_lines
+from app.keys import Key, Role, hash_of
 from app.settings import Settings
 
 LEAST_SECRET = 32  # characters of a key that the environment sets
+SETTLED = 1_000_000_000  # nanoseconds after which a file's times tell the next change
+UNSETTLED = "unsettled"  # the state of a file that has to be read again
 
 logger = logging.getLogger("tessera")
 
@@ -22,15 +24,18 @@ logger = logging.getLogger("tessera")
 class Keyring:
     """The keys that are known now: fixed ones, and those of a file that is read as it changes.
 
-    Used by the threads of no more than one event loop. Raises ValueError for a broken file when it
-    is made; a file that breaks later is logged, and the keys that were read last go on.
+    Used by the threads of no more than one event loop. A damaged line of the file opens nothing,
+    and is logged. Raises OSError for a file that cannot be read when it is made; while that is so
+    later, it is logged, and the keys that were read last go on.
     """
 
     def __init__(self, file: Path | None, fixed: Sequence[Key] = ()) -> None:
         self._file, self._fixed = file, tuple(fixed)
-        self._state = _state_of(file)
-        self._read = read_keys(file)
-        self._locked = bool(fixed) or self._state is not None
+        self._state: State | None | str = UNSETTLED
+        self._read: tuple[Key, ...] = ()
+        self._logged: object = None
+        self._locked = bool(fixed)
+        self._read_file()
 
     @classmethod
     def of(cls, settings: Settings) -> Keyring:
@@ -67,67 +72,46 @@ class Keyring:
         return (*self._fixed, *self._read)
 
     def _refresh(self) -> None:
+        try:
+            self._read_file()
+        except OSError as unreadable:
+            # Tried again by the next request: whoever is removed meanwhile must not stay.
+            self._log(str(unreadable), f"the keys stay as they were: {unreadable}")
+
+    def _read_file(self) -> None:
         state = _state_of(self._file)
         if state == self._state:
             return
-        self._state = state
-        self._locked = True
-        try:
-            self._read = read_keys(self._file)
-        except (OSError, ValueError) as broken:
-            logger.error("the keys stay as they were: %s", broken)
+        self._locked = self._locked or state is not None
+        lines = read_lines(self._file)
+        self._read = tuple(line.key for line in lines if line.key is not None and line.opens)
+        # A file that was changed just now may change again without a sign: clocks tick slowly.
+        self._state = state if state is None or state.is_settled() else UNSETTLED
+        damage = describe_damage(lines)
+        self._log((self._read, damage), *(f"{self._file}, {problem}" for problem in damage))
+
+    def _log(self, what: object, *problems: str) -> None:
+        """Log what is wrong, and how many keys there are, once until something is different."""
+        if what == self._logged:
             return
-        logger.info("%d keys are known now", len(self))
+        first, self._logged = self._logged is None, what
+        for problem in problems:
+            logger.error("%s", problem)
+        if not first:
+            logger.info("%d keys are known now", len(self))
 
 
-def read_keys(file: Path | None) -> tuple[Key, ...]:
-    """The keys in a file, none if there is no file; ValueError names the line that is wrong."""
-    if file is None or not file.exists():
-        return ()
-    keys: dict[str, Key] = {}
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        try:
-            key = Key.model_validate_json(line)
-        except ValidationError as wrong:
-            raise ValueError(f"{file}, line {number}: {first_mistake(wrong)}") from None
-        if key.name in keys:
-            raise ValueError(f"{file}, line {number}: there is a key {key.name!r} already")
-        keys[key.name] = key
-    return tuple(keys.values())
+class State(NamedTuple):
+    """What is different once a file was changed."""
 
+    inode: int
+    modified: int  # nanoseconds since 1970, as the next
+    changed: int
+    size: int
 
-def add_key(file: Path, key: Key) -> None:
-    """Append a key to a file, which is made if need be; ValueError if its name is taken."""
-    if key.name in {known.name for known in read_keys(file)}:
-        raise ValueError(f"there is a key {key.name!r} already; remove it first, or choose a name")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    line = key.model_dump_json(exclude_none=True) + "\n"
-    whole = not file.exists() or file.read_bytes()[-1:] in (b"", b"\n")
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as opened:
-        opened.write(line if whole else "\n" + line)
-        opened.flush()
-        os.fsync(handle)
-
-
-def remove_key(file: Path, name: str) -> None:
-    """Take a key out of a file, whose other lines stay; LookupError if there is none."""
-    if name not in {key.name for key in read_keys(file)}:
-        raise LookupError(f"there is no key {name!r} in {file}")
-    lines = file.read_text("utf-8").splitlines(keepends=True)
-    remaining = [line for line in lines if not _names(line, name)]
-    written = file.with_name(file.name + ".new")
-    written.touch(file.stat().st_mode & 0o777)
-    written.write_text("".join(remaining), "utf-8")
-    written.replace(file)
-
-
-def _names(line: str, name: str) -> bool:
-    """Whether a line of a file of keys is the one with a name."""
-    comment = not line.strip() or line.startswith("#")
-    return not comment and Key.model_validate_json(line).name == name
+    def is_settled(self) -> bool:
+        """Whether a change from now on would be seen by the times."""
+        return time.time_ns() - max(self.changed, self.modified) > SETTLED
 
 
 def _of_environment(settings: Settings) -> list[Key]:
@@ -146,7 +130,7 @@ def _of_environment(settings: Settings) -> list[Key]:
     return keys
 
 
-def _state_of(file: Path | None) -> tuple[int, int, int] | None:
+def _state_of(file: Path | None) -> State | None:
     """What is different once a file was changed; None if there is none."""
     if file is None:
         return None
@@ -154,7 +138,7 @@ def _state_of(file: Path | None) -> tuple[int, int, int] | None:
         status = file.stat()
     except FileNotFoundError:
         return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+    return State(status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
 
 
 def check_lock(settings: Settings, keyring: Keyring) -> None:
@@ -165,9 +149,11 @@ def check_lock(settings: Settings, keyring: Keyring) -> None:
             "the environment; remove them, or serve without --open"
         )
     if keyring.required and not len(keyring):
+        damage = "; ".join(describe_damage(read_lines(settings.keys_file)))
         raise ValueError(
-            f"{settings.keys_file} has no keys, so nobody could get in; remove it, or add one: "
-            "tessera keys add NAME --role admin"
+            f"{settings.keys_file} has no keys, so nobody could get in"
+            + (f" ({damage})" if damage else "")
+            + "; remove it, or add one: tessera keys add NAME --role admin"
         )
     if not (keyring.required or settings.open or _is_local(settings.host)):
         raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import unicodedata
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -52,11 +53,29 @@ class Key(Caller):
 
 def make_key(name: str, role: Role, **chosen: Any) -> tuple[str, Key]:
     """A new key, and what a file keeps of it; ValueError for a name or a limit that is none."""
+    check_name(name)
     secret = new_key()
     try:
         return secret, Key(name=name, role=role, sha256=hash_of(secret), **chosen)
     except ValidationError as wrong:
         raise ValueError(first_mistake(wrong)) from None
+
+
+def check_name(name: str) -> None:
+    """ValueError for a name that someone could not see, type again, or tell from another."""
+    odd = next((sign for sign in name if not sign.isprintable()), None)
+    if odd is not None:
+        raise ValueError(
+            f"name: it holds U+{ord(odd):04X}, which is not printable; letters, digits, "
+            "punctuation and single spaces are"
+        )
+    if name != name.strip():
+        raise ValueError("name: it begins or ends with a space; leave that out")
+
+
+def fold(name: str) -> str:
+    """A name without what only looks different: case, and forms of the same character."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def new_key() -> str:

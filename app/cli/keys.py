@@ -52,7 +52,7 @@ def add(
     """
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        from app.keyring import add_key
+        from app.key_file import add_key
         from app.keys import Role, make_key
 
         secret, key = make_key(
@@ -69,21 +69,23 @@ def add(
 
 @app.command("list")
 def list_keys(keys: File = None, data: Data = None) -> None:
-    """List the keys of the file, without what is secret.
+    """List the keys of the file, without what is secret, and its damaged lines.
 
     Example: `tessera keys list`
     """
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        from app.keyring import read_keys
+        from app.key_file import describe_damage, read_lines, show_name
 
-        known = read_keys(file)
+        lines = read_lines(file)
     table = Table("name", "role", "collections", "rate limit", "concurrency limit")
-    for key in known:
+    for key in (line.key for line in lines if line.key is not None and line.opens):
         bound = "all" if key.collections is None else ", ".join(key.collections)
         limits = key.rate_limit or "", str(key.concurrency_limit or "")
-        table.add_row(escape(key.name), key.role, escape(bound), *limits)
+        table.add_row(escape(show_name(key.name)), key.role, escape(bound), *limits)
     Console().print(table)
+    for problem in describe_damage(lines):
+        typer.echo(f"{file}, {problem}", err=True)
 
 
 @app.command()
@@ -94,7 +96,7 @@ def remove(name: Name, keys: File = None, data: Data = None) -> None:
     """
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        from app.keyring import read_keys, remove_key
+        from app.key_file import read_keys, remove_key
 
         remove_key(file, name)
         left = read_keys(file)

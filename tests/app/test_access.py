@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from app.access import Door
 from app.drafts import Draft
 from app.engine import Engine
-from app.keyring import add_key, remove_key
+from app.key_file import add_key, remove_key
 from app.keys import Role, make_key
 from app.main import create_app
 from app.sessions import COOKIE, LONGEST, Sessions

@@ -73,6 +73,7 @@ def test_whoever_takes_back_the_last_key_reads_that_services_stay_locked(
     ("arguments", "words"),
     [
         (("", "--role", "read"), "name: "),
+        (("a\u2028b", "--role", "read"), "name: it holds U+2028, which is not printable"),
         (("a", "--role", "read", "--rate-limit", "often"), "no rate such as 100/minute"),
         (("a", "--role", "owner"), "owner"),
     ],
@@ -85,6 +86,24 @@ def test_what_is_no_key_is_told_in_a_sentence(
     assert words in said
     assert "Traceback" not in said
     assert not (tmp_path / "data" / "keys.jsonl").exists()
+
+
+def test_damaged_lines_are_listed_and_hinder_no_command(command: Command, tmp_path: Path) -> None:
+    command("keys", "add", "anna", "--role", "admin")
+    file = tmp_path / "data" / "keys.jsonl"
+    file.write_bytes(b'{"name": "b\xc2\x9b31m\n' + file.read_bytes())
+    odd = '{"name": "o\\u2028\\u009b31mdd", "role": "read", "sha256": "%s"}\n' % ("0" * 64)
+    file.write_text(odd + file.read_text("utf-8"), "utf-8")
+    code, listed, said = command("keys", "list")
+    assert code == 0
+    assert "anna" in listed
+    assert "o\\u2028\\x9b31mdd" in listed, "no terminal is told what to do by a name"
+    assert f"{file}, line 2 is damaged and opens nothing: " in said.replace("\n", "")
+    assert command("keys", "remove", "o\\u2028\\x9b31mdd")[0] == 0
+    assert command("keys", "remove", "anna")[0] == 0
+    code, _, said = command("serve")
+    assert code == 1
+    assert "no keys, so nobody could get in (line 1 is damaged" in said
 
 
 def test_another_file_can_be_named(command: Command, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from app.drafts import Draft
 from app.engine import Engine
-from app.keyring import add_key
+from app.key_file import add_key
 from app.keys import Role, make_key
 from app.settings import Settings
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from app.engine import Engine
 from app.errors import TooManyRequests
-from app.keyring import add_key
+from app.key_file import add_key
 from app.keys import Role, make_key
 from app.main import create_app
 from app.quotas import Quotas
