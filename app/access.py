@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request, Security
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Query
@@ -22,17 +23,31 @@ from app.keyring import Keyring, check_lock
 from app.keys import Caller, Role
 from app.logs import note
 from app.quotas import Quotas
-from app.sessions import COOKIE, Sessions
+from app.sessions import COOKIE, Sessions, find_cookie
 from app.settings import Settings
 
 ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
 NOBODY = Caller(name="nobody", role=Role.READ, collections=("",))  # at routes that are public
+READING = 4  # sessions that are read from the database at the same time
 UNBOUND = "unbound"  # beside a role in OpenAPI: a key that is bound to collections will not do
 
 BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer KEY")
 HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header")
-SESSION = APIKeyCookie(
-    name=COOKIE, auto_error=False, scheme_name="session", description="Set by POST /session."
+
+
+class SessionCookie(APIKeyCookie):
+    """The cookie of a session, whose name has a prefix over HTTPS."""
+
+    async def __call__(self, request: Request) -> str | None:
+        """The session that a request brings, if any."""
+        return find_cookie(request)
+
+
+SESSION = SessionCookie(
+    name=COOKIE,
+    auto_error=False,
+    scheme_name="session",
+    description=f"Set by POST /session; over HTTPS its name is __Host-{COOKIE}.",
 )
 
 
@@ -42,6 +57,7 @@ class Door:
     def __init__(self, settings: Settings, keyring: Keyring) -> None:
         self.settings, self.keyring = settings, keyring
         self.quotas = Quotas()
+        self._reading = CapacityLimiter(READING)
 
     @classmethod
     def of(cls, settings: Settings) -> Door:
@@ -58,17 +74,16 @@ class Door:
         """A door for callers in this very process, who have the data folder anyway."""
         return cls(settings, Keyring(None))
 
-    def caller(
+    async def caller(
         self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
     ) -> Caller:
         """Who sends a request; Unauthorized for a key that is missing or not known."""
         if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
             return ANYONE
-        match: Caller | None
         if key is not None:
             match = self.keyring.find(key)
         elif session is not None:
-            match = self._of_session(loaded_engine(request), session)
+            return await self._of_session(loaded_engine(request), session)
         else:
             raise Unauthorized(
                 f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
@@ -80,9 +95,14 @@ class Door:
             )
         return match
 
-    def _of_session(self, engine: Engine, session: str) -> Caller | None:
-        named = Sessions(engine.catalog.secret).read(session)
-        return None if named is None else self.keyring.find_mark(*named)
+    async def _of_session(self, engine: Engine, text: str) -> Caller:
+        sessions = Sessions.of(engine.catalog)
+        # In a thread, because the database is asked, which may be away.
+        session = await to_thread.run_sync(sessions.read, text, limiter=self._reading)
+        match = session and self.keyring.find_mark(session.name, session.mark)
+        if match is None:
+            raise Unauthorized("this session is over, or its key was taken back; sign in again")
+        return match
 
 
 def may(role: Role | str, *, unbound: bool = False) -> Any:
@@ -112,7 +132,7 @@ async def admitted(
     """The caller of a request, while it runs; Unauthorized, Forbidden or TooManyRequests."""
     door: Door = request.app.state.door
     needed = next(Role(scope) for scope in security_scopes.scopes if scope != UNBOUND)
-    caller = door.caller(request, key, session, needed)
+    caller = await door.caller(request, key, session, needed)
     _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
     _check_parameters(request)
     request.state.caller = caller

@@ -31,7 +31,7 @@ class Keyring:
 
     def __init__(self, file: Path | None, fixed: Sequence[Key] = ()) -> None:
         self._file, self._fixed = file, tuple(fixed)
-        self._state: State | None | str = UNSETTLED
+        self._state: State | str | None = UNSETTLED
         self._read: tuple[Key, ...] = ()
         self._logged: object = None
         self._locked = bool(fixed)

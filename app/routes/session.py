@@ -10,12 +10,16 @@ from app.access import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
 from app.errors import Unauthorized, Unavailable
 from app.keys import Caller
 from app.openapi import JSON, OF_BODY, lines_of, problems
+from app.routes.dependencies import LanesDep
 from app.schemas.session import SessionIn, SessionOut
-from app.sessions import COOKIE, Sessions
+from app.sessions import LONGEST, Sessions, cookie_name
 from app.uploads import reads_json
+from index.failures import Busy
+from index.items import NoSpace
 
 router = APIRouter(tags=["session"], dependencies=[PUBLIC])
-NOT_READY = problems(Unavailable)
+NOT_READY = problems(Unavailable, Busy)
+ENDING = (Unavailable, Busy, NoSpace)
 
 
 async def door(request: Request) -> Door:
@@ -33,14 +37,14 @@ async def session(
 ) -> SessionOut:
     """What the caller may do, and whether a key is needed for more."""
     try:
-        return _session(entrance.caller(request, key, cookie))
+        return _session(await entrance.caller(request, key, cookie))
     except Unauthorized:
         return SessionOut(key_needed=True, name=None, role=None, collections=None)
 
 
 @router.post(
     "/session",
-    responses=NOT_READY | problems(Unauthorized, ValueError, *OF_BODY),
+    responses=problems(Unauthorized, ValueError, *ENDING, *OF_BODY),
     openapi_extra=lines_of(SessionIn, JSON),
 )
 async def sign_in(
@@ -48,26 +52,54 @@ async def sign_in(
     request: Request,
     response: Response,
     entrance: DoorDep,
+    lanes: LanesDep,
+    cookie: SessionDep,
 ) -> SessionOut:
     """Begin a session of a browser: its cookie stands for the key until it is taken back."""
     key = entrance.keyring.find(body.key.strip())
     if key is None:
         raise Unauthorized("this key is not known here; check that all of it was copied")
+    sessions = Sessions.of(loaded_engine(request).catalog)
+    if cookie is not None:  # no one goes on by a session that was there before
+        await lanes.writes.run(sessions.end, cookie)
+    secure = _is_secure(request)
     response.set_cookie(
-        COOKIE,
-        Sessions(loaded_engine(request).catalog.secret).write(key),
+        cookie_name(request, secure=secure),
+        sessions.begin(key),
+        max_age=LONGEST,
         path=_path(request),
-        secure=request.url.scheme == "https",
+        secure=secure,
         httponly=True,
         samesite="strict",
     )
     return _session(key)
 
 
-@router.delete("/session", status_code=204)
-async def sign_out(request: Request, response: Response) -> None:
-    """End the session of a browser."""
-    response.delete_cookie(COOKIE, path=_path(request))
+@router.delete("/session", status_code=204, responses=problems(*ENDING))
+async def sign_out(
+    request: Request, response: Response, lanes: LanesDep, cookie: SessionDep
+) -> None:
+    """End the session of a browser, wherever its cookie may have got to."""
+    if cookie is not None:
+        sessions = Sessions.of(loaded_engine(request).catalog)
+        await lanes.writes.run(sessions.end, cookie)
+    for secure in (True, False):
+        response.delete_cookie(
+            cookie_name(request, secure=secure),
+            path=_path(request),
+            secure=secure,
+            httponly=True,
+            samesite="strict",
+        )
+
+
+def _is_secure(request: Request) -> bool:
+    """Whether a browser came by HTTPS, which a proxy that ends it may not tell: the browser does.
+
+    SameOrigin has checked that the origin is this service.
+    """
+    origin = request.headers.get("origin", "")
+    return request.url.scheme == "https" or origin.startswith("https://")
 
 
 def _path(request: Request) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -18,6 +19,9 @@ from app.keys import Role, make_key
 from app.main import create_app
 from app.sessions import COOKIE, LONGEST, Sessions
 from app.settings import Settings
+from index.catalog import Catalog
+from index.ended_sessions import EndedSessions
+from index.failures import Busy
 
 Png = Callable[..., bytes]
 
@@ -269,28 +273,112 @@ def test_a_session_stands_for_its_key_until_that_is_taken_back(
     assert locked.get("/session").json() == none
 
 
-def test_a_session_ends_by_signing_out(locked: TestClient, keys: dict[str, str]) -> None:
-    locked.post("/session", json={"key": keys["read"]})
+def test_a_session_ends_by_signing_out_for_whoever_has_its_cookie(
+    locked: TestClient, keys: dict[str, str], settings: Settings, engine: Engine
+) -> None:
+    answer = locked.post("/session", json={"key": keys["read"]})
+    copied = {"cookie": answer.headers["set-cookie"].partition(";")[0]}
     assert locked.get("/items").status_code == 200
+    locked.cookies.clear()
+    with closing(Catalog(settings.storage)) as catalog:  # as another process has it open
+        others = TestClient(create_app(settings, Engine(engine.models, catalog, settings.data)))
+        assert others.get("/items", headers=copied).status_code == 200
+        ended = locked.delete("/session", headers=copied)
+        assert ended.status_code == 204
+        for client in (locked, others):
+            refused = client.get("/items", headers=copied)
+            assert refused.status_code == 401
+            assert "this session is over" in refused.json()["detail"]
+            assert client.get("/session", headers=copied).json()["role"] is None
+    assert ended.headers["set-cookie"].count("Max-Age=0") == 2, "with each name it may have"
+    assert locked.delete("/session", headers=copied).status_code == 204
     assert locked.delete("/session").status_code == 204
+
+
+def test_signing_in_begins_another_session_and_ends_the_one_before(
+    locked: TestClient, keys: dict[str, str]
+) -> None:
+    """A cookie that someone else knows, or has put here, opens nothing afterwards."""
+    sent = {"json": {"key": keys["read"]}}
+    first, second = (locked.post("/session", **sent).headers["set-cookie"] for _ in range(2))
+    cookies = [cookie.partition(";")[0] for cookie in (first, second)]
+    assert cookies[0] != cookies[1]
+    locked.cookies.clear()
+    statuses = [locked.get("/items", headers={"cookie": one}).status_code for one in cookies]
+    assert statuses == [401, 200]
+
+
+def test_a_session_is_over_for_a_key_that_was_made_again_under_its_name(
+    locked: TestClient, keys: dict[str, str], settings: Settings
+) -> None:
+    locked.post("/session", json={"key": keys["read"]})
+    remove_key(settings.keys_file, "read")
+    add_key(settings.keys_file, make_key("read", Role.ADMIN)[1])
     assert locked.get("/items").status_code == 401
 
 
-def test_a_session_over_https_goes_nowhere_else(locked: TestClient, keys: dict[str, str]) -> None:
+def test_a_sign_out_that_cannot_be_stored_is_told(
+    locked: TestClient, keys: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked.post("/session", json={"key": keys["read"]})
+
+    def refuse(*_: object) -> None:
+        raise Busy("another process is writing")
+
+    monkeypatch.setattr(EndedSessions, "end", refuse)
+    answer = locked.delete("/session")
+    assert (answer.status_code, answer.json()["type"][-13:]) == (503, "database-busy")
+    assert "set-cookie" not in answer.headers
+    assert locked.get("/items").status_code == 200, "it goes on, and its browser shows so"
+
+
+def test_a_session_over_https_is_set_by_this_host_alone(
+    locked: TestClient, keys: dict[str, str]
+) -> None:
     answer = locked.post("https://testserver/session", json={"key": keys["read"]})
-    assert "; Secure" in answer.headers["set-cookie"]
+    name, _, rest = answer.headers["set-cookie"].partition("=")
+    session, *attributes = rest.split("; ")
+    assert name == f"__Host-{COOKIE}"
+    assert {*attributes} == {
+        "HttpOnly",
+        f"Max-Age={LONGEST}",
+        "Path=/",
+        "SameSite=strict",
+        "Secure",
+    }
+    assert locked.get("https://testserver/items").status_code == 200
+    locked.cookies.clear()
+    tossed = {"cookie": f"{COOKIE}={session}; __Secure-{COOKIE}={session}"}
+    assert locked.get("https://testserver/items", headers=tossed).status_code == 401
 
 
-def test_sessions_are_signed_and_grow_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_behind_a_proxy_that_ends_https_is_secure_too(
+    locked: TestClient, keys: dict[str, str]
+) -> None:
+    origin = {"origin": "https://testserver"}
+    answer = locked.post("/session", json={"key": keys["read"]}, headers=origin)
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"__Host-{COOKIE}=")
+    assert "; Secure" in cookie
+    sent = {"cookie": cookie.partition(";")[0]}
+    assert locked.get("/items", headers=sent).status_code == 200
+
+
+def test_sessions_are_signed_and_grow_old(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     _, key = make_key("anna", Role.READ)
-    sessions = Sessions(b"s" * 32)
-    session = sessions.write(key)
-    assert sessions.read(session) == ("anna", key.mark)
-    assert Sessions(b"t" * 32).read(session) is None
-    assert sessions.read(session[:-2]) is None
+    ended = EndedSessions(engine.catalog.reader, engine.catalog.writer, LONGEST)
+    sessions = Sessions(b"s" * 32, ended)
+    text = sessions.begin(key)
+    session = sessions.read(text)
+    assert session is not None
+    assert (session.name, session.mark) == ("anna", key.mark)
+    assert Sessions(b"t" * 32, ended).read(text) is None, "after the secret was changed"
+    assert sessions.read(text[:-2]) is None
+    older = sessions._serializer.dumps(["anna", key.mark])
+    assert sessions.read(str(older)) is None, "one of an older version, which could not end"
     now = time.time()
     monkeypatch.setattr("itsdangerous.timed.time.time", lambda: now + LONGEST + 2)
-    assert sessions.read(session) is None
+    assert sessions.read(text) is None
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "photos.lan", ""])  # noqa: S104
