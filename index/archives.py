@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import tarfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -22,10 +23,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from index.pictures import name_of
+from index.tar_members import Member, Members
 
 FORM = 1  # of archives; another one is refused
 HEAD, DATABASE, END = "snapshot.json", "catalog.sqlite", "end.json"
-PIECE = 2**20  # bytes
+MOST_HEAD = 16 * 2**20  # bytes: some 80,000 collections
+MOST_PICTURE = 32 * 2**20  # bytes: a display copy of 1,280 by 1,280 pixels has some MB
+UNREADABLE = (tarfile.TarError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 
 
 class NotWhole(ValueError):
@@ -86,90 +90,114 @@ def write(file: Path, head: Head, database: Path, pictures: Iterable[Picture]) -
 class Archive:
     """The parts of an archive, which are read in their order: head, database, pictures, end.
 
-    Every method raises NotWhole where a part is not there, or not as it was written.
+    Every method raises NotWhole where a part is not there, or not as it was written. No part is
+    larger than the file, and none is in memory that is larger than parts of its kind can be.
     """
 
     def __init__(self, file: Path) -> None:
-        self._file = file
-        with self._reading():
-            self._tar = tarfile.open(file, "r:")  # noqa: SIM115 - closed by `close`
+        self.file = file
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise NotWhole(f"{file} is no regular file, and so no snapshot")
+        self._bytes = file.open("rb")
+        self._members = Members(self._bytes)
         self._sums: dict[str, str] = {}
+        self._rows = Member(DATABASE, 0, 0)
         self.lost: frozenset[str] = frozenset()  # known once all pictures are read
 
     def close(self) -> None:
         """Let go of the file."""
-        self._tar.close()
+        self._bytes.close()
 
     def read_head(self) -> Head:
         """What the archive holds."""
         with self._reading():
-            text = self._text(self._next(), HEAD)
+            text = self._text(self._take(), HEAD, MOST_HEAD)
             self._sums[HEAD] = sha256(text).hexdigest()
-            head = json.loads(text)
-            if head["form"] != FORM:
-                raise ValueError(f"it has form {head['form']}, and this version reads {FORM}")
-            listed = tuple(Held(**row) for row in head["collections"])
-            return Head(head["made"], listed, head["pictures"])
+            return _head_of(json.loads(text))
 
     def copy_database(self, target: IO[bytes]) -> None:
         """Write the database to a file."""
         digest = sha256()
-        with self._reading(), self._part(self._next(), DATABASE) as rows:
-            while piece := rows.read(PIECE):
-                digest.update(piece)
-                target.write(piece)
+        with self._reading():
+            self._rows = self._part(self._take(), DATABASE)
+        for piece in self._pieces(self._rows):
+            digest.update(piece)
+            target.write(piece)
         self._sums[DATABASE] = digest.hexdigest()
 
     def pictures(self) -> Iterator[tuple[str, bytes]]:
-        """The pictures; behind the last one the end is read, which says whether this was all."""
-        count = 0
-        with self._reading():
-            while (member := self._next()).name != END:
-                yield self._picture(member)
-                count += 1
-            self._check_end(_unsealed(self._text(member, END)), count)
+        """The pictures by their names, from the first one on; may be read more than once.
 
-    def _picture(self, member: tarfile.TarInfo) -> tuple[str, bytes]:
+        Behind the last one the end is read, which says whether this was all.
+        """
+        self._members.place, count, before = self._rows.end, 0, ""
+        with self._reading():
+            while (member := self._take()).name != END:
+                name, jpeg = self._picture(member)
+                if name <= before:
+                    raise ValueError(f"{member.name} is there twice, or not in its place")
+                yield name, jpeg
+                count, before = count + 1, name
+            # A picture that is lost has a longer row in the database than a name in the end.
+            text = self._text(member, END, MOST_HEAD + self._rows.size)
+            self._check_end(_unsealed(text), count)
+
+    def _picture(self, member: Member) -> tuple[str, bytes]:
         name = Path(member.name).stem
-        with self._part(member, _place(name)) as part:
-            jpeg = part.read()
+        jpeg = self._text(member, _place(name), MOST_PICTURE)
         if name_of(jpeg) != name:
             raise ValueError(f"{member.name} is not as it was written")
         return name, jpeg
 
     def _check_end(self, end: dict[str, Any], count: int) -> None:
-        for name, digest in end["parts"].items():
-            if self._sums[name] != digest:
+        for name, digest in self._sums.items():
+            if end["parts"][name] != digest:
                 raise ValueError(f"{name} is not as it was written")
         if end["pictures"] != count:
             raise ValueError(f"it holds {count} pictures of {end['pictures']}")
         self.lost = frozenset(end["lost"])
 
-    def _next(self) -> tarfile.TarInfo:
-        self._tar.members = []  # type: ignore[attr-defined]  # it would keep every header
-        member = self._tar.next()
+    def _take(self) -> Member:
+        member = self._members.take()
         if member is None:
             raise ValueError(f"it ends before {END}")
         return member
 
-    def _part(self, member: tarfile.TarInfo, name: str) -> IO[bytes]:
-        part = self._tar.extractfile(member) if member.isreg() else None
-        if part is None or member.name != name:
-            raise ValueError(f"{member.name} stands where {name} should")
-        return part
+    def _part(self, member: Member, name: str) -> Member:
+        if member.name != name:
+            raise ValueError(f"{member.name!r:.100} stands where {name} should")
+        return member
 
-    def _text(self, member: tarfile.TarInfo, name: str) -> bytes:
-        with self._part(member, name) as part:
-            return part.read()
+    def _text(self, member: Member, name: str, most: int) -> bytes:
+        return self._members.read(self._part(member, name), most)
+
+    def _pieces(self, member: Member) -> Iterator[bytes]:
+        with self._reading():
+            yield from self._members.pieces(member)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
         try:
             yield
-        except (tarfile.TarError, LookupError, TypeError, ValueError) as broken:
-            raise NotWhole(
-                f"{self._file} is damaged, cut off, or no snapshot: {broken}"
-            ) from broken
+        except UNREADABLE as broken:
+            if isinstance(broken, NotWhole):
+                raise
+            raise NotWhole(f"{self.file} is damaged, cut off, or no snapshot: {broken}") from broken
+
+
+def _head_of(head: Any) -> Head:
+    """A head as JSON has it; an exception of UNREADABLE for what is none."""
+    if head["form"] != FORM:
+        raise ValueError(f"it has form {head['form']!r:.20}, and this version reads {FORM}")
+    listed = tuple(Held(**row) for row in head["collections"])
+    numbers = [head["pictures"], *(n for held in listed for n in (held.revision, held.items))]
+    texts = [head["made"], *(text for held in listed for text in (held.name, held.fingerprint))]
+    if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+        raise ValueError("its head counts in what is no number")
+    "".join(texts).encode()  # ValueError for half a character
+    if datetime.fromisoformat(head["made"]).tzinfo is None:
+        raise ValueError("its head does not say in which time zone it was made")
+    return Head(head["made"], listed, head["pictures"])
 
 
 def read_head(file: Path) -> Head:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import secrets
 import shutil
@@ -11,14 +10,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, exists, func, select
+from sqlalchemy.exc import DBAPIError
 
-from index import archives
+from index import archives, foreign_databases
 from index.archives import DATABASE, Archive, Head, Held, NotWhole
 from index.catalog import Catalog, room
 from index.disk import locked, sync
@@ -33,6 +34,7 @@ from index.transfer import discard_all, in_use, transfer
 STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
 MAKING = ".making"  # ends the name of a file that is locked while a snapshot is made
 BATCH = 64  # pictures that are stored together
+BATCH_BYTES = 32 * 2**20  # fewer, where they are as large together
 FILE = re.compile(r"\w[\w.-]{0,199}\.tar", re.ASCII)
 
 log = logging.getLogger(__name__)
@@ -95,11 +97,11 @@ def restore(
     ):
         with catalog.reader.begin() as connection:
             _refuse(connection, force)
-        head = archive.read_head()
-        with (staging / DATABASE).open("xb") as database:
-            archive.copy_database(database)
+        # All of it is read before anything is stored, so one that is refused leaves nothing.
+        head = _check(archive, staging / DATABASE, progress)
         _store_pictures(archive.pictures(), catalog.pictures, head.pictures, progress)
         with (
+            _readable(file),
             closing(_rows(staging, catalog.pictures)) as copy,
             copy.reader.begin() as source,
             catalog.exclusive.begin() as target,
@@ -111,13 +113,57 @@ def restore(
 
 
 def verify(file: Path, progress: Progress) -> Outcome:
-    """Read all of an archive; NotWhole says what is wrong with it."""
-    with closing(Archive(file)) as archive, Path(os.devnull).open("wb") as nowhere:
-        head = archive.read_head()
-        archive.copy_database(nowhere)
-        for count, _ in enumerate(archive.pictures(), start=1):
-            progress("pictures", count, head.pictures)
+    """Read all of an archive; NotWhole says what is wrong with it.
+
+    Its database is checked as a temporary file.
+    """
+    with (
+        closing(Archive(file)) as archive,
+        TemporaryDirectory(prefix="tessera-") as folder,
+        room(),
+    ):
+        head = _check(archive, Path(folder) / DATABASE, progress)
     return Outcome(head, archive.lost)
+
+
+def _check(archive: Archive, database: Path, progress: Progress) -> Head:
+    """Read all of an archive, and write its database to a new file."""
+    head = archive.read_head()
+    with database.open("xb") as rows:
+        archive.copy_database(rows)
+    try:
+        with foreign_databases.opened(database) as connection:
+            named = connection.execute("SELECT DISTINCT name FROM pictures ORDER BY name")
+            for count, _ in enumerate(_match(archive, (name for (name,) in named)), start=1):
+                progress("check", count, head.pictures)
+    except ValueError as wrong:
+        if isinstance(wrong, NotWhole):
+            raise
+        raise NotWhole(f"{archive.file} is damaged, or no snapshot: {wrong}") from wrong
+    return head
+
+
+def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
+    """The names of an archive's pictures; ValueError unless they are those that its rows name."""
+    absent = set()
+    for name, _ in archive.pictures():
+        absent.update(takewhile(lambda expected, name=name: expected != name, named))
+        yield name
+    absent.update(named)
+    if absent != archive.lost:
+        raise ValueError(
+            f"its items name {len(absent):,} pictures that it lacks, and it says that "
+            f"{len(archive.lost):,} are lost"
+        )
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """What a database refuses to read or to store, in a sentence; nothing is stored then."""
+    try:
+        yield
+    except DBAPIError as failed:
+        raise NotWhole(f"{file} holds rows that cannot be restored: {failed.orig}") from failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,11 +327,24 @@ def _pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archive
 def _store_pictures(
     parts: Iterator[tuple[str, bytes]], store: Pictures, total: int, progress: Progress
 ) -> None:
+    batch: dict[str, bytes] = {}
     count = 0
-    while batch := dict(islice(parts, BATCH)):
+    for name, jpeg in parts:
+        batch[name] = jpeg
+        if len(batch) == BATCH or sum(map(len, batch.values())) > BATCH_BYTES:
+            count += _store(batch, store)
+            progress("pictures", count, total)
+    count += _store(batch, store)
+    progress("pictures", count, total)
+
+
+def _store(batch: dict[str, bytes], store: Pictures) -> int:
+    """Store a batch and empty it; gives how many pictures it had."""
+    count = len(batch)
+    if batch:
         store.put(batch)
-        count += len(batch)
-        progress("pictures", count, total)
+        batch.clear()
+    return count
 
 
 def _refuse(connection: Connection, force: bool) -> None:

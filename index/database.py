@@ -207,6 +207,8 @@ def _prepare_sqlite(wait: float) -> Callable[[Any, object], None]:
         _enable_wal(connection, wait)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        # A file from elsewhere may define what computes; none of our tables does.
+        connection.execute("PRAGMA trusted_schema = OFF")
         # Bags are read in a quarter of the time where the file is mapped; SQLite maps 2 GB at most.
         connection.execute("PRAGMA mmap_size = 2147418112")
 

@@ -49,8 +49,8 @@ def versions() -> tuple[str, ...]:
     return tuple(sorted(file.name.partition("_")[0] for file in files))
 
 
-def upgrade(connection: Connection, version: str | None) -> None:
-    """Bring tables of a version to the newest, inside the connection's transaction.
+def upgrade(connection: Connection, version: str | None, target: str | None = None) -> None:
+    """Bring tables of a version to the newest, or a target, inside the connection's transaction.
 
     ValueError for a version that only a newer Tessera knows.
     """
@@ -65,7 +65,7 @@ def upgrade(connection: Connection, version: str | None) -> None:
     config.attributes["connection"] = connection
     if version == FIRST and not inspect(connection).has_table("alembic_version"):
         command.stamp(config, FIRST)
-    command.upgrade(config, newest())
+    command.upgrade(config, target or newest())
 
 
 def refusal(version: str) -> str:
