@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
-import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, exists, func, select
@@ -32,10 +28,8 @@ from index.tables import collections, items, pictures
 from index.transfer import discard_all, in_use, transfer
 
 STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
-MAKING = ".making"  # ends the name of a file that is locked while a snapshot is made
 BATCH = 64  # pictures that are stored together
 BATCH_BYTES = 32 * 2**20  # fewer, where they are as large together
-FILE = re.compile(r"\w[\w.-]{0,199}\.tar", re.ASCII)
 
 log = logging.getLogger(__name__)
 
@@ -166,108 +160,24 @@ def _readable(file: Path) -> Iterator[None]:
         raise NotWhole(f"{file} holds rows that cannot be restored: {failed.orig}") from failed
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A snapshot in a folder of them."""
-
-    name: str
-    size: int  # bytes
-    head: Head
-    lost: frozenset[str] = frozenset()  # of one that was just made
-
-
-class Snapshots:
-    """The snapshots of a folder, by name. Safe for many threads and processes."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def make(self, catalog: Catalog, progress: Progress) -> Stored:
-        """Make a snapshot; InProgress while another one is made here."""
-        with self._alone() as name:
-            outcome = snapshot(catalog, self._folder / name, progress)
-        return replace(self._stored(name), lost=outcome.lost)
-
-    def begin(self, catalog: Catalog) -> str:
-        """Begin a snapshot, which a thread makes, and give its name; InProgress as `make`.
-
-        What it fails with is logged.
-        """
-        place = ExitStack()
-        name = place.enter_context(self._alone())
-
-        def finish() -> None:
-            with place:
-                try:
-                    snapshot(catalog, self._folder / name, lambda *_: None)
-                except Exception:
-                    log.exception("the snapshot %s was not made", name)
-
-        Thread(target=finish, name="snapshot", daemon=True).start()
-        return name
-
-    def making(self) -> str | None:
-        """The name of the one that some process is making, None if there is none."""
-        for path in self._folder.glob(f"*{MAKING}"):
-            with locked(path, shared=True) as free:
-                if not free:
-                    return path.name.removesuffix(MAKING)
-        return None
-
-    @contextmanager
-    def _alone(self) -> Iterator[str]:
-        """The name of a new snapshot, which nobody else makes meanwhile."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with locked(self._folder / "lock") as alone:
-            if not alone:
-                raise InProgress("another snapshot is being made; try again once it is there")
-            for partial in self._folder.glob("*.partial"):  # of a process that was killed
-                shutil.rmtree(partial, ignore_errors=True)
-            for path in self._folder.glob(f"*{MAKING}"):
-                path.unlink()
-            name = f"tessera-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}.tar"
-            making = self._folder / f"{name}{MAKING}"
-            with locked(making):
-                yield name
-            making.unlink(missing_ok=True)
-
-    def all(self) -> list[Stored]:
-        """Those that are whole by their first part, the newest first."""
-        snapshots = []
-        for path in self._folder.glob("*.tar"):
-            try:
-                snapshots.append(self._stored(path.name))
-            except (OSError, NotWhole) as broken:
-                log.warning("%s", broken)
-        return sorted(snapshots, key=lambda snapshot: snapshot.head.made, reverse=True)
-
-    def path(self, name: str) -> Path:
-        """The file of a snapshot; LookupError for an unknown name."""
-        path = self._folder / name
-        if not FILE.fullmatch(name) or not path.is_file():
-            raise LookupError(f"no snapshot {name!r}; GET /snapshots lists them")
-        return path
-
-    def delete(self, name: str) -> None:
-        """Delete a snapshot; LookupError for an unknown name."""
-        self.path(name).unlink(missing_ok=True)
-
-    def _stored(self, name: str) -> Stored:
-        path = self.path(name)
-        return Stored(name, path.stat().st_size, archives.read_head(path))
-
-
 @contextmanager
 def _staging(folder: Path) -> Iterator[Path]:
-    """A folder for unfinished work, deleted in the end; a killed process's is emptied first."""
+    """A folder for unfinished work, deleted in the end; a killed process's is emptied first.
+
+    FileExistsError for a folder that holds something, and no such process has made.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / "lock"
+    if not lock.exists() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is in the way, and not of Tessera; move it elsewhere")
     with locked(lock) as alone:
         if not alone:
             raise InProgress(f"another process is working in {folder}; let it finish")
         try:
             for path in folder.iterdir():
-                if path != lock:
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path != lock:
                     path.unlink()
             yield folder
         finally:

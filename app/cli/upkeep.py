@@ -34,7 +34,8 @@ def snapshot(
     """
     settings = settings_for(data=data)
     from index import backup
-    from index.backup import Outcome, Snapshots
+    from index.backup import Outcome
+    from index.snapshot_folder import Snapshots
 
     with plain_errors(), _opened(settings.storage) as catalog:
         if out is None:

@@ -15,14 +15,16 @@ from app.openapi import Responses, problems
 from app.routes.dependencies import EngineDep, SettingsDep
 from app.schemas.snapshots import (
     BegunSnapshot,
+    ForeignFile,
     MadeSnapshot,
     SnapshotCollection,
     SnapshotOut,
     SnapshotsOut,
 )
-from index.backup import InProgress, Snapshots, Stored
+from index.backup import InProgress
 from index.failures import Busy
 from index.items import NoSpace
+from index.snapshot_folder import Foreign, Snapshots, Stored
 
 router = APIRouter(tags=["snapshots"])
 
@@ -89,12 +91,21 @@ def make_snapshot(
     return MadeSnapshot(**stored.model_dump(), lost=len(snapshot.lost))
 
 
-@router.get("/snapshots", dependencies=[may("admin", unbound=True)])
+@router.get(
+    "/snapshots", dependencies=[may("admin", unbound=True)], responses=problems(Unavailable)
+)
 def list_snapshots(snapshots: SnapshotsDep) -> SnapshotsOut:
     """The snapshots there are, the newest first, and the one that is being made."""
-    making = snapshots.making()
-    listed = [_out(stored) for stored in snapshots.all()]
-    return SnapshotsOut(snapshots=listed, making=None if making is None else _begun(making))
+    try:
+        making = snapshots.making()
+        stored, foreign = snapshots.list_files()
+    except OSError as failed:
+        raise Unavailable(f"the folder of snapshots cannot be read: {failed.strerror}") from failed
+    return SnapshotsOut(
+        snapshots=list(map(_out, stored)),
+        making=None if making is None else _begun(making),
+        foreign=list(map(_foreign, foreign)),
+    )
 
 
 @router.get(
@@ -118,6 +129,10 @@ def download_snapshot(name: str, snapshots: SnapshotsDep) -> Download:
 def delete_snapshot(name: str, snapshots: SnapshotsDep) -> None:
     """Delete a snapshot."""
     snapshots.delete(name)
+
+
+def _foreign(file: Foreign) -> ForeignFile:
+    return ForeignFile(name=file.name, bytes=file.size, problem=file.problem)
 
 
 def _begun(name: str) -> BegunSnapshot:

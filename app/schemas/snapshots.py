@@ -38,8 +38,19 @@ class BegunSnapshot(BaseModel):
     url: str
 
 
+class ForeignFile(BaseModel):
+    """A file of the snapshots' folder that is no snapshot."""
+
+    name: str
+    bytes: int
+    problem: str = Field(description="Why it is none, or cannot be read.")
+
+
 class SnapshotsOut(BaseModel):
     """The snapshots there are, the newest first."""
 
     snapshots: list[SnapshotOut]
     making: BegunSnapshot | None = Field(description="The one that is being made.")
+    foreign: list[ForeignFile] = Field(
+        description="What else in the folder has a name that ends in .tar."
+    )

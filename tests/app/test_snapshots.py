@@ -64,7 +64,7 @@ def test_snapshot_is_made_listed_downloaded_in_parts_and_deleted(
         "revision": 12,
         "model": "",
     }
-    assert client.get("/snapshots").json() == {"snapshots": [made], "making": None}
+    assert client.get("/snapshots").json() == {"snapshots": [made], "making": None, "foreign": []}
     whole = client.get(made["url"])
     assert whole.headers["content-type"] == "application/x-tar"
     assert len(whole.content) == made["bytes"]
@@ -80,7 +80,7 @@ def test_snapshot_is_made_listed_downloaded_in_parts_and_deleted(
         answer = client.get(made["url"], headers={"Range": ignored})
         assert (answer.status_code, answer.content) == (200, whole.content)
     assert client.delete(made["url"]).status_code == 204
-    assert client.get("/snapshots").json() == {"snapshots": [], "making": None}
+    assert client.get("/snapshots").json() == {"snapshots": [], "making": None, "foreign": []}
 
 
 def test_snapshot_is_made_while_nobody_waits_for_it(
@@ -99,7 +99,7 @@ def test_snapshot_is_made_while_nobody_waits_for_it(
     begun = answer.json()
     assert (answer.status_code, answer.headers["location"]) == (202, begun["url"])
     assert entered.wait(60)
-    assert client.get("/snapshots").json() == {"snapshots": [], "making": begun}
+    assert client.get("/snapshots").json() == {"snapshots": [], "making": begun, "foreign": []}
     assert client.get(begun["url"]).status_code == 404
     assert client.post("/snapshots").status_code == 409
     leave.set()
@@ -120,7 +120,7 @@ def test_snapshot_that_fails_is_told_in_the_log(
     while client.get("/snapshots").json()["making"] or not caplog.records:
         time.sleep(0.01)
     assert f"the snapshot {name} was not made" in caplog.text
-    assert client.get("/snapshots").json() == {"snapshots": [], "making": None}
+    assert client.get("/snapshots").json() == {"snapshots": [], "making": None, "foreign": []}
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import tarfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -14,15 +16,17 @@ from sqlalchemy import select
 
 from index import archives, backup
 from index.archives import NotWhole
-from index.backup import InProgress, NotEmpty, Snapshots, restore, snapshot
+from index.backup import InProgress, NotEmpty, restore, snapshot
 from index.catalog import Catalog
 from index.items import Entry, Item, ModelMismatch, Picture
 from index.pictures import name_of
 from index.reembedding import reembed
 from index.requests import Request
 from index.search import Index
+from index.snapshot_folder import Snapshots
 from index.storage import Storage
 from index.tables import pictures
+from index.tar_members import Member, Members
 from models.queries import Query
 
 
@@ -320,6 +324,209 @@ def test_member_with_another_name_writes_nowhere(archive, fresh, tmp_path):
         with pytest.raises(NotWhole):
             restore(fresh, tmp_path / "odd.tar", tmp_path / "fresh", quiet)
     assert not (tmp_path / "outside").exists()
+
+
+BLOCK = 512
+
+
+def padded(data: bytes) -> bytes:
+    return data.ljust(-(-len(data) // BLOCK) * BLOCK, b"\0")
+
+
+def header(name: str, size: int, kind: bytes = tarfile.REGTYPE, link: str = "") -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size, member.type, member.linkname = size, kind, link
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+def long_name() -> bytes:
+    return header("././@LongLink", BLOCK, tarfile.GNUTYPE_LONGNAME) + b"a" * BLOCK
+
+
+def extended(records: bytes, kind: bytes = tarfile.XHDTYPE) -> bytes:
+    return header("././@PaxHeader", len(records), kind) + padded(records)
+
+
+HEADS = {
+    "long names that nest": long_name() * 2_000,
+    "a long name of 40 MB": header("././@LongLink", 40 * 2**20, tarfile.GNUTYPE_LONGNAME),
+    "extended headers that nest": extended(b"12 size=100\n") * 2_000,
+    "a large extended header": extended(b"x" * 2**20),
+    "an extended header that renames": extended(b"20 path=other.json\n") + header("a", 0),
+    "a size without an end": extended(b"30 size=99999999999999999999\n") + header("a", 0),
+    "a global header": extended(b"12 size=100\n", tarfile.XGLTYPE) + header("a", 0),
+    "holes as GNU wrote them": header("snapshot.json", 0, tarfile.GNUTYPE_SPARSE),
+    "holes by an extended header": extended(b"31 GNU.sparse.realsize=99999999\n") + header("a", 0),
+    "a size that is negative": header("snapshot.json", -512),
+    "a size beyond the file": header("snapshot.json", 10**11),
+    "a link": header("snapshot.json", 0, tarfile.SYMTYPE, "/etc/passwd"),
+    "a hard link": header("snapshot.json", 0, tarfile.LNKTYPE, "end.json"),
+    "a device": header("snapshot.json", 0, tarfile.CHRTYPE),
+    "a pipe": header("snapshot.json", 0, tarfile.FIFOTYPE),
+    "a folder": header("snapshot.json/", 0, tarfile.DIRTYPE),
+}
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("start", HEADS.values(), ids=HEADS)
+def test_headers_that_no_archive_has_are_refused_by_their_first_block(start, tmp_path):
+    (tmp_path / "odd.tar").write_bytes(start + b"\0" * 1024)
+    with closing(archives.Archive(tmp_path / "odd.tar")) as opened:
+        read: list[int] = []
+        members = opened._members
+        pieces = members.pieces
+        members.pieces = lambda member: (read.append(member.size), pieces(member))[1]
+        with pytest.raises(NotWhole, match="no snapshot"):
+            opened.read_head()
+        assert read == []
+        assert members.place <= 2 * BLOCK
+
+
+def remade(archive: Path, target: Path, change) -> Path:
+    """An archive whose parts a function has changed, with checksums that are right."""
+    with tarfile.open(archive) as tar:
+        parts = [(member.name, tar.extractfile(member).read()) for member in tar]
+    parts = change(parts[:-1])
+    sums = {name: sha256(data).hexdigest() for name, data in parts[:2]}
+    end = {"parts": sums, "pictures": len(parts) - 2, "lost": []}
+    with tarfile.open(target, "w") as tar:
+        for name, data in [*parts, ("end.json", archives._sealed(end))]:
+            archives._add(tar, name, data)
+    return target
+
+
+@pytest.mark.sqlite
+def test_pictures_are_those_that_the_rows_name_in_their_order(archive, fresh, tmp_path):
+    name = name_of(b"none of its items")
+    extra = (f"pictures/{name[:3]}/{name}.jpg", b"none of its items")
+    changes = [
+        lambda parts: parts[:-1],
+        lambda parts: [*parts, parts[-1]],
+        lambda parts: [*parts[:2], *reversed(parts[2:])],
+        lambda parts: [*parts[:2], *sorted([*parts[2:], extra])],
+    ]
+    for change in changes:
+        odd = remade(archive, tmp_path / "odd.tar", change)
+        with pytest.raises(NotWhole):
+            backup.verify(odd, quiet)
+        with pytest.raises(NotWhole):
+            restore(fresh, odd, tmp_path / "fresh", quiet)
+    assert contents(fresh) == {}
+    assert list(fresh.pictures.names()) == [], "one that is refused leaves nothing"
+    same = remade(archive, tmp_path / "same.tar", lambda parts: parts)
+    assert backup.verify(same, quiet).head.items == 12
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
+ITEMS = "1 AS collection, i AS revision, 'a' AS id, 0 AS bucket, '{}' AS metadata, "
+ODD = {
+    "a view without an end": f"DROP TABLE items; CREATE VIEW items AS {ENDLESS} {ITEMS}"
+    "NULL AS source, NULL AS stamp FROM n",
+    "a view next to the tables": "CREATE VIEW more AS SELECT 1",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM items; END",
+    "a column that is computed": "ALTER TABLE items ADD COLUMN more AS (hex(zeroblob(100000000)))",
+    "a virtual table": "CREATE VIRTUAL TABLE more USING fts5(text)",
+    "a table more": "CREATE TABLE more (a)",
+    "many tables": "".join(f"CREATE TABLE more{number} (a);" for number in range(3_000)),
+    "an index of an expression": "CREATE INDEX more ON items (length(id))",
+    "an index of some rows": "CREATE INDEX more ON items (id) WHERE id LIKE '%a%a%a%'",
+    "a table less": "DROP TABLE facets",
+    "another default": "DROP TABLE settings; CREATE TABLE settings (name VARCHAR NOT NULL, "
+    "value TEXT NOT NULL DEFAULT (randomblob(9)), PRIMARY KEY (name))",
+    "a version that is a view": "DROP TABLE alembic_version; CREATE VIEW alembic_version AS "
+    f"{ENDLESS} '0004' AS version_num FROM n WHERE i < 0",
+    "a newer version": "UPDATE alembic_version SET version_num = '9999'",
+    "an older version": "UPDATE alembic_version SET version_num = '0003'",
+    "a schema that was written by hand": "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET "
+    "sql = 'CREATE TABLE items (a CHECK (' || hex(zeroblob(200000)) || '))' WHERE name = 'items'",
+    "a table in another's pages": "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage "
+    "= (SELECT rootpage FROM sqlite_schema WHERE name = 'bags') WHERE name = 'items'",
+    "a row without its collection": "PRAGMA foreign_keys = OFF; DELETE FROM collections",
+}
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("sql", ODD.values(), ids=ODD)
+def test_database_that_is_not_as_ours_is_refused_before_it_is_asked(sql, archive, filled, tmp_path):
+    def change(parts):
+        (tmp_path / "odd.sqlite").write_bytes(parts[1][1])
+        with closing(sqlite3.connect(tmp_path / "odd.sqlite")) as connection:
+            connection.execute("PRAGMA legacy_alter_table = ON")
+            connection.executescript(sql)
+        return [parts[0], (parts[1][0], (tmp_path / "odd.sqlite").read_bytes()), *parts[2:]]
+
+    before, shown = contents(filled), set(filled.pictures.names())
+    odd = remade(archive, tmp_path / "odd.tar", change)
+    for work in (
+        lambda: backup.verify(odd, quiet),
+        lambda: restore(filled, odd, tmp_path / "data", quiet, force=True),
+    ):
+        with pytest.raises(NotWhole, match=r"odd\.tar is damaged, or no snapshot: "):
+            work()
+    assert contents(filled) == before
+    assert set(filled.pictures.names()) == shown
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("size", [0, 3, 513, 1000, 40_000])
+def test_file_with_another_size_of_pages_is_refused(size, archive, tmp_path):
+    def change(parts):
+        rows = bytearray(parts[1][1])
+        rows[16:18] = size.to_bytes(2, "big")
+        return [parts[0], (parts[1][0], bytes(rows)), *parts[2:]]
+
+    with pytest.raises(NotWhole, match="its database"):
+        backup.verify(remade(archive, tmp_path / "odd.tar", change), quiet)
+
+
+@pytest.mark.sqlite
+def test_a_page_in_the_place_of_another_ends_nothing_but_the_restore(archive, tmp_path):
+    """Circles and dead ends are told in a sentence; only an empty page may be as good."""
+    with tarfile.open(archive) as tar:
+        rows = tar.extractfile("catalog.sqlite").read()
+    pages = [rows[place : place + 4096] for place in range(0, len(rows), 4096)]
+    refused = 0
+    for place in range(1, len(pages)):
+        damaged = b"".join([*pages[:place], pages[len(pages) // 2], *pages[place + 1 :]])
+
+        def change(parts, damaged=damaged):
+            return [parts[0], (parts[1][0], damaged), *parts[2:]]
+
+        try:
+            backup.verify(remade(archive, tmp_path / "odd.tar", change), quiet)
+        except NotWhole:
+            refused += 1
+    assert refused > len(pages) // 2
+
+
+@pytest.mark.sqlite
+def test_text_that_is_no_utf8_is_told_and_nothing_is_stored(archive, filled, tmp_path):
+    def change(parts):
+        (tmp_path / "odd.sqlite").write_bytes(parts[1][1])
+        with closing(sqlite3.connect(tmp_path / "odd.sqlite")) as connection:
+            connection.execute("UPDATE items SET metadata = CAST(x'ff' AS TEXT)")
+            connection.commit()
+        return [parts[0], (parts[1][0], (tmp_path / "odd.sqlite").read_bytes()), *parts[2:]]
+
+    before = contents(filled)
+    odd = remade(archive, tmp_path / "odd.tar", change)
+    with pytest.raises(NotWhole, match="holds rows that cannot be restored"):
+        restore(filled, odd, tmp_path / "data", quiet, force=True)
+    assert contents(filled) == before
+
+
+@pytest.mark.sqlite
+def test_database_of_8_gib_and_more_can_be_read(tmp_path):
+    """As tarfile writes its size, next to the header. The file has holes, and no real bytes."""
+    member = tarfile.TarInfo("catalog.sqlite")
+    member.size = 9 * 2**30
+    start = member.tobuf(tarfile.PAX_FORMAT)
+    with (tmp_path / "large.tar").open("wb+") as file:
+        file.write(start)
+        file.truncate(len(start) + member.size)
+        members = Members(file)
+        assert members.take() == Member("catalog.sqlite", len(start), 9 * 2**30)
+        assert members.place == len(start) + member.size
 
 
 def test_snapshots_of_a_folder(filled, tmp_path):
