@@ -16,6 +16,7 @@ from fastapi.security import (
     HTTPBearer,
     SecurityScopes,
 )
+from starlette.requests import HTTPConnection
 
 from app.engine import Engine
 from app.errors import Forbidden, Unauthorized, Unavailable
@@ -38,7 +39,7 @@ HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header")
 class SessionCookie(APIKeyCookie):
     """The cookie of a session, whose name has a prefix over HTTPS."""
 
-    async def __call__(self, request: Request) -> str | None:
+    async def __call__(self, request: HTTPConnection) -> str | None:
         """The session that a request brings, if any."""
         return find_cookie(request)
 
@@ -99,7 +100,7 @@ class Door:
         sessions = Sessions.of(engine.catalog)
         # In a thread, because the database is asked, which may be away.
         session = await to_thread.run_sync(sessions.read, text, limiter=self._reading)
-        match = session and self.keyring.find_mark(session.name, session.mark)
+        match = None if session is None else self.keyring.find_mark(session.name, session.mark)
         if match is None:
             raise Unauthorized("this session is over, or its key was taken back; sign in again")
         return match

@@ -10,8 +10,8 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 
-from fastapi import Request
 from itsdangerous import BadData, URLSafeTimedSerializer
+from starlette.requests import HTTPConnection
 
 from app.keys import Key
 from index.catalog import Catalog
@@ -75,7 +75,7 @@ class Sessions:
         return Session(name, mark, identity, int(signed.timestamp()))
 
 
-def cookie_name(request: Request, *, secure: bool) -> str:
+def cookie_name(request: HTTPConnection, *, secure: bool) -> str:
     """The name of a session's cookie.
 
     Over HTTPS its prefix has browsers refuse one that another host, or a page without HTTPS, has
@@ -86,7 +86,7 @@ def cookie_name(request: Request, *, secure: bool) -> str:
     return f"__Secure-{COOKIE}" if request.scope.get("root_path") else f"__Host-{COOKIE}"
 
 
-def find_cookie(request: Request) -> str | None:
+def find_cookie(request: HTTPConnection) -> str | None:
     """The session that a request brings, if any."""
     found = request.cookies.get(cookie_name(request, secure=True))
     if found is None and request.url.scheme != "https":

@@ -139,9 +139,9 @@ def _check(archive: Archive, database: Path, progress: Progress) -> Head:
 
 def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
     """The names of an archive's pictures; ValueError unless they are those that its rows name."""
-    absent = set()
+    absent: set[str] = set()
     for name, _ in archive.pictures():
-        absent.update(takewhile(lambda expected, name=name: expected != name, named))
+        absent.update(takewhile(name.__ne__, named))
         yield name
     absent.update(named)
     if absent != archive.lost:

@@ -129,7 +129,8 @@ class Snapshots:
 
         What vanishes meanwhile is left out.
         """
-        snapshots, foreign = [], []
+        snapshots: list[Stored] = []
+        foreign: list[Foreign] = []
         for name in sorted(self._names(".tar")):
             try:
                 snapshots.append(self._stored(name))

@@ -141,6 +141,14 @@ class Examples(BaseModel):
     queries: list[Example]
 
 
+class ForeignFile(BaseModel):
+    """A file of the snapshots' folder that is no snapshot."""
+
+    name: str
+    bytes: int
+    problem: Annotated[str, Field(description="Why it is none, or cannot be read.")]
+
+
 class Fragment(BaseModel):
     """A word of a text or a region of a photo, as a person reads it."""
 
@@ -403,6 +411,10 @@ class Snapshots(BaseModel):
 
     snapshots: list[Snapshot]
     making: Annotated[BegunSnapshot | None, Field(description="The one that is being made.")]
+    foreign: Annotated[
+        list[ForeignFile],
+        Field(description="What else in the folder has a name that ends in .tar."),
+    ]
 
 
 class StoredItem(BaseModel):

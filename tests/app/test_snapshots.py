@@ -123,6 +123,41 @@ def test_snapshot_that_fails_is_told_in_the_log(
     assert client.get("/snapshots").json() == {"snapshots": [], "making": None, "foreign": []}
 
 
+def test_what_is_foreign_in_the_folder_is_listed_next_to_the_snapshots(
+    client: TestClient, settings: Settings
+) -> None:
+    made = client.post("/snapshots").json()
+    made.pop("lost")
+    folder = settings.snapshot_folder
+    (folder / "my photos.tar").write_bytes(b"mine")
+    (folder / "holiday.tar").write_bytes(b"mine")
+    (folder / "folder.tar").mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.tar")).touch()
+    answer = client.get("/snapshots")
+    assert answer.status_code == 200
+    assert answer.json()["snapshots"] == [made]
+    foreign = {one["name"]: one for one in answer.json()["foreign"]}
+    assert foreign.keys() == {"my photos.tar", "holiday.tar", "folder.tar", "caf\\xe9.tar"}
+    assert (foreign["holiday.tar"]["bytes"], foreign["folder.tar"]["problem"]) == (
+        4,
+        "it is a folder",
+    )
+    for method in ("GET", "DELETE"):
+        refused = client.request(method, "/snapshots/holiday.tar")
+        assert (refused.status_code, (folder / "holiday.tar").exists()) == (404, True)
+        assert "is no snapshot" in refused.json()["detail"]
+    assert client.post("/snapshots").status_code == 201
+
+
+def test_a_folder_of_snapshots_that_cannot_be_read_is_told(
+    client: TestClient, settings: Settings
+) -> None:
+    settings.snapshot_folder.write_bytes(b"a file")
+    answer = client.get("/snapshots")
+    assert (answer.status_code, answer.json()["title"]) == (503, "Not available right now")
+    assert answer.json()["detail"].endswith("Not a directory")
+
+
 @pytest.mark.parametrize(
     "name", ["none.tar", "lock", "..%2Fcatalog.sqlite", "%2Fetc%2Fpasswd", "x" * 300 + ".tar"]
 )
