@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, func, literal, select
 from index.buckets import ALL, Buckets
 from index.conditions import Scalar, Simple
 from index.facets import carrying
+from index.metadata import read_metadata
 from index.tables import bags, changes, facets, items, retired
 
 CHUNK = 2**27  # bytes
@@ -155,7 +156,7 @@ class View:
             for revision, text in self.connection.execute(texts):
                 sentences[revision].append(text)
         return [
-            ItemRow(row.revision, row.id, json.loads(row.metadata), tuple(sentences[row.revision]))
+            ItemRow(row.revision, row.id, _read(row.metadata), tuple(sentences[row.revision]))
             for row in rows
         ]
 
@@ -198,7 +199,15 @@ class View:
         named = text.contains(f"{json.dumps(key, ensure_ascii=False)}:", autoescape=True)
         # Some of them may have the key inside of another's value.
         texts = self.connection.execute(select(text).where(named).limit(EXAMPLES)).scalars()
-        return next((about[key] for about in map(json.loads, texts) if key in about), None)
+        return next((about[key] for about in map(_read, texts) if key in about), None)
 
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Metadata to search by; nothing where it is damaged, which those who show the item say."""
+    try:
+        return read_metadata(text)[0]
+    except ValueError:
+        return {}
