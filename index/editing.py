@@ -18,7 +18,7 @@ from index.catalog import PAUSE, Catalog
 from index.conditions import negated_keys, parse, restricts
 from index.facets import passing
 from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
-from index.metadata import check_depth, read_metadata
+from index.metadata import check_depth, check_values, read_metadata
 from index.pictures import name_of
 from index.records import NewPhoto, changed, retire, write
 from index.revisions import advance, hold, live
@@ -112,6 +112,8 @@ def patch(
         row = row_of(connection, collection, item)
         expected.check(item, row.revision)
         metadata = {} if change.metadata is None else _merged(item, row.metadata, change.metadata)
+        if change.metadata:  # what has more already may get another photo
+            check_values(metadata)
         record = changed(connection, collection.key, row, metadata, change.photos)
         record.item["stamp"] = row.stamp if change.stamp is ... else change.stamp
         write(connection, collection.key, revision, [record])

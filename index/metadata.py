@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 DEEPEST = 50  # objects and lists inside of each other; .NET reads 64, and an answer adds some
+MOST_VALUES = 10_000  # in the lists of an item's metadata: each is a row that filters look up
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[][{}]', re.DOTALL)  # of JSON: a text, or a bracket
 
 
@@ -19,6 +20,15 @@ def check_depth(metadata: Mapping[str, Any]) -> None:
                 f"metadata: {key!r:.100} has lists and objects more than {DEEPEST} deep, itself "
                 "counted; flatten it, or send it as a text"
             )
+
+
+def check_values(metadata: Mapping[str, Any]) -> None:
+    """ValueError where lists have more values than filters can look up."""
+    values = sum(len(value) for value in metadata.values() if isinstance(value, list | tuple))
+    if values > MOST_VALUES:
+        raise ValueError(
+            f"metadata: its lists have {values:,} values; {MOST_VALUES:,} at most are stored"
+        )
 
 
 def read_metadata(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -88,17 +88,7 @@ def check_items(catalog: Catalog, collection: Collection, progress: Progress) ->
 
 def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
     item, subject = rows.item, named(collection, rows.item.id)
-    try:
-        metadata, notes = read_metadata(item.metadata)
-    except ValueError as damaged:
-        yield Finding("items", subject, str(damaged))
-    else:
-        expected = facets_of(metadata)
-        if rows.facets != expected:
-            rebuild = Rebuild(catalog, collection.key, item.revision, expected)
-            yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
-        if notes:
-            yield Finding("items", subject, notes[0], Flatten(catalog, collection, item))
+    yield from _check_metadata(catalog, collection, rows)
     if item.bucket != bucket_of(item.id):
         yield Finding("items", subject, "its bucket is another id's; put it again")
     if problem := _wrong_bags(rows, collection.dimension):
@@ -107,6 +97,21 @@ def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Fin
         if _is_lost(catalog, collection, item, picture["name"]):
             label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
             yield Finding("pictures", subject, f"its {label} is missing or damaged; put it again")
+
+
+def _check_metadata(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
+    item, subject = rows.item, named(collection, rows.item.id)
+    try:
+        metadata, notes = read_metadata(item.metadata)
+    except ValueError as damaged:
+        yield Finding("items", subject, str(damaged))
+        return
+    expected = facets_of(metadata)
+    if rows.facets != expected:
+        rebuild = Rebuild(catalog, collection.key, item.revision, expected)
+        yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
+    if notes:
+        yield Finding("items", subject, notes[0], Flatten(catalog, collection, item))
 
 
 def _wrong_bags(rows: Rows, dimension: int) -> str | None:

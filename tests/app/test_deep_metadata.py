@@ -69,6 +69,19 @@ def test_clients_may_send_so_deep_and_no_deeper(client: TestClient, send: Any) -
     assert "metadata: 'k' has lists and objects more than 50 deep" in text
 
 
+def test_lists_have_so_many_values_and_no_more(client: TestClient) -> None:
+    most = {"metadata": {"a": list(range(5_000)), "b": list(range(5_000))}}
+    assert client.put("/items/x", json={"sentences": ["red"]} | most).is_success
+    reason = "its lists have 10,001 values; 10,000 at most are stored"
+    for metadata in ({"c": [1]}, {"a": list(range(5_001))}):
+        assert reason in client.patch("/items/x", json={"metadata": metadata}).text
+    line = {"id": "y", "sentences": ["red"], "metadata": {"a": list(range(10_001))}}
+    assert client.post("/items", content=json.dumps(line), headers=LINES).json()["reason"] == (
+        f"metadata: {reason}"
+    )
+    assert client.patch("/items/x", json={"stamp": "1"}).is_success
+
+
 @pytest.mark.parametrize("depth", [200, 5_000])
 def test_a_body_that_is_far_too_deep_is_refused(client: TestClient, depth: int) -> None:
     headers = {"content-type": "application/json"}

@@ -61,5 +61,5 @@ def test_many_brackets_that_are_not_deep_stay():
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 5000, '{"x": ' + "[" * 5000])
 def test_damaged_metadata_says_so(text: str):
-    with pytest.raises(ValueError, match="its metadata is damaged .*; put it again"):
+    with pytest.raises(ValueError, match=r"its metadata is damaged .*; put it again"):
         read_metadata(text)
