@@ -82,6 +82,17 @@ def test_lists_have_so_many_values_and_no_more(client: TestClient) -> None:
     assert client.patch("/items/x", json={"stamp": "1"}).is_success
 
 
+def test_a_filter_of_many_empty_filters_is_refused_everywhere(client: TestClient) -> None:
+    where = {"$or": [{}] * 1_000}
+    client.put("/items/x", json={"sentences": ["red"]})
+    paths = ("/search/image", "/search/text", "/search/products")
+    answers = [client.post(path, json={"text": "red", "filter": where}) for path in paths]
+    answers.append(client.post("/items/delete", json={"filter": where, "dry_run": True}))
+    answers.append(client.get("/items", params={"filter": json.dumps(where)}))
+    assert {answer.status_code for answer in answers} == {422}
+    assert "up to 64 conditions" in answers[-1].json()["detail"]
+
+
 @pytest.mark.parametrize("depth", [200, 5_000])
 def test_a_body_that_is_far_too_deep_is_refused(client: TestClient, depth: int) -> None:
     headers = {"content-type": "application/json"}
