@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -90,7 +89,7 @@ def bring_in(
     DataContext.get_current().enable_progress_bars = False
     home = engine.open(collection, create=True)
     stream = folder.without_known(engine, home, incoming)
-    while part := list(islice(stream, WINDOW)):
+    for part in folder.portions(stream, WINDOW):
         yield from (outcome for outcome in part if isinstance(outcome, Outcome))
         sources, taken = _each_id_once([source for source in part if isinstance(source, Source)])
         yield from taken

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -18,7 +18,7 @@ from app import unique_keys
 from app.drafts import Decode, Draft
 from app.engine import Engine
 from app.fetching import Fetch, refuse
-from index.items import Collection, check_new_id
+from index.items import NO_TEXT, Collection, check_new_id
 from models import images
 from models.photo_files import too_many_bytes
 
@@ -27,6 +27,8 @@ PHOTO_ENDINGS = {
 }
 DECODERS = 2  # threads that decode ahead of the model
 LONGEST_LINE = 2**24  # bytes of a line of a .jsonl file: 16 MB of sentences and metadata
+NO_FILE = "this is no regular file"
+PORTION = 2**24  # bytes of texts that are on their way together
 LOOKED_UP = 500  # sources that the catalog is asked about at a time
 FIELDS = {"id", "image", "images", "sentences", "metadata"}
 
@@ -41,6 +43,7 @@ class Source:
     photos: tuple[Path | str, ...] = ()  # files, or addresses to fetch them from
     sentences: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
+    size: int = 0  # about how many bytes its texts have
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +109,25 @@ def without_known(
     engine: Engine, home: Collection, incoming: Iterable[Source | Outcome]
 ) -> Iterator[Source | Outcome]:
     """The stream with an Outcome in place of each source that has not changed since it came in."""
-    stream = iter(incoming)
-    while part := list(islice(stream, LOOKED_UP)):
+    for part in portions(incoming, LOOKED_UP):
         places = [source.place for source in part if isinstance(source, Source)]
         known = engine.catalog.stamps(home, places)
         for entry in part:
             unchanged = isinstance(entry, Source) and known.get(entry.place) == entry.stamp
             yield Outcome(entry.place, "skipped") if unchanged else entry
+
+
+def portions(incoming: Iterable[Source | Outcome], count: int) -> Iterator[list[Source | Outcome]]:
+    """A stream in parts of up to so many entries, whose texts have not too many bytes together."""
+    part, size = list[Source | Outcome](), 0
+    for entry in incoming:
+        part.append(entry)
+        size += entry.size if isinstance(entry, Source) else 0
+        if len(part) == count or size > PORTION:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _find(path: Path) -> Iterator[Source | Outcome]:
@@ -140,15 +155,27 @@ def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
 
 
 def _unreadable(place: Path | str, failed: OSError) -> Outcome:
-    return Outcome(ascii(str(place))[1:-1], "refused", f"it cannot be read: {failed.strerror}")
+    return Outcome(printable(place), "refused", f"it cannot be read: {failed.strerror}")
+
+
+def printable(place: Path | str) -> str:
+    """A place as it can be told and stored, whatever its bytes are."""
+    return ascii(str(place))[1:-1]
+
+
+def check_place(place: Path | str) -> None:
+    """ValueError for a path that no database holds."""
+    if NO_TEXT.search(str(place)):
+        raise ValueError("its path has bytes that are no UTF-8; rename the file or its folder")
 
 
 def _photo(file: Path, name: str) -> Source | Outcome:
     try:
+        check_place(file)
         check_new_id(name)
         return Source(name, str(file), stamp_of(file), (file,), metadata={"file": name})
     except (ValueError, OSError) as unreadable:
-        return Outcome(ascii(str(file))[1:-1], "refused", str(unreadable))
+        return Outcome(printable(file), "refused", str(unreadable))
 
 
 def _in_lines(file: Path) -> Iterator[Source | Outcome]:
@@ -163,8 +190,11 @@ def _in_lines(file: Path) -> Iterator[Source | Outcome]:
                     raise ValueError(f"the line is longer than {LONGEST_LINE:,} bytes; shorten it")
                 if line.strip():
                     yield _line(file, number, line)
-            except (ValueError, OSError, RecursionError) as wrong:
-                yield Outcome(f"{file}:{number}", "refused", str(wrong))
+            except (ValueError, OSError) as wrong:
+                place = f"{file}:{number}"
+                yield Outcome(
+                    printable(place) if NO_TEXT.search(place) else place, "refused", str(wrong)
+                )
 
 
 def _skip_line(lines: BinaryIO) -> None:
@@ -174,6 +204,7 @@ def _skip_line(lines: BinaryIO) -> None:
 
 
 def _line(file: Path, number: int, line: bytes) -> Source:
+    check_place(file)
     row = unique_keys.read(line)
     if not isinstance(row, dict) or not row.keys() <= FIELDS:
         raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
@@ -187,7 +218,8 @@ def _line(file: Path, number: int, line: bytes) -> Source:
     check_new_id(name)
     photos = tuple(file.parent / path for path in images)
     stamp = "-".join((sha256(line).hexdigest()[:16], *map(stamp_of, photos)))
-    return Source(name, f"{file}#{name}", stamp, photos, tuple(sentences), row.get("metadata", {}))
+    metadata, place = row.get("metadata", {}), f"{file}#{name}"
+    return Source(name, place, stamp, photos, tuple(sentences), metadata, len(line))
 
 
 def _texts(row: dict[str, Any], name: str) -> list[str]:
@@ -201,7 +233,7 @@ def stamp_of(file: Path) -> str:
     """How a regular file looks; others, such as a pipe or a device, may have no end."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise ValueError("this is no regular file")
+        raise ValueError(NO_FILE)
     return f"{status.st_size}-{status.st_mtime_ns}"
 
 
@@ -226,11 +258,18 @@ def read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft
 
 def _bytes(photo: Path, most: int) -> bytes:
     """A regular file's bytes; ImageTooLarge, before it is read, if it has more than allowed."""
-    with photo.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise too_many_bytes(size, most)
+    with open(photo, "rb", opener=_open_at_once) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(NO_FILE)
+        if status.st_size > most:
+            raise too_many_bytes(status.st_size, most)
         return file.read(most + 1)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file, also what has become a pipe since it was found: that would wait for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _ahead(

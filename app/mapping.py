@@ -88,7 +88,7 @@ def read_mapping(file: Path) -> dict[str, Any]:
     """What a mapping file says; ValueError for what is none."""
     try:
         mapping = tomllib.loads(file.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as broken:
         raise ValueError(f"{file}: not TOML: {broken}") from broken
     kinds: dict[str, type] = {"id": str, "separator": str, "metadata": dict}
     names = ("id", "photos", "sentences", "numbers", "metadata", "separator")

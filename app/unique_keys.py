@@ -7,14 +7,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from index.metadata import DEEPEST
+
 
 class KeyTwice(ValueError):
     """An object has a key twice."""
 
 
 def read(text: str | bytes) -> Any:
-    """What JSON says; ValueError for what is none; KeyTwice."""
-    return json.loads(text, object_pairs_hook=_object)
+    """What JSON says; ValueError for what is none, or is nested too deep to be read; KeyTwice."""
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError(f"it is nested far more than {DEEPEST} deep; flatten it") from None
 
 
 def check(text: str | bytes) -> None:

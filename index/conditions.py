@@ -111,14 +111,25 @@ COMPARISONS: dict[Bound, Any] = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
 def parse(where: Mapping[str, Any] | None) -> Condition:
     """The condition that a filter states; ValueError for what is none, or is too large."""
     condition = _parse({} if where is None else where, 0)
-    simple = list(simple_parts(condition))
+    parts, simple = _count(condition), simple_parts(condition)
     values = sum(len(part.values) for part in simple if isinstance(part, Equals))
-    if len(simple) > MOST_CONDITIONS or values > MOST_VALUES:
+    if parts > MOST_CONDITIONS or values > MOST_VALUES:
         raise ValueError(
             f"a filter has up to {MOST_CONDITIONS} conditions and {MOST_VALUES:,} values in all, "
-            f"got {len(simple):,} and {values:,}"
+            f"got {parts:,} and {values:,}"
         )
     return condition
+
+
+def _count(condition: Condition) -> int:
+    """How many conditions there are to look at: an empty filter inside of another is one, too."""
+    match condition:
+        case Every(parts) | Either(parts):
+            return sum(map(_count, parts)) or 1
+        case Not(part):
+            return _count(part)
+        case _:
+            return 1
 
 
 def simple_parts(condition: Condition) -> Iterator[Simple]:

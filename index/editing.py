@@ -6,7 +6,6 @@ the bags of what stays are copied as they are.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from index.catalog import PAUSE, Catalog
 from index.conditions import negated_keys, parse, restricts
 from index.facets import passing
 from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
+from index.metadata import check_depth, check_values, read_metadata
 from index.pictures import name_of
 from index.records import NewPhoto, changed, retire, write
 from index.revisions import advance, hold, live
@@ -71,6 +71,7 @@ class Change:
     stamp: str | EllipsisType | None = ...
 
     def __post_init__(self) -> None:
+        check_depth(self.metadata or {})
         if self.photos is not None and len(self.photos) > MOST_PHOTOS:
             raise ValueError(f"images: {len(self.photos)} photos; {MOST_PHOTOS} at most are kept")
 
@@ -110,8 +111,9 @@ def patch(
         revision = advance(connection, collection, 1)
         row = row_of(connection, collection, item)
         expected.check(item, row.revision)
-        merged = merge(json.loads(row.metadata), change.metadata)
-        metadata = {} if change.metadata is None else merged
+        metadata = {} if change.metadata is None else _merged(item, row.metadata, change.metadata)
+        if change.metadata:  # what has more already may get another photo
+            check_values(metadata)
         record = changed(connection, collection.key, row, metadata, change.photos)
         record.item["stamp"] = row.stamp if change.stamp is ... else change.stamp
         write(connection, collection.key, revision, [record])
@@ -119,6 +121,15 @@ def patch(
         (patched,) = read_items(connection, collection.key, [row])
     catalog.acknowledge(collection, revision)
     return patched
+
+
+def _merged(item: str, stored: str, change: Mapping[str, Any]) -> Any:
+    """Stored metadata with a patch applied; ValueError where it is damaged."""
+    try:
+        metadata, _ = read_metadata(stored)
+    except ValueError as damaged:
+        raise ValueError(f"item {item!r}: {damaged}, or send null as its metadata") from damaged
+    return merge(metadata, change)
 
 
 def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:

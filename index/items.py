@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from index.metadata import check_depth
 from models.types import Box, FragmentBag, Span
 
 LONGEST_ID = 200
@@ -105,6 +106,7 @@ class Item:
     stamp: str | None
     sentences: tuple[str, ...]
     photos: tuple[Shown, ...]
+    notes: tuple[str, ...] = ()  # what its metadata is not as it was stored
 
     def photo(self, number: int) -> Shown:
         """One of the photos, counted from 0; LookupError if there are not so many."""
@@ -208,6 +210,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
     """Metadata as JSON text; ValueError where it is no JSON object, or no database holds it."""
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise ValueError(f"metadata is a JSON object with text keys, got {metadata!r:.200}")
+    check_depth(metadata)
     try:
         text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as odd:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, select
 
 from index.bags import IMAGE, position_of, unpack_bag, unpack_vectors
+from index.failures import Damaged
 from index.items import Collection, Entry, Item, Picture, Shown, check_id
+from index.metadata import read_metadata
 from index.pictures import PictureLost, Pictures
 from index.revisions import live, state_of
 from index.tables import bags, items, pictures
@@ -61,7 +62,10 @@ def unknown(collection: Collection, item: str) -> LookupError:
 
 
 def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]) -> list[Item]:
-    """Rows of items as values, with their sentences and photos."""
+    """Rows of items as values, with their sentences and photos.
+
+    One whose metadata is damaged is without, and says so in its notes.
+    """
     texts: dict[int, list[str]] = {row.revision: [] for row in rows}
     for part in chunks(list(texts)):
         sentences = (
@@ -77,7 +81,7 @@ def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]
         Item(
             id=row.id,
             revision=row.revision,
-            metadata=json.loads(row.metadata),
+            metadata=metadata,
             source=row.source,
             stamp=row.stamp,
             sentences=tuple(texts[row.revision]),
@@ -85,9 +89,19 @@ def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]
                 Shown(picture["width"], picture["height"], picture["digest"])
                 for picture in shown[row.revision]
             ),
+            notes=notes,
         )
         for row in rows
+        for metadata, notes in [_metadata(row)]
     ]
+
+
+def _metadata(row: Row[Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The metadata of a row of items, and notes: none of it where it is damaged."""
+    try:
+        return read_metadata(row.metadata)
+    except ValueError as damaged:
+        return {}, (str(damaged),)
 
 
 def read_entries(
@@ -95,7 +109,7 @@ def read_entries(
 ) -> list[Entry]:
     """Rows of items as whole entries: pictures and bags too.
 
-    PictureLost where a picture is missing from the store or damaged.
+    PictureLost where a picture is missing from the store or damaged, Damaged where the metadata is.
     """
     unpacked: dict[int, dict[int, FragmentBag]] = {row.revision: {} for row in rows}
     for part in chunks(list(unpacked)):
@@ -106,7 +120,7 @@ def read_entries(
     return [
         Entry(
             id=item.id,
-            metadata=item.metadata,
+            metadata=_whole(item),
             pictures=tuple(
                 read_picture(item.id, picture, store) for picture in shown[item.revision]
             ),
@@ -120,6 +134,13 @@ def read_entries(
         )
         for item in read_items(connection, collection.key, rows)
     ]
+
+
+def _whole(item: Item) -> dict[str, Any]:
+    """The metadata of an item of which nothing is missing."""
+    if item.notes and not item.metadata:
+        raise Damaged(f"item {item.id!r}: {item.notes[0]}")
+    return item.metadata
 
 
 def read_picture(item: str, row: Values, store: Pictures) -> Picture:

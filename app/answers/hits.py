@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar
 from app.answers.cursors import Cursors, following, placed
 from app.answers.filters import unknown_keys, unknown_values
 from app.answers.fragments import links, own_words, phrases
-from app.answers.items import photo_address, photo_address_of, size_of
+from app.answers.items import notes_of, photo_address, photo_address_of, size_of
 from app.answers.queries import query_out
 from app.engine import Engine
 from app.schemas.search import (
@@ -87,7 +87,7 @@ def _page(
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
-        query=query_out(query, _unknown(engine, search, hits)),
+        query=query_out(query, [*_unknown(engine, search, hits), *notes_of(items.values())]),
         weak_below=engine.models.weak_below,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=following(cursors, search, request, answer),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypedDict
 from urllib.parse import quote, urlencode
 
@@ -19,6 +19,7 @@ def item_out(collection: str, stored: Item) -> ItemOut:
         sentences=list(stored.sentences),
         **about_photos(collection, stored.id, stored.photos),
         stamp=stored.stamp,
+        notes=list(stored.notes),
     )
 
 
@@ -55,6 +56,11 @@ def about_photos(collection: str, item: str, photos: Sequence[Shown | Picture]) 
     return AboutPhotos(
         image=first.image or None, width=first.width, height=first.height, images=images
     )
+
+
+def notes_of(shown: Iterable[Item]) -> list[str]:
+    """Notes on items of a page that are not shown as they were stored."""
+    return [f"item {item.id!r}: {note}" for item in shown for note in item.notes]
 
 
 def photo_address(collection: str, item: str, photo: int = 0) -> str:

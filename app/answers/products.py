@@ -11,7 +11,7 @@ from app import products
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.filters import unknown_keys, unknown_values, unused
 from app.answers.fragments import links, own_words, phrases
-from app.answers.items import photo_address, size_of
+from app.answers.items import notes_of, photo_address, size_of
 from app.answers.queries import check_together, read_photo
 from app.engine import Engine
 from app.products import Found, Sought
@@ -129,6 +129,7 @@ def _query_out(engine: Engine, search: ProductSearch, result: Found) -> ProductQ
     if not result.answer.hits:
         values = partial(products.values_of, engine, search.collection)
         notes += unknown_values(search.filter, schema.keys, values)
+    notes += notes_of(result.items.values())
     return ProductQueryOut(
         text=search.text,
         corrected=text.corrected if text else None,

@@ -95,6 +95,8 @@ def import_table(
     with tables.opened(file, mapping) as table:
         typer.echo(f"# {file}: {len(table.header)} columns, taken for", err=True)
         typer.echo(table.columns.toml(), err=True)
+        for note in table.notes:
+            typer.echo(f"# {note}", err=True)
 
         def hear(outcome: Outcome) -> None:
             number = table.number_of(outcome)
@@ -110,4 +112,6 @@ def import_table(
         counts = import_with_progress(engine, collection, table.sources(), settings, hear, count)
     if counts["refused"]:
         typer.echo(f"{counts['refused']:,} rows are refused, and why: {refused}", err=True)
+    if table.end:
+        raise ValueError(f"{file}: {table.end}")
     return counts

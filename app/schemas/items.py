@@ -141,12 +141,11 @@ class ItemOut(BaseModel):
     height: int
     images: list[PhotoOut]
     stamp: str | None = Field(description="What was sent as its stamp.")
+    notes: list[str] = Field([], description="What is not given as it was sent.")
 
 
 class StoredItem(ItemOut):
-    """An item just stored, and what was left out of its photos."""
-
-    notes: list[str] = []
+    """An item just stored; its notes say what was left out of its photos."""
 
 
 class ItemsOut(BaseModel):

@@ -418,7 +418,7 @@ class Snapshots(BaseModel):
 
 
 class StoredItem(BaseModel):
-    """An item just stored, and what was left out of its photos."""
+    """An item just stored; its notes say what was left out of its photos."""
 
     id: Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
     metadata: dict[str, Any]
@@ -428,7 +428,7 @@ class StoredItem(BaseModel):
     height: int
     images: list[Photo]
     stamp: Annotated[str | None, Field(description="What was sent as its stamp.")]
-    notes: list[str] = []
+    notes: Annotated[list[str], Field(description="What is not given as it was sent.")] = []
 
 
 class Suggestion(BaseModel):
@@ -597,6 +597,7 @@ class Item(BaseModel):
     height: int
     images: list[Photo]
     stamp: Annotated[str | None, Field(description="What was sent as its stamp.")]
+    notes: Annotated[list[str], Field(description="What is not given as it was sent.")] = []
 
 
 class Items(BaseModel):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,10 @@ from sqlalchemy import Connection, Row, delete, insert, select
 from index.bags import unpack_bag, unpack_vectors
 from index.catalog import Catalog
 from index.checks.finding import Finding, named
+from index.editing import Change, patch
 from index.facets import facets_of
-from index.items import Collection, bucket_of
+from index.items import Collection, ConditionFailed, Expected, bucket_of
+from index.metadata import read_metadata
 from index.pictures import PictureLost
 from index.progress import Progress
 from index.stored_items import Values, picture_rows, select_items
@@ -57,6 +59,21 @@ class Rebuild:
                 connection.execute(insert(facets), key | {"key": name, "value": value})
 
 
+@dataclass(frozen=True, slots=True)
+class Flatten:
+    """Stores an item with its metadata as it is read, unless it was changed meanwhile."""
+
+    catalog: Catalog
+    collection: Collection
+    item: Row[Any]
+
+    def __call__(self) -> None:
+        """Do so as a patch that changes nothing does, under a new revision."""
+        expected = Expected(frozenset({self.item.revision}), but=False)
+        with suppress(ConditionFailed, LookupError):
+            patch(self.catalog, self.collection, self.item.id, Change(), expected)
+
+
 def check_items(catalog: Catalog, collection: Collection, progress: Progress) -> Iterator[Finding]:
     """Whether every item of a collection is whole."""
     stage, total = f"items of {named(collection)}", catalog.count(collection)
@@ -71,14 +88,7 @@ def check_items(catalog: Catalog, collection: Collection, progress: Progress) ->
 
 def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
     item, subject = rows.item, named(collection, rows.item.id)
-    try:
-        expected = facets_of(json.loads(item.metadata))
-    except (ValueError, AttributeError) as broken:
-        yield Finding("items", subject, f"its metadata is broken ({broken}); put it again")
-    else:
-        if rows.facets != expected:
-            rebuild = Rebuild(catalog, collection.key, item.revision, expected)
-            yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
+    yield from _check_metadata(catalog, collection, rows)
     if item.bucket != bucket_of(item.id):
         yield Finding("items", subject, "its bucket is another id's; put it again")
     if problem := _wrong_bags(rows, collection.dimension):
@@ -87,6 +97,21 @@ def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Fin
         if _is_lost(catalog, collection, item, picture["name"]):
             label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
             yield Finding("pictures", subject, f"its {label} is missing or damaged; put it again")
+
+
+def _check_metadata(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
+    item, subject = rows.item, named(collection, rows.item.id)
+    try:
+        metadata, notes = read_metadata(item.metadata)
+    except ValueError as damaged:
+        yield Finding("items", subject, str(damaged))
+        return
+    expected = facets_of(metadata)
+    if rows.facets != expected:
+        rebuild = Rebuild(catalog, collection.key, item.revision, expected)
+        yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
+    if notes:
+        yield Finding("items", subject, notes[0], Flatten(catalog, collection, item))
 
 
 def _wrong_bags(rows: Rows, dimension: int) -> str | None:

@@ -125,6 +125,17 @@ def test_nothing_indexed_is_a_failure_that_says_why(
     assert command("index")[0] == 2
 
 
+def test_a_table_that_ends_too_soon_is_stored_so_far_and_a_failure(
+    command: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text('id,title\n1,red\n2,"blue\n3,lime\n')
+    code, output = command("index", file)
+    assert (code, "1 stored" in output or "error: " in output) == (1, True)
+    assert "shop.csv: the row that begins in line 3: close its quote" in output
+    assert command("index", file)[1].count("skipped") <= 1
+
+
 def test_alignment_is_told_and_drawn(
     command: Callable[..., tuple[int, str]], photos: Path, tmp_path: Path
 ) -> None:

@@ -70,6 +70,8 @@ def test_filter_means_a_condition(where: Any, condition: object) -> None:
         ({"a": [[1]]}, "compares with"),
         ({"a": "x" * 201}, "up to 200 characters"),
         ({f"k{n}": 1 for n in range(MOST_CONDITIONS + 1)}, "up to 64 conditions"),
+        ({"$or": [{}] * (MOST_CONDITIONS + 1)}, "up to 64 conditions"),
+        ({"$or": [{"$and": [{}, {"$not": {}}] * 9}] * 4}, "up to 64 conditions"),
         ({"a": list(range(1001))}, "1,000 values"),
     ],
 )

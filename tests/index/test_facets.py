@@ -123,3 +123,14 @@ def test_example_of_what_no_filter_compares(catalog, collection, entry):
         assert catalog.example(collection, key) == value
     for key in ("deep", "x", "%", "lon_", "absent"):
         assert catalog.example(collection, key) is None
+
+
+def test_keys_are_read_by_one_statement(catalog, collection, entry):
+    for number in range(3):
+        catalog.put(collection, entry(str(number), metadata={f"k{number}": 1, f"l{number}": "a"}))
+    statements = []
+    event.listen(
+        catalog.reader, "before_cursor_execute", lambda *parts: statements.append(parts[2])
+    )
+    assert catalog.keys(collection) == ["k0", "k1", "k2", "l0", "l1", "l2"]
+    assert sum("min(" in statement for statement in statements) == 1

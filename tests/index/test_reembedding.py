@@ -2,13 +2,15 @@ from dataclasses import replace
 
 import pytest
 import torch
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from index import reembedding
+from index.failures import Damaged
 from index.items import ModelMismatch
 from index.reembedding import reembed
 from index.requests import Request
 from index.search import Index
+from index.tables import items
 from models.queries import Query
 
 WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}
@@ -173,3 +175,19 @@ def test_an_open_index_of_the_old_model_says_so(filled, collection, tmp_path, en
         index.best(Request("images", Query.of(query), limit=1))
     with pytest.raises(ModelMismatch):
         filled.put(collection, entry("x"))
+
+
+def test_metadata_from_before_the_limit_of_depth_stops_no_reembedding(filled, collection):
+    deep = '{"x": ' + "[" * 300 + "]" * 300 + "}"
+    with filled.writer.begin() as connection:
+        connection.execute(update(items).where(items.c.id == "5").values(metadata=deep))
+    shown = filled.get(collection, "5").metadata
+    new = reembed(filled, "default", **WANTED, embed=embedded, progress=silent)
+    assert filled.get(new, "5").metadata == shown
+
+
+def test_damaged_metadata_is_not_lost_by_a_reembedding(filled, collection):
+    with filled.writer.begin() as connection:
+        connection.execute(update(items).where(items.c.id == "5").values(metadata='{"n'))
+    with pytest.raises(Damaged, match="item '5': its metadata is damaged"):
+        reembed(filled, "default", **WANTED, embed=embedded, progress=silent)

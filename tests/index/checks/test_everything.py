@@ -81,6 +81,25 @@ def test_facets_that_disagree_with_metadata_are_rebuilt(filled, folder, collecti
     assert [item.id for item in found] == ["item 1", "item 2"]
 
 
+def test_metadata_that_is_too_deep_is_stored_as_it_is_read(filled, folder, collection):
+    deep = '{"n": 1, "tags": ["a", "b"], "x": ' + "[" * 980 + "]" * 980 + "}"
+    change(filled, update(items).where(items.c.revision == 2).values(metadata=deep))
+    problem = "its metadata is more than 50 deep; what is deeper is a text here"
+    assert wrong(filled, folder) == [("items", "default/item 1", problem)]
+    read = filled.get(collection, "item 1").metadata
+    assert repaired(filled, folder)
+    after = filled.get(collection, "item 1")
+    assert (after.metadata, after.notes, len(after.photos)) == (read, (), 1)
+
+
+def test_metadata_that_is_damaged_is_told(filled, folder):
+    change(filled, update(items).where(items.c.revision == 2).values(metadata='{"n": 1, "ta'))
+    ((_, subject, problem),) = wrong(filled, folder)
+    assert subject == "default/item 1"
+    assert problem.startswith("its metadata is damaged (")
+    assert problem.endswith("put it again")
+
+
 def test_facets_of_an_item_that_is_gone_are_not_rebuilt(filled, folder, collection):
     change(filled, delete(facets).where(facets.c.revision == 2))
     finding = findings(filled, folder)[0]

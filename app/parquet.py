@@ -1,0 +1,168 @@
+"""Parquet as lines of JSON, written by a process whose memory is bounded.
+
+A few KB of Parquet can hold what is 10 GB when it is read, and a broken file can end its reader.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any
+
+LONGEST_ROW = 2**22  # bytes of texts and metadata
+BLOCK = 64  # rows that are read at a time
+MEMORY = 2**31  # bytes of addresses, of which the libraries take a part
+MOST_ROWS = 64  # for each byte of the file: more are there to fill a disk
+MISSING = "Parquet needs pyarrow: pip install tessera[parquet]"
+ENVIRONMENT = {
+    "PYTHONPATH": str(Path(__file__).parent.parent),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The columns of a file that are read, and notes on the others."""
+
+    columns: list[str]
+    notes: tuple[str, ...]
+
+
+class Parquet:
+    """A process that writes a file's rows, each as a line, to `output`."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._process = subprocess.Popen(  # noqa: S603 - our own command
+            [sys.executable, "-m", __name__, str(file), str(MEMORY)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | ENVIRONMENT,
+        )
+        assert self._process.stdout is not None
+        self.output: IO[bytes] = self._process.stdout
+
+    def __enter__(self) -> Parquet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def head(self) -> Head:
+        """What is known before the first row; ValueError for a file that cannot be read."""
+        line = self.output.readline()
+        if not line:
+            raise ValueError(f"{self.file} cannot be read as Parquet: {self.failure()}")
+        columns, notes = json.loads(line)
+        return Head(columns, tuple(notes))
+
+    def failure(self) -> str:
+        """Why the process ended before the last row; empty if it did not."""
+        assert self._process.stderr is not None
+        said = self._process.stderr.read(10_000).decode("utf-8", "replace").strip()
+        if self._process.wait() == 0:
+            return ""
+        return said or f"reading it takes more than {MEMORY:,} bytes of memory, or it is broken"
+
+
+def write(file: Path, output: IO[str]) -> None:
+    """Write a file's head and its rows; ValueError for what cannot be read."""
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError as missing:
+        raise ValueError(MISSING) from missing
+    table: Any = ParquetFile(file, pre_buffer=False, buffer_size=2**20)
+    rows, size = table.metadata.num_rows, file.stat().st_size
+    if rows > MOST_ROWS * size:
+        raise ValueError(f"it claims {rows:,} rows in {size:,} bytes")
+    read, left_out = columns_of(table)
+    names = list(dict.fromkeys(path.partition(".")[0] for path in read))
+    if len(set(table.schema_arrow.names)) < len(table.schema_arrow.names):
+        raise ValueError(f"two columns have the same name; there are {', '.join(names):.1000}")
+    notes = [f"the column {path!r:.100} holds bytes and is left out" for path in left_out]
+    print(json.dumps([names, notes]), file=output)
+    batches = table.iter_batches(batch_size=BLOCK, columns=read, use_threads=False)
+    for batch in map(without_nanoseconds, batches):
+        for at in range(batch.num_rows):
+            print(row_text(batch.slice(at, 1)), file=output)
+
+
+def without_nanoseconds(batch: Any) -> Any:
+    """Rows whose times are in microseconds, as Python has no finer ones."""
+    from pyarrow import schema, timestamp, types
+
+    fields = [
+        field.with_type(timestamp("us", field.type.tz))
+        if types.is_timestamp(field.type) and field.type.unit == "ns"
+        else field
+        for field in batch.schema
+    ]
+    return batch.cast(schema(fields), safe=False)
+
+
+def columns_of(table: Any) -> tuple[list[str], list[str]]:
+    """The paths of columns to read, and of those that hold bytes."""
+    read, left_out = list[str](), list[str]()
+    for number in range(len(table.schema)):
+        column = table.schema.column(number)
+        binary = column.physical_type.endswith("BYTE_ARRAY")
+        plain = binary and column.logical_type.type in ("NONE", "UNKNOWN")
+        (left_out if plain and column.converted_type == "NONE" else read).append(column.path)
+    return read, left_out
+
+
+def row_text(row: Any) -> str:
+    """A row as JSON, or what is wrong with it under no name."""
+    if row.nbytes > LONGEST_ROW:
+        return json.dumps({"": f"it is longer than {LONGEST_ROW:,} bytes; shorten it"})
+    try:
+        (cells,) = row.to_pylist()
+        return json.dumps({name: plain(value) for name, value in cells.items()})
+    except (ValueError, TypeError, ImportError, RecursionError) as odd:
+        return json.dumps({"": f"it has a value that JSON cannot have: {odd!s:.200}"})
+
+
+def plain(value: Any) -> Any:
+    """A value of Parquet as JSON has it, with all that is nested in it, where JSON has such."""
+    match value:
+        case Decimal():
+            return float(value)
+        case timedelta():
+            return value.total_seconds()
+        case date() | datetime() | time():
+            return value.isoformat()
+        case dict():
+            return {name: plain(part) for name, part in value.items()}
+        case [tuple(), *_]:  # a map
+            return {str(key): plain(part) for key, part in value}
+        case list():
+            return [plain(part) for part in value]
+    return value
+
+
+def main(file: str, memory: int) -> None:
+    """Write a file's rows to the standard output, within limits that the kernel holds."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        write(Path(file), sys.stdout)
+    except MemoryError:
+        sys.exit(f"reading it takes more than {memory:,} bytes of memory")
+    except (ValueError, OSError) as broken:  # pyarrow's errors are such
+        sys.exit(str(broken))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
