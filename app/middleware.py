@@ -15,11 +15,14 @@ SECURITY = {
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
+    "X-Frame-Options": "DENY",  # for browsers that do not know frame-ancestors
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
 # Swagger UI brings its icons as data: addresses and sets styles on elements.
-DOCS_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
+DOCS = (
+    f"{SECURITY['Content-Security-Policy']}; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
+)
 
 
 NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a name
@@ -103,8 +106,8 @@ class SecurityHeaders:
         async def add(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(SECURITY)
-                if scope["path"] == "/docs":
-                    MutableHeaders(scope=message)["Content-Security-Policy"] = DOCS_POLICY
+                if scope["path"] == f"{scope.get('root_path', '')}/docs":
+                    MutableHeaders(scope=message)["Content-Security-Policy"] = DOCS
             await send(message)
 
         await self.app(scope, receive, add)

@@ -159,6 +159,22 @@ class Settings(BaseSettings):
     body_seconds: PositiveInt = Field(
         default=120, description="Seconds that a body may take, except an import's; 408 beyond."
     )
+    body_rate: int = Field(
+        default=500,
+        ge=0,
+        description="Bytes a second that a body, or a line of an import, must come with on average "
+        "after its first 10 seconds; 408 below.",
+    )
+    bodies: PositiveInt = Field(
+        default=128, description="Bodies that may be coming at once, imports aside; 503 beyond."
+    )
+    connections: PositiveInt = Field(
+        default=1000,
+        description="Connections that may be open at once, of each process; 503 beyond.",
+    )
+    ready_seconds: PositiveFloat = Field(
+        default=5.0, description="Seconds for which /readyz answers by the same check."
+    )
     batch: PositiveInt = Field(
         default=16, description="Items embedded and stored together in an import."
     )

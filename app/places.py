@@ -1,0 +1,70 @@
+"""Places: how many requests may be at one thing, of which no caller takes all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import IPv6Address, ip_address
+
+from app.errors import TooManyRequests, Unavailable
+
+# A caller takes another place only while it has fewer than so many for each one that is free, as
+# queues share a switch's memory (Choudhury & Hahne 1998): one alone gets three quarters, two get
+# three sevenths each, and whoever comes next always finds some free.
+GREED = 3
+
+
+class Places:
+    """`count` places for `thing`. Used by one event loop."""
+
+    def __init__(self, thing: str, count: int) -> None:
+        self.thing, self.count = thing, count
+        self._taken: Counter[str] = Counter()
+
+    @property
+    def taken(self) -> int:
+        """How many places are taken."""
+        return self._taken.total()
+
+    def check(self, caller: str = "") -> None:
+        """Unavailable if no place is free, TooManyRequests if the caller has its share of them."""
+        free, held = self.count - self.taken, self._taken[caller]
+        if free <= 0:
+            raise Unavailable(
+                f"all {self.count} places for {self.thing} are taken; try again in a second"
+            )
+        if held >= GREED * free:
+            raise TooManyRequests(
+                f"{caller or 'this caller'} has {held} of the {self.count} places for "
+                f"{self.thing}, and the others are for others; try again in a second"
+            )
+
+    @contextmanager
+    def take(self, caller: str = "") -> Iterator[None]:
+        """Take a place; errors are those of `check`."""
+        self.check(caller)
+        self._taken[caller] += 1
+        try:
+            yield
+        finally:
+            self._taken[caller] -= 1
+            if not self._taken[caller]:
+                del self._taken[caller]
+
+
+def network(address: str) -> str:
+    """An address as one that counts: the /64 of IPv6, as a host has all of that to itself.
+
+    >>> network("10.0.0.1"), network("2001:db8::1"), network("2001:db8::2")
+    ('10.0.0.1', '2001:db8::/64', '2001:db8::/64')
+    """
+    try:
+        host = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(host, IPv6Address) or host.is_loopback:
+        return address
+    if host.ipv4_mapped:
+        return str(host.ipv4_mapped)
+    return f"{IPv6Address(int(host) >> 64 << 64)}/64"
