@@ -22,7 +22,7 @@ from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.fetching import Fetcher
 from app.lanes import Lanes
-from app.middleware import Heads, OneLength, RawPaths, SecurityHeaders
+from app.middleware import Heads, OneLength, RawPaths
 from app.observation import observe
 from app.openapi import describe
 from app.origins import AllowedHosts, SameOrigin, allowed_hosts
@@ -41,7 +41,8 @@ from app.routes import (
     snapshots,
     system,
 )
-from app.server import OPTIONS, address
+from app.security import SecurityHeaders
+from app.server import address, options
 from app.settings import Settings
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
@@ -109,7 +110,7 @@ def serve_by_workers(settings: Settings, listener: socket) -> None:
         log_config=logs.configuration(settings.log_style),
         ssl_certfile=settings.ssl_certfile,
         ssl_keyfile=settings.ssl_keyfile,
-        **OPTIONS,
+        **options(settings),
     )
     logger.warning("%s processes will be running on %s", config.workers, address(listener, config))
     # What uvicorn.run does itself, which takes only the name of an application.

@@ -12,7 +12,8 @@ from app.settings import Settings
 class Pace:
     """The time that a body may take: `grace` seconds, and one more for each `rate` bytes.
 
-    It is at most `most` seconds. Only the time in which the service waits for the client counts. A rate of 0 asks for none.
+    It is at most `most` seconds. Only the time in which the service waits for the client counts. A
+    rate of 0 asks for none.
     """
 
     grace: float

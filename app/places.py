@@ -28,17 +28,8 @@ class Places:
         return self._taken.total()
 
     def check(self, caller: str = "") -> None:
-        """Unavailable if no place is free, TooManyRequests if the caller has its share of them."""
-        free, held = self.count - self.taken, self._taken[caller]
-        if free <= 0:
-            raise Unavailable(
-                f"all {self.count} places for {self.thing} are taken; try again in a second"
-            )
-        if held >= GREED * free:
-            raise TooManyRequests(
-                f"{caller or 'this caller'} has {held} of the {self.count} places for "
-                f"{self.thing}, and the others are for others; try again in a second"
-            )
+        """See check_share."""
+        check_share(self.thing, self.count, self.taken, self._taken[caller], caller)
 
     @contextmanager
     def take(self, caller: str = "") -> Iterator[None]:
@@ -51,6 +42,21 @@ class Places:
             self._taken[caller] -= 1
             if not self._taken[caller]:
                 del self._taken[caller]
+
+
+def check_share(thing: str, count: int, taken: int, held: int, caller: str) -> None:
+    """Whether a caller who has `held` of the `taken` places of `count` may have one more.
+
+    Unavailable if none is free, TooManyRequests if the caller has its share.
+    """
+    free = count - taken
+    if free <= 0:
+        raise Unavailable(f"all {count} places for {thing} are taken; try again in a second")
+    if held >= GREED * free:
+        raise TooManyRequests(
+            f"{caller or 'this caller'} has {held} of the {count} places for {thing}, and those "
+            "that are left are for others; try again in a second"
+        )
 
 
 def network(address: str) -> str:

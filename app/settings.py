@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from index.items import ITEM_TEXT
 from index.storage import WAIT, Storage
 from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
@@ -128,9 +129,9 @@ class Settings(BaseSettings):
         description="Most memory that a process that decodes images may take, in bytes.",
     )
     text_bytes: PositiveInt = Field(
-        default=2**20,
+        default=ITEM_TEXT,
         description="Most that a JSON body, a form or a line of an import may have beside its "
-        "photos, in bytes.",
+        "photos, and an item as metadata and sentences together, in bytes.",
     )
     fetch: bool = Field(
         default=False,
@@ -244,6 +245,7 @@ class Settings(BaseSettings):
             database=self.database,
             pictures=self.pictures,
             wait=self.database_wait,
+            item_text=self.text_bytes,
             shared=self.workers > 1 or self.database.startswith("postgres"),
         )
 
