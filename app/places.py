@@ -9,9 +9,9 @@ from ipaddress import IPv6Address, ip_address
 
 from app.errors import TooManyRequests, Unavailable
 
-# A caller takes another place only while it has fewer than so many for each one that is free, as
-# queues share a switch's memory (Choudhury & Hahne 1998): one alone gets three quarters, two get
-# three sevenths each, and whoever comes next always finds some free.
+# A caller takes another place only while it has fewer than so many for each one that would be left
+# free, as queues share a switch's memory (Choudhury & Hahne 1998): one alone gets three quarters,
+# two get three sevenths each. Who has a place never takes the last one.
 GREED = 3
 
 
@@ -52,7 +52,7 @@ def check_share(thing: str, count: int, taken: int, held: int, caller: str) -> N
     free = count - taken
     if free <= 0:
         raise Unavailable(f"all {count} places for {thing} are taken; try again in a second")
-    if held >= GREED * free:
+    if held and held >= GREED * (free - 1):
         raise TooManyRequests(
             f"{caller or 'this caller'} has {held} of the {count} places for {thing}, and those "
             "that are left are for others; try again in a second"

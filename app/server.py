@@ -72,8 +72,7 @@ class PatientProtocol(H11Protocol):
             h11.Data(data=bytes(answer.body)),
             h11.EndOfMessage(),
         )
-        for event in events:
-            self.transport.write(self.conn.send(event) or b"")
+        self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
         self.transport.close()
 
     def data_received(self, data: bytes) -> None:

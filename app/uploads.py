@@ -30,7 +30,6 @@ from models.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=BaseModel)
 FILES = ("image", "images")  # fields of forms
-LONGEST_HEADER = 2**13  # bytes, of a part of a form
 LightLane = Literal["searches", "photos"]
 
 
@@ -189,7 +188,7 @@ async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
 
 
 class WholeForm(MultiPartParser):
-    """Starlette's parser, with bounds of what it keeps in memory: all text, and names of parts.
+    """Starlette's parser, with a bound of what it keeps in memory: the text of all fields.
 
     It passes over the end of a form that breaks off; here that raises.
     """
@@ -213,20 +212,6 @@ class WholeForm(MultiPartParser):
                     "that are read"
                 )
         super().on_part_data(data, start, end)
-
-    def on_header_value(self, data: bytes, start: int, end: int) -> None:
-        """Called for what comes of the value of a part's header."""
-        super().on_header_value(data, start, end)
-        self._check_header(self._current_partial_header_value)
-
-    def on_header_field(self, data: bytes, start: int, end: int) -> None:
-        """Called for what comes of the name of a part's header."""
-        super().on_header_field(data, start, end)
-        self._check_header(self._current_partial_header_name)
-
-    def _check_header(self, part: bytes) -> None:
-        if len(part) > LONGEST_HEADER:
-            raise MultiPartException(f"a part has a header of over {LONGEST_HEADER:,} bytes")
 
     def on_end(self) -> None:
         """Called at the last boundary."""
