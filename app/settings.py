@@ -164,7 +164,7 @@ class Settings(BaseSettings):
         default=500,
         ge=0,
         description="Bytes a second that a body, or a line of an import, must come with on average "
-        "after its first 10 seconds; 408 below.",
+        "after the first idle_seconds; 408 below, 0 for no such limit.",
     )
     bodies: PositiveInt = Field(
         default=128, description="Bodies that may be coming at once, imports aside; 503 beyond."
