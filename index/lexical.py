@@ -101,7 +101,8 @@ class Postings:
 
     def of_length(self, length: int) -> Rows:
         """The documents with so many words."""
-        return np.array(self._having, np.int64)[np.array(self._lengths) == length]
+        having: Rows = np.array(self._having, np.int64)[np.array(self._lengths) == length]
+        return having
 
     def frequencies(self, term: str, total: int) -> tuple[Rows, Floats]:
         """Of `total` documents those with a term, and tf / (1 - b + b · length / average) of each.

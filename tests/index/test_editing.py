@@ -258,15 +258,15 @@ def test_stamp_stays_changes_or_goes(filled, collection):
 
 
 def test_a_patch_cannot_make_an_item_larger_than_a_put_could(filled, collection):
-    before = filled.get(collection, "d0")
+    before = filled.get(collection, "03")
     many = {f"k{number}": 1 for number in range(MOST_KEYS)}
-    patch(filled, collection, "d0", Change(many | dict.fromkeys(before.metadata)))
+    patch(filled, collection, "03", Change(many | dict.fromkeys(before.metadata)))
     with pytest.raises(ValueError, match="1,001 keys in its metadata; 1,000 at most"):
-        patch(filled, collection, "d0", Change({"one more": 1}))
-    patch(filled, collection, "d0", Change({"one more": 1, "k0": None}))
+        patch(filled, collection, "03", Change({"one more": 1}))
+    patch(filled, collection, "03", Change({"one more": 1, "k0": None}))
     with pytest.raises(ValueError, match="bytes of metadata and sentences"):
-        patch(filled, collection, "d0", Change({"one more": "x" * ITEM_TEXT}))
-    assert filled.get(collection, "d0").metadata["one more"] == 1
+        patch(filled, collection, "03", Change({"one more": "x" * ITEM_TEXT}))
+    assert filled.get(collection, "03").metadata["one more"] == 1
 
 
 def test_an_item_that_an_earlier_version_let_grow_still_changes_otherwise(
@@ -274,9 +274,9 @@ def test_an_item_that_an_earlier_version_let_grow_still_changes_otherwise(
 ):
     monkeypatch.setattr(editing, "check_size", lambda *_, **__: None)
     many = {f"k{number}": 1 for number in range(MOST_KEYS + 1)}
-    patch(filled, collection, "d0", Change(many))
+    patch(filled, collection, "03", Change(many))
     monkeypatch.undo()
-    assert patch(filled, collection, "d0", Change(stamp="new")).stamp == "new"
+    assert patch(filled, collection, "03", Change(stamp="new")).stamp == "new"
     with pytest.raises(ValueError, match="keys in its metadata"):
-        patch(filled, collection, "d0", Change({"k1": 2}))
-    assert patch(filled, collection, "d0", Change(None)).metadata == {}
+        patch(filled, collection, "03", Change({"k1": 2}))
+    assert patch(filled, collection, "03", Change(None)).metadata == {}
