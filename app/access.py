@@ -23,6 +23,7 @@ from app.errors import Forbidden, Unauthorized, Unavailable
 from app.keyring import Keyring, check_lock
 from app.keys import Caller, Role
 from app.logs import note
+from app.places import network
 from app.quotas import Quotas
 from app.sessions import COOKIE, Sessions, find_cookie
 from app.settings import Settings
@@ -139,12 +140,19 @@ async def admitted(
     request.state.caller = caller
     if caller is not ANYONE:
         note(key=caller.name)
-    client = request.client.host if request.client else "this client"
-    name = client if caller is ANYONE else f"the key {caller.name!r}"
+    name = payer(request)
     rate = caller.rate_limit or door.settings.rate_limit
     at_once = caller.concurrency_limit or door.settings.concurrency_limit
     with door.quotas.request(name, rate, at_once):
         yield caller
+
+
+def payer(request: Request) -> str:
+    """Whom a request counts for: its key, or without one the address that it comes from."""
+    caller: Caller = request.state.caller  # set by the role that the route declares
+    if caller is not ANYONE and caller is not NOBODY:
+        return f"the key {caller.name!r}"
+    return network(request.client.host) if request.client else "this client"
 
 
 async def public(request: Request) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +21,7 @@ from index.audit import Audit
 from index.catalog import Catalog
 from index.compilation import compile_kernel
 from index.disk import try_writing
-from index.failures import Busy
+from index.failures import Busy, NotReady
 from index.indexes import Indexes
 from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
 from index.requests import Answer, Request
@@ -29,6 +30,10 @@ from index.wording import Synonyms, parse_synonyms
 from models.scoring import score_named
 from models.types import FragmentBag
 
+_REFUSED = (
+    "another model made {}, so its searches are refused: serve with that model, or "
+    "`tessera index --reembed`"
+)
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -97,15 +102,32 @@ class Engine:
         note(collection=name)
         return self.bounds.find(name)
 
-    def check(self) -> dict[str, str]:
+    def check(self) -> dict[str, object]:
         """Read the database, write to the disk and the picture store; what else there is to say.
 
-        OSError where one of them does not work, or the shards of a cluster do not answer.
+        OSError where one of them does not work, the shards of a cluster do not answer, or searches
+        of the default collection, or of all there are, are refused.
         """
-        self.catalog.collections()
+        answering = self._check_models()
         try_writing(self.folder)
         self.catalog.pictures.check()
-        return self.indexes.check()
+        return {"collections": answering, **self.indexes.check()}
+
+    def _check_models(self) -> dict[str, int]:
+        """How many collections are searched here, and how many another model made.
+
+        Whoever reads it may know of no collection, so none is named but the default one.
+        """
+        homes = self.catalog.collections()
+        refused = {
+            home.token for home in homes if self.served(home).fingerprint != self.models.fingerprint
+        }
+        with suppress(LookupError):  # it is made by the first search
+            if self.catalog.find(DEFAULT_COLLECTION).token in refused:
+                raise NotReady(_REFUSED.format(f"the collection {DEFAULT_COLLECTION!r}"))
+        if refused and len(refused) == len(homes):
+            raise NotReady(_REFUSED.format("every collection"))
+        return {"searched": len(homes) - len(refused), "refused": len(refused)}
 
     def open(self, collection: str, *, create: bool = False, reading: bool = False) -> Collection:
         """A collection of this matcher's bags; LookupError if there is none, and none is made.

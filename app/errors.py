@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
+from app import security
 from app.bounds import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
 from index.backup import InProgress
@@ -208,8 +209,8 @@ def _headers(error: Exception) -> dict[str, str]:
 
 async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
     # The server logs the exception; what broke is not for the client. No middleware sees this
-    # answer, so the request's id is added here.
-    named = {REQUEST_ID: correlation_id.get() or ""}
+    # answer, so the request's id and what browsers are told is added here.
+    named = {REQUEST_ID: correlation_id.get() or "", **security.HEADERS}
     return problem(UNEXPECTED, "the service failed; its log says why", request.url.path, **named)
 
 

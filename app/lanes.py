@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
 from app import memory, priority
-from app.errors import Unavailable
+from app.errors import TooManyRequests, Unavailable
 from app.metrics import STAGE_SECONDS, LaneGauges
+from app.places import Places
 from app.settings import Settings
+
+LARGE = 2**20  # bytes of a body that take their turn to be in memory: texts are shorter
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -24,8 +27,8 @@ Result = TypeVar("Result")
 class Lane:
     """Work of one kind: `running` at a time on threads of its own, beyond that it waits in order.
 
-    `waiting` requests more may have a place, from before their body is read until they are
-    answered; the next is refused. `patience` is how many seconds work may wait for its turn. What
+    `waiting` requests more may have a place, from when their body is there until they have
+    computed; the next is refused. `patience` is how many seconds work may wait for its turn. What
     `large` work leaves free of memory goes back to the system.
     """
 
@@ -39,23 +42,38 @@ class Lane:
         *,
         large: bool = False,
     ) -> None:
-        self.places, self.patience, self.large = running + waiting, patience, large
-        self.taken = 0  # places; changed by the event loop's thread only
-        self.gauges = LaneGauges(name, self.places)
+        self.places, self.patience, self.large = Places(name, running + waiting), patience, large
+        self.gauges = LaneGauges(name, self.places.count)
+        self._room = asyncio.Semaphore(running)
         self._threads = ThreadPoolExecutor(running, initializer=priority.lower, initargs=(nice,))
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Take a place; Unavailable if there is none."""
-        if self.taken >= self.places:
-            self.gauges.refused.inc()
-            raise Unavailable("too many requests are waiting; try again in a second")
-        self.taken += 1
+    def place(self, caller: str = "") -> Iterator[None]:
+        """Take a place for a caller; errors are those of Places.check."""
         try:
-            with self.gauges.requests.track_inprogress():
-                yield
+            self.places.check(caller)
+        except (TooManyRequests, Unavailable):
+            self.gauges.refused.inc()
+            raise
+        with self.places.take(caller), self.gauges.requests.track_inprogress():
+            yield
+
+    @asynccontextmanager
+    async def room(self, size: int) -> AsyncIterator[None]:
+        """Room in memory for what is read of a body; only so many large ones have it at once."""
+        if size <= LARGE:
+            yield
+            return
+        try:
+            async with asyncio.timeout(self.patience):
+                await self._room.acquire()
+        except TimeoutError as late:
+            self.gauges.refused.inc()
+            raise Unavailable("the service is busy; try again in a moment") from late
+        try:
+            yield
         finally:
-            self.taken -= 1
+            self._room.release()
 
     async def run(
         self,
@@ -96,13 +114,14 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The lanes of a service."""
+    """The lanes of a service, and the places of bodies that are still coming."""
 
     searches: Lane  # by text, phrases or a stored item
     photos: Lane  # whatever looks at a photo or embeds an item
     batches: Lane  # imports, which take turns a batch at a time, and audits
     writes: Lane  # waiting for the database and the disk
     fetches: Lane  # waiting for other hosts' photos
+    bodies: Places
 
     @classmethod
     def of(cls, settings: Settings) -> Lanes:
@@ -116,11 +135,13 @@ class Lanes:
             ),
             writes=Lane("writes", 8, settings.photos_waiting, patience),
             fetches=Lane("fetches", 8, settings.photos_waiting, None),
+            bodies=Places("bodies that are still coming", settings.bodies),
         )
 
     def named(self) -> dict[str, Lane]:
         """The lanes by their names."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        lanes = (self.searches, self.photos, self.batches, self.writes, self.fetches)
+        return {lane.places.thing: lane for lane in lanes}
 
     def close(self) -> None:
         """Drop work that has not begun."""

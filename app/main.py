@@ -22,11 +22,12 @@ from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.fetching import Fetcher
 from app.lanes import Lanes
-from app.middleware import Heads, OneLength, RawPaths, SecurityHeaders
+from app.middleware import Heads, OneLength, RawPaths
 from app.observation import observe
 from app.openapi import describe
 from app.origins import AllowedHosts, SameOrigin, allowed_hosts
 from app.patience import Patience
+from app.readiness import Readiness
 from app.routes import (
     bulk,
     collections,
@@ -40,7 +41,8 @@ from app.routes import (
     snapshots,
     system,
 )
-from app.server import OPTIONS, address
+from app.security import SecurityHeaders
+from app.server import address, options
 from app.settings import Settings
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
@@ -72,7 +74,7 @@ def create_app(
     app.state.door = door or Door.of(settings)
     app.state.fetch = Fetcher(settings.upload_bytes).fetch if settings.fetch else fetching.refuse
     # Threads of their own: readiness and metrics never wait for others.
-    app.state.health, app.state.scrapes = CapacityLimiter(1), CapacityLimiter(1)
+    app.state.readiness, app.state.scrapes = Readiness(settings.ready_seconds), CapacityLimiter(1)
     app.state.lanes, app.state.decoders = Lanes.of(settings), Decoders.of(settings)
     api = (search, products, explain, items, edits, bulk, collections, snapshots, system, session)
     for module in (*api, page):
@@ -87,9 +89,7 @@ def create_app(
         )
     app.add_middleware(Heads)
     app.add_middleware(RawPaths)
-    app.add_middleware(
-        Patience, idle=settings.idle_seconds, body=settings.body_seconds, streams=STREAMS
-    )
+    app.add_middleware(Patience, settings=settings, streams=STREAMS)
     app.add_middleware(SameOrigin, trusted=settings.cors_origins)
     app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
     app.add_middleware(OneLength)
@@ -110,7 +110,7 @@ def serve_by_workers(settings: Settings, listener: socket) -> None:
         log_config=logs.configuration(settings.log_style),
         ssl_certfile=settings.ssl_certfile,
         ssl_keyfile=settings.ssl_keyfile,
-        **OPTIONS,
+        **options(settings),
     )
     logger.warning("%s processes will be running on %s", config.workers, address(listener, config))
     # What uvicorn.run does itself, which takes only the name of an application.
@@ -122,6 +122,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
     yield
     app.state.lanes.close()
+    app.state.readiness.close()
     app.state.decoders.close()
     if loading is not None:
         await loading

@@ -45,7 +45,7 @@ LANE_PLACES = Gauge(
 )
 LANE_REQUESTS = Gauge(
     "tessera_lane_requests",
-    "Requests of a lane, from before their bodies are read until they are answered.",
+    "Requests of a lane, from when their bodies are there until they have computed.",
     ("lane",),
     registry=OWN,
     multiprocess_mode="livesum",

@@ -1,26 +1,15 @@
-"""Middleware: encoded item ids in paths, HEAD as GET, lengths of bodies, and security headers."""
+"""Middleware: encoded item ids in paths, HEAD as GET, and lengths of bodies."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import Kind, problem
 
 TWO_LENGTHS = Kind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two lengths")
-
-SECURITY = {
-    "Content-Security-Policy": (
-        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-}
-# Swagger UI brings its icons as data: addresses and sets styles on elements.
-DOCS_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'"
-
 
 NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a name
 
@@ -89,22 +78,3 @@ class OneLength:
             await refusal(scope, receive, send)
         else:
             await self.app(scope, receive, send)
-
-
-class SecurityHeaders:
-    """Tells browsers to load nothing from elsewhere and to guess no content types."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add the headers to its answer."""
-
-        async def add(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY)
-                if scope["path"] == "/docs":
-                    MutableHeaders(scope=message)["Content-Security-Policy"] = DOCS_POLICY
-            await send(message)
-
-        await self.app(scope, receive, add)

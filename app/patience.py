@@ -6,25 +6,28 @@ And how long the service takes to end: what is cut off then is answered, if that
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 
 from anyio import CancelScope
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import KINDS, LEFT, TooSlow, Unavailable, problem
+from app.pace import Pace
+from app.settings import Settings
 
 
 class Patience:
     """ASGI middleware: 408 for a body that does not come, and no work for clients that left.
 
-    `idle` is how many seconds there may be between two parts of a body, and how long an answer
-    may wait to be read; `body` how many seconds a body may take. The routes `streams`, of a method
-    and a path, look after their bodies themselves.
+    Its settings say how many seconds there may be between two parts of a body, how long an answer
+    may wait to be read, and how fast a body must come. The routes `streams`, of a method and a
+    path, look after their bodies themselves.
     """
 
     def __init__(
-        self, app: ASGIApp, idle: float, body: float, streams: frozenset[tuple[str, str]]
+        self, app: ASGIApp, settings: Settings, streams: frozenset[tuple[str, str]]
     ) -> None:
-        self.app, self.idle, self.body, self.streams = app, idle, body, streams
+        self.app, self.settings, self.streams = app, settings, streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and give it up where its client does."""
@@ -32,7 +35,8 @@ class Patience:
             await self.app(scope, receive, send)
             return
         stream = (scope["method"], scope["path"]) in self.streams
-        exchange = _Exchange(receive, send, self.idle, None if stream else self.body)
+        pace = None if stream else Pace.of(self.settings)
+        exchange = _Exchange(receive, send, self.settings.idle_seconds, pace)
         with exchange.scope:
             try:
                 await self.app(scope, exchange.receive, exchange.send)
@@ -50,19 +54,18 @@ class Patience:
 class _Exchange:
     """One request and its answer."""
 
-    def __init__(self, receive: Receive, send: Send, idle: float, body: float | None) -> None:
-        self._receive, self._send, self._idle, self._body = receive, send, idle, body
-        self._until = None if body is None else asyncio.get_running_loop().time() + body
+    def __init__(self, receive: Receive, send: Send, idle: float, pace: Pace | None) -> None:
+        self._receive, self._send, self._idle, self._pace = receive, send, idle, pace
         self._watch: asyncio.Task[None] | None = None
         self.scope = CancelScope()
         self.started = self.answered = self.left = False
 
     async def receive(self) -> Message:
         """The next part of the body, or that the client left."""
-        if self._watch is not None or self._until is None:
+        if self._watch is not None or self._pace is None:
             message = await self._receive()
         else:
-            message = await self._receive_in_time(self._until)
+            message = await self._receive_in_time(self._pace)
         if message["type"] == "http.request" and not message.get("more_body", False):
             self._watch = self._watch or asyncio.create_task(self._watch_client())
         return message
@@ -90,17 +93,21 @@ class _Exchange:
         if self._watch is not None:
             self._watch.cancel()
 
-    async def _receive_in_time(self, until: float) -> Message:
-        left = until - asyncio.get_running_loop().time()
+    async def _receive_in_time(self, pace: Pace) -> Message:
+        begun = monotonic()
         try:
-            async with asyncio.timeout(min(self._idle, left)):
-                return await self._receive()
+            async with asyncio.timeout(min(self._idle, pace.left)):
+                message = await self._receive()
         except TimeoutError as late:
+            pace.add(0, monotonic() - begun)
+            pace.check("the body")
             detail = (
                 f"the body did not come: at most {self._idle:g} seconds between two parts of it, "
-                f"and {self._body:g} in all"
+                f"and {pace.most:g} in all"
             )
             raise TooSlow(detail) from late
+        pace.add(len(message.get("body", b"")), monotonic() - begun)
+        return message
 
     async def _watch_client(self) -> None:
         """Once the body is read, all that comes is that the client left, or has its answer."""

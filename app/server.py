@@ -1,16 +1,26 @@
-"""The HTTP server: uvicorn, with a time by which headers must have come."""
+"""The HTTP server: uvicorn, with bounds of connections and of the time that headers take."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import sys
+from http import HTTPStatus
 from socket import socket
 from typing import Any
 
 import h11
+from starlette.responses import Response
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from app.errors import KINDS, Kind, TooManyRequests, Unavailable, problem
+from app.places import check_share, network
+from app.security import HEADERS as SECURITY_HEADERS
+from app.settings import Settings
+
+NO_HTTP = Kind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")
+SECURITY = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 HEADERS = 10.0  # seconds, from the connection or the first byte of a request on
 # Longer than clients and proxies keep a connection (httpx 5 s, nginx 60): if it is closed just as
 # they send a request, they cannot know whether that was done.
@@ -23,14 +33,47 @@ class PatientProtocol(H11Protocol):
     """HTTP/1.1 that closes connections over which no whole request comes in time.
 
     uvicorn itself only closes connections that are silent after an answer, after `KEEP_ALIVE`.
+    No address gets all connections that `limit_concurrency` allows, which uvicorn takes for a
+    limit of requests.
     """
 
     deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
+        """Wait for the first request; refuse it where there are too many connections."""
+        most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
+        others = [other.address for other in self.connections if isinstance(other, type(self))]
         super().connection_made(transport)
-        self._wait()
+        held = others.count(self.address)
+        try:
+            check_share("connections", most, len(others), held, self.address)
+        except (TooManyRequests, Unavailable) as full:
+            self._answer(problem(KINDS[type(full)], str(full), "*", **{"Retry-After": "1"}))
+        else:
+            self._wait()
+
+    @property
+    def address(self) -> str:
+        """Where the connection comes from."""
+        return network(self.client[0]) if self.client else "this client"
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP with a problem, unless an answer has begun."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self._answer(problem(NO_HTTP, f"{msg} Headers may have 64 KB.", "*"))
+        self.transport.close()
+
+    def _answer(self, answer: Response) -> None:
+        """Answer before any request is read, and close the connection."""
+        headers = [*answer.raw_headers, *SECURITY, (b"connection", b"close")]
+        status = HTTPStatus(answer.status_code)
+        events = (
+            h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
+            h11.Data(data=bytes(answer.body)),
+            h11.EndOfMessage(),
+        )
+        self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Wait for the rest of a request that begins to come."""
@@ -80,6 +123,11 @@ def address(listener: socket, config: Config) -> str:
     host, port = listener.getsockname()[:2]
     scheme = "https" if config.ssl_certfile else "http"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def options(settings: Settings) -> dict[str, Any]:
+    """How uvicorn serves."""
+    return OPTIONS | {"limit_concurrency": settings.connections}
 
 
 OPTIONS: dict[str, Any] = {

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from index.items import ITEM_TEXT
 from index.storage import WAIT, Storage
 from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
@@ -128,9 +129,9 @@ class Settings(BaseSettings):
         description="Most memory that a process that decodes images may take, in bytes.",
     )
     text_bytes: PositiveInt = Field(
-        default=2**20,
+        default=ITEM_TEXT,
         description="Most that a JSON body, a form or a line of an import may have beside its "
-        "photos, in bytes.",
+        "photos, and an item as metadata and sentences together, in bytes.",
     )
     fetch: bool = Field(
         default=False,
@@ -158,6 +159,22 @@ class Settings(BaseSettings):
     )
     body_seconds: PositiveInt = Field(
         default=120, description="Seconds that a body may take, except an import's; 408 beyond."
+    )
+    body_rate: int = Field(
+        default=500,
+        ge=0,
+        description="Bytes a second that a body, or a line of an import, must come with on average "
+        "after the first idle_seconds; 408 below, 0 for no such limit.",
+    )
+    bodies: PositiveInt = Field(
+        default=128, description="Bodies that may be coming at once, imports aside; 503 beyond."
+    )
+    connections: PositiveInt = Field(
+        default=1000,
+        description="Connections that may be open at once, of each process; 503 beyond.",
+    )
+    ready_seconds: PositiveFloat = Field(
+        default=5.0, description="Seconds for which /readyz answers by the same check."
     )
     batch: PositiveInt = Field(
         default=16, description="Items embedded and stored together in an import."
@@ -228,6 +245,7 @@ class Settings(BaseSettings):
             database=self.database,
             pictures=self.pictures,
             wait=self.database_wait,
+            item_text=self.text_bytes,
             shared=self.workers > 1 or self.database.startswith("postgres"),
         )
 

@@ -7,10 +7,12 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
+from time import monotonic
 from typing import TypeVar
 
 from starlette.datastructures import UploadFile
 
+from app.pace import Pace
 from index.disk import is_full
 
 IN_MEMORY = 2**16  # bytes of a line that are kept in memory; beyond, it goes to disk
@@ -24,11 +26,17 @@ class Line:
     number: int
     refused: str | None = None
     spool: UploadFile | None = None  # of starlette: it writes to disk on a thread
+    pace: Pace | None = None
 
     @property
     def size(self) -> int:
         """In bytes; 0 for a line that is blank so far."""
         return self.spool.size or 0 if self.spool else 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything but blanks has come of it."""
+        return bool(self.size or self.refused)
 
     async def add(self, piece: bytes, longest: int) -> None:
         """Go on with the line, unless it is blank so far and the piece is too."""
@@ -47,6 +55,13 @@ class Line:
             self.refused = f"the line is longer than {longest:,} bytes"
         if self.refused:
             self.close()
+
+    def count(self, chunk: bytes, waited: float) -> None:
+        """Count what came after a wait; TooSlow if the line has begun, and does not end in time."""
+        if self.pace is not None and self.begun:
+            self.pace.add(len(chunk), waited)
+            if b"\n" not in chunk:
+                self.pace.check("the line")
 
     def read(self) -> bytes:
         """Its bytes, once; none of a line that is refused."""
@@ -108,21 +123,28 @@ class Backlog:
         )
 
 
-async def split_lines(chunks: AsyncIterable[bytes], longest: int) -> AsyncGenerator[Line, None]:
-    """The numbered lines of a stream that are not blank; who takes one closes it."""
-    line = Line(1)
+async def split_lines(
+    chunks: AsyncIterable[bytes], longest: int, pace: Callable[[], Pace | None] = lambda: None
+) -> AsyncGenerator[Line, None]:
+    """The numbered lines of a stream that are not blank; who takes one closes it.
+
+    TooSlow for a line that has begun, and goes on slower than its `pace` allows.
+    """
+    line, since = Line(1, pace=pace()), monotonic()
     try:
         async for chunk in chunks:
+            line.count(chunk, monotonic() - since)
             for position, piece in enumerate(chunk.split(b"\n")):
                 if position:  # a newline came before this piece
-                    previous, line = line, Line(line.number + 1)
-                    if previous.size or previous.refused:
+                    previous, line = line, Line(line.number + 1, pace=pace())
+                    if previous.begun:
                         yield previous
                 await line.add(piece, longest)
+            since = monotonic()
     except BaseException:
         line.close()
         raise
-    if line.size or line.refused:
+    if line.begun:
         yield line
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
+from anyio import to_thread
 from fastapi import Request, Response
 from pydantic import BaseModel
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app import unique_keys
+from app.access import payer
+from app.body_sizes import text_bytes
 from app.drafts import Decode
 from app.errors import TooLarge, WrongMediaType
-from app.lanes import Lane
+from app.lanes import Lane, Lanes
 from app.mistakes import read_fields, read_json
 from app.openapi import FORM, JSON, JSON_IN_FORMS
-from app.routes.dependencies import DecodersDep, LanesDep, SettingsDep
+from app.routes.dependencies import CallerDep, DecodersDep, LanesDep, SettingsDep
 from app.schemas.fields import PhotoBody
 from app.settings import Settings
+from app.spool import IN_MEMORY
 from models.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=BaseModel)
@@ -35,10 +41,15 @@ class Upload(Generic[Fields]):
     images: tuple[BinaryIO, ...]
     decode: Decode
     lane: Lane
+    caller: str
 
     def photo(self) -> DisplayCopy | None:
         """The one image as it would be stored."""
         return self.decode(self.images[0].read()) if self.images else None
+
+    def place(self) -> AbstractContextManager[None]:
+        """Take a place in the lane, now that all of the body is there."""
+        return self.lane.place(self.caller)
 
 
 def reads(
@@ -46,61 +57,84 @@ def reads(
 ) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
     """A dependency that reads a JSON body, or a form with the same fields and `most` images.
 
-    Where these may be several, the JSON may have them in base64. The request has a place in a lane
-    from now on: in that of photos, or where it brings JSON and embeds no photo in the one that is
-    named `light`.
+    Where these may be several, the JSON may have them in base64. The request computes in the lane
+    of photos, or where it brings JSON and embeds no photo in the one that is named `light`.
     """
 
     async def read(
-        request: Request, settings: SettingsDep, lanes: LanesDep, decode: DecodersDep
+        request: Request,
+        settings: SettingsDep,
+        lanes: LanesDep,
+        decode: DecodersDep,
+        caller: CallerDep,
     ) -> AsyncGenerator[Upload[Fields], None]:
         kind = media_type(request)
-        if kind not in (JSON, FORM):
-            raise WrongMediaType(
-                f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
-            )
         if kind == JSON:
-            lane = lanes.named()[light]
-            with lane.place():
-                limit = _json_bytes(settings, photos=most > 1)
-                data = b"".join([chunk async for chunk in bounded(request, limit)])
-                fields = read_json(model, data, text_check(data, settings.text_bytes))
-                if not (isinstance(fields, PhotoBody) and fields.embeds_photo):
-                    yield Upload(fields, (), decode, lane)
-                    return
-            with lanes.photos.place():
-                yield Upload(fields, (), decode, lanes.photos)
-                return
-        with lanes.photos.place():
-            form = await _read_form(request, settings, most)
+            async with _json(request, model, photos=most > 1) as fields:
+                embeds = isinstance(fields, PhotoBody) and fields.embeds_photo
+                lane = lanes.photos if embeds else lanes.named()[light]
+                yield Upload(fields, (), decode, lane, caller)
+        elif kind == FORM:
+            with lanes.bodies.take(caller):
+                form = await _read_form(request, model, settings, most)
             try:
                 images = _images(form)
                 fields = read_fields(model, _fields(form), JSON_IN_FORMS)
-                yield Upload(fields, images, decode, lanes.photos)
+                yield Upload(fields, images, decode, lanes.photos, caller)
             finally:
                 await form.close()
+        else:
+            raise WrongMediaType(
+                f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
+            )
 
     return read
 
 
 def reads_json(
     model: type[Fields], *media_types: str, photos: bool = False
-) -> Callable[[Request], Awaitable[Fields]]:
+) -> Callable[[Request], AsyncGenerator[Fields, None]]:
     """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit.
 
     Its media type is `JSON`, or one of those that are given. It may have `photos` in base64.
     """
     accepted = media_types or (JSON,)
 
-    async def read(request: Request) -> Fields:
-        limits: Settings = request.app.state.settings
+    async def read(request: Request) -> AsyncGenerator[Fields, None]:
         if media_type(request) not in accepted:
             raise WrongMediaType(f"send {' or '.join(accepted)}")
-        limit = _json_bytes(limits, photos=photos)
-        data = b"".join([chunk async for chunk in bounded(request, limit)])
-        return read_json(model, data, text_check(data, limits.text_bytes))
+        async with _json(request, model, photos=photos) as fields:
+            yield fields
 
     return read
+
+
+@asynccontextmanager
+async def _json(request: Request, model: type[Fields], *, photos: bool) -> AsyncIterator[Fields]:
+    """What a body of JSON says: `photos` in base64 take four bytes for three.
+
+    It comes on disk where it is long, and stays there until there is room for it in memory.
+    """
+    settings: Settings = request.app.state.settings
+    lanes: Lanes = request.app.state.lanes
+    texts = text_bytes(model, settings)
+
+    def read(body: BinaryIO) -> Fields:
+        body.seek(0)
+        data = body.read()
+        return read_json(model, data, text_check(data, texts))
+
+    with SpooledTemporaryFile(IN_MEMORY) as file:
+        body = UploadFile(file, size=0)  # type: ignore[arg-type]  # of starlette, which does so
+        with lanes.bodies.take(payer(request)):
+            async for chunk in bounded(request, texts + photos * settings.upload_bytes * 4 // 3):
+                await body.write(chunk)
+        size = body.size or 0
+        async with lanes.photos.room(size):
+            # Long ones elsewhere, so that the event loop goes on.
+            yield (
+                read(body.file) if size <= IN_MEMORY else await to_thread.run_sync(read, body.file)
+            )
 
 
 def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
@@ -120,11 +154,6 @@ def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
     return check
 
 
-def _json_bytes(limits: Settings, *, photos: bool) -> int:
-    """How long a body of JSON may be: `photos` in base64 take four bytes for three."""
-    return limits.text_bytes + photos * limits.upload_bytes * 4 // 3
-
-
 async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:
     """What work gives, done in the lane of a request and written as JSON there."""
 
@@ -134,7 +163,8 @@ async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) 
             return result
         return Response(result.model_dump_json(by_alias=True), media_type=JSON)
 
-    return await upload.lane.run(respond)
+    with upload.place():
+        return await upload.lane.run(respond)
 
 
 def media_type(request: Request) -> str:
@@ -158,14 +188,30 @@ async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
 
 
 class WholeForm(MultiPartParser):
-    """Starlette's parser, which passes over the end of a form that breaks off; here it raises."""
+    """Starlette's parser, with a bound of what it keeps in memory: the text of all fields.
 
+    It passes over the end of a form that breaks off; here that raises.
+    """
+
+    spool_max_size = IN_MEMORY
     _ended = False
+    _text = 0  # bytes of fields so far
 
     def __init__(
-        self, headers: Headers, stream: AsyncGenerator[bytes, None], **limits: int
+        self, headers: Headers, stream: AsyncGenerator[bytes, None], files: int, text: int
     ) -> None:
-        super().__init__(headers, self._checked(stream), **limits)
+        super().__init__(headers, self._checked(stream), max_files=files, max_part_size=text)
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        """Called for what comes of a part."""
+        if self._current_part.file is None:
+            self._text += end - start
+            if self._text > self.max_part_size:
+                raise TooLarge(
+                    f"beside photos there are more than the {self.max_part_size:,} bytes of text "
+                    "that are read"
+                )
+        super().on_part_data(data, start, end)
 
     def on_end(self) -> None:
         """Called at the last boundary."""
@@ -178,10 +224,13 @@ class WholeForm(MultiPartParser):
             raise MultiPartException("it breaks off, as its last boundary is missing")
 
 
-async def _read_form(request: Request, limits: Settings, most: int) -> FormData:
-    photos = limits.upload_bytes if most == 1 else limits.together_bytes
-    stream = bounded(request, photos + limits.text_bytes)
-    parser = WholeForm(request.headers, stream, max_files=most, max_part_size=limits.text_bytes)
+async def _read_form(
+    request: Request, model: type[BaseModel], settings: Settings, most: int
+) -> FormData:
+    photos = settings.upload_bytes if most == 1 else settings.together_bytes
+    texts = text_bytes(model, settings)
+    stream = bounded(request, photos + texts)
+    parser = WholeForm(request.headers, stream, files=most, text=texts)
     try:
         return await parser.parse()
     except MultiPartException as broken:

@@ -15,7 +15,15 @@ from index.catalog_reader import CatalogReader
 from index.database import connect, url_of
 from index.failures import FULL
 from index.garbage import Collector
-from index.items import ANY, Collection, Entry, Expected, NoSpace, check_dimension
+from index.items import (
+    ANY,
+    Collection,
+    Entry,
+    Expected,
+    NoSpace,
+    check_dimension,
+    check_size,
+)
 from index.metadata import check_values
 from index.names import Names
 from index.objects import ObjectPictures
@@ -113,6 +121,7 @@ class Catalog(CatalogReader):
         check_dimension(collection, entries)
         for entry in entries:
             check_values(entry.metadata)
+            check_size(entry.id, entry.metadata, entry.sentences, self.storage.item_text)
         records = [record(entry) for entry in entries]
         shown = {
             row["name"]: picture.jpeg

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from index.phrases import Phrases
 
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.int64]
+NO_CODES = np.empty(0, np.int64)
 ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)  # steps of ranges, times a power of ten
 RANGES = 6  # at most, where a client names no bounds
 
@@ -49,20 +50,21 @@ class Facet:
 class Column:
     """The values of a key: document `documents[e]` has the value of code `codes[e]`.
 
-    A document may have several values; it comes after those that were added before.
+    A document may have several values; it comes after those that were added before. There may be
+    a column for each key of each item, so what only searches need is made when one needs it.
     """
+
+    # Replaced in an instance that has values, and is asked.
+    numeric = False  # whether any value is a number
+    _arrays: tuple[Codes, Codes] = NO_CODES, NO_CODES
+    _values = np.empty(0)  # the numbers of all codes
+    _ranks: tuple[int, Codes] = 0, NO_CODES
 
     def __init__(self) -> None:
         self._code_of: dict[str, int] = {}
         self.values: list[Scalar] = []
         self._numbers = array("d")  # of each code, NaN where it is no number
         self._documents, self._codes = array("q"), array("q")
-        self.numeric = False  # whether any value is a number
-        self._arrays = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._values = np.empty(0)  # the numbers of all codes
-        self._ranks: tuple[int, Codes] = (0, np.empty(0, np.int64))
-        self._fitting = lru_cache(32)(self._fit)
-        self._phrases = Phrases()
 
     def add(self, document: int, canonical: Iterable[str]) -> None:
         """Add a document's values as canonical texts, each once."""
@@ -74,9 +76,18 @@ class Column:
                 number = number_of(value)
                 self.values.append(value)
                 self._numbers.append(np.nan if number is None else number)
-                self.numeric |= number is not None
+                if number is not None:
+                    self.numeric = True
             self._documents.append(document)
             self._codes.append(code)
+
+    @cached_property
+    def _fitting(self) -> Callable[[Simple, int], Mask]:
+        return lru_cache(32)(self._fit)
+
+    @cached_property
+    def _phrases(self) -> Phrases:
+        return Phrases()
 
     @property
     def entries(self) -> tuple[Codes, Codes]:

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, select
 from index.catalog import PAUSE, Catalog
 from index.conditions import negated_keys, parse, restricts
 from index.facets import passing
-from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
+from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id, check_size
 from index.metadata import check_depth, check_values, read_metadata
 from index.pictures import name_of
 from index.records import NewPhoto, changed, retire, write
@@ -115,6 +115,9 @@ def patch(
         if change.metadata:  # what has more already may get another photo
             check_values(metadata)
         record = changed(connection, collection.key, row, metadata, change.photos)
+        if change.metadata:  # what is larger already may get another photo
+            sentences = [bag["text"] for bag in record.bags if bag["text"] is not None]
+            check_size(item, metadata, sentences, catalog.storage.item_text)
         record.item["stamp"] = row.stamp if change.stamp is ... else change.stamp
         write(connection, collection.key, revision, [record])
         row = row_of(connection, collection, item)

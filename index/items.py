@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -14,6 +14,9 @@ from models.types import Box, FragmentBag, Span
 
 LONGEST_ID = 200
 MOST_PHOTOS = 50  # of an item
+MOST_SENTENCES = 1_000  # of an item
+MOST_KEYS = 1_000  # of an item's metadata, at the top: each is a column and a field to search
+ITEM_TEXT = 2**20  # bytes of an item's metadata and sentences, if nothing else is set
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 
@@ -217,6 +220,31 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
         raise ValueError(f"metadata must be plain JSON: {odd}") from odd
     check_text("metadata", NUL.sub("\0", text))
     return text
+
+
+def check_size(
+    item: str, metadata: Mapping[str, Any], sentences: Sequence[str] = (), most: int = ITEM_TEXT
+) -> None:
+    """ValueError for an item that is not to be stored as it has too many keys, sentences or bytes.
+
+    What is stored already may have more: an earlier version had no limit for a patch.
+    """
+    if len(metadata) > MOST_KEYS:
+        raise ValueError(
+            f"item {item!r:.220} has {len(metadata):,} keys in its metadata; {MOST_KEYS:,} at most "
+            "are kept, and an object below one of them may have more"
+        )
+    if len(sentences) > MOST_SENTENCES:
+        raise ValueError(
+            f"item {item!r:.220} has {len(sentences):,} sentences; {MOST_SENTENCES:,} at most are "
+            "kept"
+        )
+    size = sum(len(text.encode()) for text in (metadata_text(metadata), *sentences))
+    if size > most:
+        raise ValueError(
+            f"item {item!r:.220} has {size:,} bytes of metadata and sentences; {most:,} at most "
+            "are kept (TESSERA_TEXT_BYTES)"
+        )
 
 
 def _check_bag(item: str, kind: str, bag: FragmentBag, place: type[Box | Span]) -> None:

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from index.terms import spelled, stem
 SATURATION, LENGTH = 1.2, 0.5  # k and b
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+NO_NORMS = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,53 +55,70 @@ class Scores:
 
 
 class Postings:
-    """Which documents have a term in a field, and how often. Documents are numbered from 0."""
+    """Which documents have a term in a field, and how often. Documents are numbered from 0.
+
+    There may be a field for each key of each item, so a document without a text costs nothing.
+    """
+
+    # Replaced in an instance that is asked.
+    _norms = NO_NORMS
+    _total = 0  # documents, of all fields together, that the norms and the cache are of
 
     def __init__(self) -> None:
-        self._documents: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
-        self._counts: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
-        self.lengths = array("H")
+        self._terms: dict[str, tuple[array[int], array[int]]] = {}  # documents, counts
+        self._having, self._lengths = array("I"), array("H")  # documents with any, and their words
         self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
-        self.size, self.filled = 0, 0  # words of all documents, and documents with any
-        self._norms = np.empty(0, np.float32)
+        self.size = 0  # words of all documents
         self._cache: dict[str, tuple[Rows, Floats]] = {}  # what was asked for since the last text
 
-    def add(self, text: str) -> dict[str, str]:
-        """Add the next document's text; gives its words as they are written, by folded words."""
-        self._cache.clear()
-        words = list(spelled(text))
-        number = len(self.lengths)
+    def __contains__(self, term: str) -> bool:
+        return term in self._terms
+
+    @property
+    def mean_length(self) -> float:
+        """How many words the documents have that have any."""
+        return self.size / len(self._having)
+
+    def add(self, number: int, words: Sequence[tuple[str, str]]) -> list[str]:
+        """Add the words of a document, folded and as they are written; gives the new terms."""
+        new = []
         for term, count in Counter(stem(folded) for folded, _ in words).items():
-            self._documents[term].append(number)
-            self._counts[term].append(min(count, 2**16 - 1))
-        self.lengths.append(min(len(words), 2**16 - 1))
-        self.size, self.filled = self.size + len(words), self.filled + bool(words)
-        spellings = dict(words)
-        self.vocabulary.update(spellings.keys())
-        return spellings
+            if term not in self._terms:
+                self._terms[term] = array("I"), array("H")
+                new.append(term)
+            documents, counts = self._terms[term]
+            documents.append(number)
+            counts.append(min(count, 2**16 - 1))
+        self._having.append(number)
+        self._lengths.append(min(len(words), 2**16 - 1))
+        self.size += len(words)
+        self.vocabulary.update({folded for folded, _ in words})
+        return new
 
     def documents(self, term: str) -> Rows:
         """The documents with a term, in order."""
-        return self.frequencies(term)[0]
+        return np.array(self._terms[term][0], np.int64)
 
-    def frequencies(self, term: str) -> tuple[Rows, Floats]:
-        """The documents with a term, and tf / (1 - b + b · length / average) of each."""
-        if term not in self._documents:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        if term not in self._cache:
-            documents = np.array(self._documents[term], np.int64)
-            counts = np.array(self._counts[term], np.float32)
-            self._cache[term] = documents, counts / self.norms[documents]
-        return self._cache[term]
+    def of_length(self, length: int) -> Rows:
+        """The documents with so many words."""
+        having: Rows = np.array(self._having, np.int64)[np.array(self._lengths) == length]
+        return having
 
-    @property
-    def norms(self) -> Floats:
-        """1 - b + b · length / average of each document."""
-        if len(self._norms) != len(self.lengths):
-            lengths = np.array(self.lengths, np.float32)
-            average = max(float(lengths.mean()), 1.0)
+    def frequencies(self, term: str, total: int) -> tuple[Rows, Floats]:
+        """Of `total` documents those with a term, and tf / (1 - b + b · length / average) of each.
+
+        The average is that of all documents, of which those without the field have no words.
+        """
+        if self._total != total:
+            lengths = np.array(self._lengths, np.float32)
+            average = max(float(lengths.sum()) / total, 1.0)
             self._norms = 1 - LENGTH + np.float32(LENGTH / average) * lengths
-        return self._norms
+            self._cache, self._total = {}, total
+        if term not in self._cache:
+            documents = self.documents(term)
+            norms = self._norms[np.searchsorted(np.array(self._having, np.int64), documents)]
+            self._cache[term] = documents, np.array(self._terms[term][1], np.float32) / norms
+        return self._cache[term]
 
 
 class Lexical:
@@ -109,6 +126,7 @@ class Lexical:
 
     def __init__(self) -> None:
         self._fields: dict[str, Postings] = {}
+        self._fields_of: dict[str, list[str]] = {}  # by term, in which it is
         self.vocabulary: Counter[str] = Counter()  # folded words, with their documents' number
         self._spelled: dict[str, Counter[str]] = {}  # with signs or accents, by folded words
         self.having: Counter[str] = Counter()  # terms, with their documents' number
@@ -119,12 +137,13 @@ class Lexical:
 
     def add(self, fields: Mapping[str, str]) -> int:
         """Add a document, its texts by field; gives its number."""
-        for name in fields.keys() - self._fields.keys():
-            postings = self._fields[name] = Postings()
-            postings.lengths.extend([0] * self._size)
         words: dict[str, str] = {}  # as they are written, by folded words
-        for name, postings in self._fields.items():
-            words |= postings.add(fields.get(name, ""))
+        for name, text in fields.items():
+            if found := list(spelled(text)):
+                postings = self._fields.get(name) or self._fields.setdefault(name, Postings())
+                for term in postings.add(self._size, found):
+                    self._fields_of.setdefault(term, []).append(name)
+                words |= dict(found)
         for folded, spelling in words.items():
             if folded != spelling:
                 self._spelled.setdefault(folded, Counter())[spelling] += 1
@@ -148,23 +167,21 @@ class Lexical:
 
     def mean_lengths(self) -> dict[str, float]:
         """By field, how many words it has in the documents that have any there."""
-        return {
-            name: postings.size / postings.filled
-            for name, postings in self._fields.items()
-            if postings.filled
-        }
+        return {name: postings.mean_length for name, postings in self._fields.items()}
 
     def frequency(self, folded: str, fields: Iterable[str]) -> int:
         """How many documents have a folded word in the one of some fields where most have it."""
-        return max((self._fields[name].vocabulary.get(folded, 0) for name in fields), default=0)
+        names = set(self._fields_of.get(stem(folded), ())).intersection(fields)
+        return max((self._fields[name].vocabulary.get(folded, 0) for name in names), default=0)
 
     def having_any(
         self, alternatives: Iterable[Alternative], fields: Iterable[str]
     ) -> NDArray[np.bool_]:
         """Which documents (N,) have any of some terms in any of some fields."""
-        having = np.zeros(self._size, np.bool_)
-        for alternative, name in product(alternatives, fields):
-            having[self._fields[name].documents(alternative.term)] = True
+        having, chosen = np.zeros(self._size, np.bool_), frozenset(fields)
+        for alternative in alternatives:
+            for name in chosen.intersection(self._fields_of.get(alternative.term, ())):
+                having[self._fields[name].documents(alternative.term)] = True
         return having
 
     def scores(
@@ -191,7 +208,7 @@ class Lexical:
         gains = [sum(part.values(), np.zeros(len(documents), np.float32)) for part in parts]
         best = np.argmax(np.stack(gains), axis=0)
         shared = {}
-        for name in self._fields:
+        for name in dict.fromkeys(name for part in parts for name in part):
             stacked = np.stack([part.get(name, np.zeros_like(gains[0])) for part in parts])
             gain = stacked[best, np.arange(len(documents))]
             if gain.any():
@@ -203,25 +220,32 @@ class Lexical:
     ) -> dict[str, NDArray[np.bool_]]:
         """By field, the documents (N,) whose text there has all words and is no longer."""
         matches = {}
-        for name, postings in self._fields.items():
-            if not words or not weights.get(name, 1.0):
+        for name in self._having_all(words):
+            if not weights.get(name, 1.0):
                 continue
-            fitting = np.array(postings.lengths) == length
+            fitting = np.zeros(self._size, np.bool_)
+            fitting[self._fields[name].of_length(length)] = True
             for alternatives in words:
-                having = np.zeros(self._size, np.bool_)
-                for alternative in alternatives:
-                    having[postings.documents(alternative.term)] = True
-                fitting &= having
+                fitting &= self.having_any(alternatives, [name])
             if fitting.any():
                 matches[name] = fitting
         return matches
 
+    def _having_all(self, words: Sequence[Sequence[Alternative]]) -> list[str]:
+        """The fields that have all words, in any documents."""
+        having = [
+            {name for each in alternatives for name in self._fields_of.get(each.term, ())}
+            for alternatives in words
+        ]
+        return sorted(set.intersection(*having)) if having else []
+
     def _gain(self, alternative: Alternative, weights: Mapping[str, float]) -> Floats:
         """What an alternative gives to each document."""
         frequency = np.zeros(self._size, np.float32)
-        for name, postings in self._fields.items():
+        for name in self._fields_of.get(alternative.term, ()):
             if weight := weights.get(name, 1.0):
-                documents, frequencies = postings.frequencies(alternative.term)
+                postings = self._fields[name]
+                documents, frequencies = postings.frequencies(alternative.term, self._size)
                 frequency[documents] += np.float32(weight) * frequencies
         return self._saturated(alternative) * frequency / (np.float32(SATURATION) + frequency)
 
@@ -230,9 +254,10 @@ class Lexical:
     ) -> dict[str, Floats]:
         """What an alternative gives to some documents by field."""
         parts: dict[str, Floats] = {}
-        for name, postings in self._fields.items():
+        for name in self._fields_of.get(alternative.term, ()):
             if weight := weights.get(name, 1.0):
-                having, frequencies = postings.frequencies(alternative.term)
+                postings = self._fields[name]
+                having, frequencies = postings.frequencies(alternative.term, self._size)
                 places = np.searchsorted(having, documents)
                 matched = np.flatnonzero(places < len(having))
                 matched = matched[having[places[matched]] == documents[matched]]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from index.buckets import ALL, Buckets
+from index.items import ITEM_TEXT
 
 WAIT = 5.0  # seconds
 
@@ -18,6 +19,7 @@ class Storage:
     or the URL of an object store, a folder below the data folder if empty. Transactions wait up to
     `wait` seconds for a lock. With `shared`, searches include what any process has written, and
     not only what their own has: each asks the database.
+    `item_text` is how many bytes of metadata and sentences an item may have.
     `buckets` are those whose bags are searched and written to segments: not all for a shard.
     """
 
@@ -26,4 +28,5 @@ class Storage:
     pictures: str = ""
     wait: float = WAIT
     shared: bool = False
+    item_text: int = ITEM_TEXT
     buckets: Buckets = ALL

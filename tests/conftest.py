@@ -129,6 +129,7 @@ def settings(tmp_path: Path, decoders: None) -> Settings:
         item_bytes=400_000,
         upload_pixels=10**6,
         text_bytes=100_000,
+        ready_seconds=0.001,  # so that a test sees what it has just changed
         allowed_hosts=("testserver",),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from app.settings import Settings
 
 
+FILES = 1000  # besides connections: segments, uploads and the database
 Host = Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")]
 Port = Annotated[int | None, typer.Option(help="Port. [default: 8000]")]
 Photos = Annotated[
@@ -89,6 +91,7 @@ def serve(
 
         check_lock(settings, Keyring.of(settings))
         settings.check_certificate()
+        allow_files(settings.connections + FILES)
         listener = bound(settings.host, settings.port)
     wanted = demo or ("photos" if with_sample and photos is None else None)
     try:
@@ -123,7 +126,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
 
     from app import logs
     from app.main import create_app
-    from app.server import OPTIONS, AnnouncedServer
+    from app.server import AnnouncedServer, options
 
     engine.serve()
     app = create_app(settings, engine)
@@ -134,7 +137,7 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
         ssl_certfile=settings.ssl_certfile,
         ssl_keyfile=settings.ssl_keyfile,
         log_config=logs.configuration(settings.log_style),
-        **OPTIONS,
+        **options(settings),
     )
     AnnouncedServer(config).run(sockets=[listener])
 
@@ -145,6 +148,14 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
 
     with share():
         serve_by_workers(settings, listener)
+
+
+def allow_files(count: int) -> None:
+    """Let this process, and those that it starts, have so many files open if the system allows."""
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if least != resource.RLIM_INFINITY and least < count:
+        allowed = count if most == resource.RLIM_INFINITY else min(count, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(least, allowed), most))
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Sequence
+from functools import partial
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic_core import from_json
@@ -15,14 +17,16 @@ from starlette.types import Receive, Scope, Send
 from app.access import may
 from app.drafts import Decode, Draft
 from app.engine import Engine
-from app.errors import WrongMediaType
+from app.errors import TooSlow, WrongMediaType
 from app.fetching import Fetch, from_base64, photos_of
 from app.lanes import Lanes
 from app.metrics import IMPORT_LINES
 from app.mistakes import read_json
 from app.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
+from app.pace import Pace
 from app.routes.dependencies import (
     DEFAULT,
+    CallerDep,
     CollectionDep,
     DecodersDep,
     EngineDep,
@@ -51,9 +55,9 @@ class Duplex(StreamingResponse):
         await self.stream_response(send)
 
 
-async def import_place(lanes: LanesDep) -> AsyncGenerator[None, None]:
-    """One of the places that imports may have."""
-    with lanes.batches.place():
+async def import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[None, None]:
+    """One of the places that imports may have, of which no caller gets all."""
+    with lanes.batches.place(caller):
         yield
 
 
@@ -124,27 +128,42 @@ class Import:
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; each that is refused says why."""
-        parsed = [self._parsed(line) for line in lines]
-        sent = [content for _, content in parsed]
-        fetches = [self.lanes.fetches.run(self._photos, content) for content in sent]
-        read = await self.lanes.batches.run(self._embed, sent, await asyncio.gather(*fetches))
+        async with self.lanes.batches.room(sum(line.size for line in lines)):
+            names, read = await self._read_all(lines)
         entries = [outcome for outcome in read if isinstance(outcome, Entry)]
         stored = await self.lanes.writes.run(self.engine.store_each, self.collection, entries)
         revisions = iter(stored)
         return [
             _status(line, name, next(revisions) if isinstance(outcome, Entry) else outcome)
-            for line, (name, _), outcome in zip(lines, parsed, read, strict=True)
+            for line, name, outcome in zip(lines, names, read, strict=True)
         ]
+
+    async def _read_all(
+        self, lines: Sequence[Line]
+    ) -> tuple[Sequence[str | None], Sequence[Outcome]]:
+        """The ids in lines, and what is to be stored of each or what is wrong with it."""
+        # On a thread, so that the event loop goes on while long ones are read.
+        names, sent = await to_thread.run_sync(self._parse_all, lines)
+        fetches = [self.lanes.fetches.run(self._photos, content) for content in sent]
+        photos = await asyncio.gather(*fetches)
+        return names, await self.lanes.batches.run(self._embed, sent, photos)
+
+    def _parse_all(
+        self, lines: Sequence[Line]
+    ) -> tuple[Sequence[str | None], Sequence[ImportLine | str]]:
+        parsed = [self._parsed(line) for line in lines]
+        return [name for name, _ in parsed], [sent for _, sent in parsed]
 
     async def _read(self, request: Request) -> None:
         """Put lines into the backlog as they come, until the body ends or the client pauses."""
         seconds, number = self.settings.idle_seconds, 0
         try:
-            async for line in split_lines(
-                patiently(request.stream(), seconds, self._owes), self.longest
-            ):
+            chunks = patiently(request.stream(), seconds, self._owes)
+            async for line in split_lines(chunks, self.longest, partial(Pace.of, self.settings)):
                 await self.backlog.put(line)
                 number = line.number
+        except TooSlow as slow:
+            self.cut = Line(number + 1, slow.detail)
         except TimeoutError:
             self.cut = Line(number + 1, f"nothing came for {seconds} seconds; send the rest again")
         except ClientDisconnect:

@@ -10,7 +10,7 @@ from app.access import may
 from app.answers import collections as answers
 from app.errors import Unavailable
 from app.openapi import JSON, OF_BODY, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
-from app.routes.dependencies import EngineDep, LanesDep, decoded
+from app.routes.dependencies import CallerDep, EngineDep, LanesDep, decoded
 from app.schemas.collections import (
     AliasesOut,
     AliasOut,
@@ -53,10 +53,10 @@ def collection(name: NameDep, engine: EngineDep) -> CollectionOut:
 
 @router.put("/collections/{name}", dependencies=[may("write")], responses=NEW_COLLECTION | OF_NAMES)
 async def make_collection(
-    name: NameDep, response: Response, engine: EngineDep, lanes: LanesDep
+    name: NameDep, response: Response, engine: EngineDep, lanes: LanesDep, caller: CallerDep
 ) -> CollectionOut:
     """Make a collection for the loaded model, empty; one that is there stays as it is."""
-    with lanes.writes.place():
+    with lanes.writes.place(caller):
         new = await lanes.writes.run(answers.made, engine, name)
     response.status_code = 201 if new else 200
     return await lanes.writes.run(answers.collection, engine, name)
@@ -73,21 +73,24 @@ async def rename_collection(
     sent: Annotated[Renaming, Depends(reads_json(Renaming))],
     engine: EngineDep,
     lanes: LanesDep,
+    caller: CallerDep,
 ) -> CollectionOut:
     """Give a collection another name; `alias` leaves the old one as an alias, in the same step."""
-    with lanes.writes.place():
+    with lanes.writes.place(caller):
         rename = engine.catalog.names.rename
         await lanes.writes.run(rename, name, sent.name, alias=sent.alias)
     return await lanes.writes.run(answers.collection, engine, sent.name)
 
 
 @router.delete("/collections/{name}", dependencies=[ADMIN], status_code=204, responses=OF_NAMES)
-async def drop_collection(name: NameDep, engine: EngineDep, lanes: LanesDep) -> None:
+async def drop_collection(
+    name: NameDep, engine: EngineDep, lanes: LanesDep, caller: CallerDep
+) -> None:
     """Drop a collection: nothing finds it from now on, and its items are deleted in the background.
 
     Refused while an alias stands for it.
     """
-    with lanes.writes.place():
+    with lanes.writes.place(caller):
         await lanes.writes.run(engine.catalog.names.drop, name)
 
 
@@ -109,19 +112,22 @@ async def point_alias(
     response: Response,
     engine: EngineDep,
     lanes: LanesDep,
+    caller: CallerDep,
 ) -> AliasOut:
     """Have an alias stand for a collection from now on: for searches, cursors and puts alike.
 
     What it stood for before stays until it is dropped.
     """
-    with lanes.writes.place():
+    with lanes.writes.place(caller):
         new = await lanes.writes.run(engine.catalog.names.point, name, sent.collection)
     response.status_code = 201 if new else 200
     return await lanes.writes.run(answers.alias, engine, name)
 
 
 @router.delete("/aliases/{name}", dependencies=[ADMIN], status_code=204, responses=OF_NAMES)
-async def forget_alias(name: NameDep, engine: EngineDep, lanes: LanesDep) -> None:
+async def forget_alias(
+    name: NameDep, engine: EngineDep, lanes: LanesDep, caller: CallerDep
+) -> None:
     """Delete an alias; the collection stays."""
-    with lanes.writes.place():
+    with lanes.writes.place(caller):
         await lanes.writes.run(engine.catalog.names.forget, name)

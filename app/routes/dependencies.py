@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
 
-from app.access import loaded_engine
+from app.access import loaded_engine, payer
 from app.decoding.pool import Decoders
 from app.defaults import DEFAULT_COLLECTION
 from app.engine import Engine
@@ -42,6 +42,11 @@ async def settings(request: Request) -> Settings:
     return settings
 
 
+async def caller(request: Request) -> str:
+    """Whom the request counts for."""
+    return payer(request)
+
+
 async def fetch(request: Request) -> Fetch:
     """What gets photos by their addresses; NotFetched for each where that is switched off."""
     fetch: Fetch = request.app.state.fetch
@@ -67,6 +72,7 @@ EngineDep = Annotated[Engine, Depends(engine)]
 LanesDep = Annotated[Lanes, Depends(lanes)]
 DecodersDep = Annotated[Decoders, Depends(decoders)]
 SettingsDep = Annotated[Settings, Depends(settings)]
+CallerDep = Annotated[str, Depends(caller)]
 FetchDep = Annotated[Fetch, Depends(fetch)]
 ItemIdDep = Annotated[str, Depends(item_id)]
 CollectionDep = Annotated[str, Query(description="A named set of items.")]

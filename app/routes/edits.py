@@ -16,6 +16,7 @@ from app.fetching import photos_of
 from app.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
 from app.routes.dependencies import (
     DEFAULT,
+    CallerDep,
     CollectionDep,
     DecodersDep,
     EngineDep,
@@ -51,6 +52,7 @@ async def patch_item(
     lanes: LanesDep,
     decode: DecodersDep,
     fetch: FetchDep,
+    caller: CallerDep,
     collection: CollectionDep = DEFAULT,
 ) -> ItemOut:
     """Merge a patch into an item's metadata, and change its photos; what stays is not embedded."""
@@ -69,12 +71,12 @@ async def patch_item(
 
     new = [image for image in sent.images or () if isinstance(image, str)]
     if new:
-        with lanes.photos.place():
+        with lanes.photos.place(caller):
             fetched = await lanes.fetches.run(photos_of, None, None, new, fetch)
             photos = await lanes.photos.run(embedded, fetched)
     elif sent.images is not None:
         photos = [image for image in sent.images if isinstance(image, int)]
-    with lanes.writes.place():
+    with lanes.writes.place(caller):
         home, item = await lanes.writes.run(engine.on, collection, patch)
     response.headers["ETag"] = etag(home, item.revision)
     return item_out(collection, item)
@@ -82,7 +84,10 @@ async def patch_item(
 
 @router.post("/items/delete", dependencies=[may("write")], openapi_extra=lines_of(Deletion, JSON))
 async def delete_items(
-    sent: Annotated[Deletion, Depends(reads_json(Deletion))], engine: EngineDep, lanes: LanesDep
+    sent: Annotated[Deletion, Depends(reads_json(Deletion))],
+    engine: EngineDep,
+    lanes: LanesDep,
+    caller: CallerDep,
 ) -> DeletionOut:
     """Delete items by their ids or by a filter, in short transactions; `dry_run` counts them.
 
@@ -98,7 +103,7 @@ async def delete_items(
         return editing.delete(engine.catalog, home, chosen)
 
     work = count if sent.dry_run else delete
-    with lanes.writes.place():
+    with lanes.writes.place(caller):
         matched = await lanes.writes.run(engine.on, sent.collection, work)
     deleted = 0 if sent.dry_run else matched
     return DeletionOut(collection=sent.collection, matched=matched, deleted=deleted)

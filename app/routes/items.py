@@ -18,6 +18,7 @@ from app.mistakes import read_fields
 from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
 from app.routes.dependencies import (
     DEFAULT,
+    CallerDep,
     CollectionDep,
     EngineDep,
     FetchDep,
@@ -72,9 +73,10 @@ async def put_item(
     if upload.images and sent.image_url is not None:
         raise ValueError("send an image or an image_url, not both; further ones are images")
     named = list[bytes]()
-    if sent.image_url is not None or sent.images:
-        named = await lanes.fetches.run(photos_of, None, sent.image_url, sent.images, fetch)
-    draft, entry = await upload.lane.run(embedded, named)
+    with upload.place():
+        if sent.image_url is not None or sent.images:
+            named = await lanes.fetches.run(photos_of, None, sent.image_url, sent.images, fetch)
+        draft, entry = await upload.lane.run(embedded, named)
     # It waits for no turn to compute.
     home, revision, replaced = await lanes.writes.run(
         engine.on, sent.collection, store, create=True
@@ -108,6 +110,7 @@ async def delete_item(
     conditions: ConditionsDep,
     engine: EngineDep,
     lanes: LanesDep,
+    caller: CallerDep,
     collection: CollectionDep = DEFAULT,
 ) -> None:
     """Delete an item; no search from now on finds it."""
@@ -116,7 +119,7 @@ async def delete_item(
     def delete(home: Collection) -> int:
         return engine.catalog.delete(home, id, conditions.expected(home))
 
-    with lanes.writes.place():
+    with lanes.writes.place(caller):
         await lanes.writes.run(engine.on, collection, delete)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -13,7 +13,15 @@ from app.answers import index as index_answers
 from app.errors import Unavailable
 from app.gauges import exposition
 from app.openapi import JSON, OF_BODY, OF_COLLECTION, Responses, lines_of, problems
-from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep, LanesDep, SettingsDep
+from app.readiness import Readiness
+from app.routes.dependencies import (
+    DEFAULT,
+    CallerDep,
+    CollectionDep,
+    EngineDep,
+    LanesDep,
+    SettingsDep,
+)
 from app.schemas.system import (
     AuditOut,
     AuditRequest,
@@ -24,7 +32,6 @@ from app.schemas.system import (
     ModelsOut,
 )
 from app.uploads import reads_json
-from index.failures import NotReady
 from models.checkpoint import Checkpoint
 
 router = APIRouter(tags=["system"])
@@ -40,19 +47,15 @@ async def livez() -> dict[str, str]:
 
 
 @router.get("/readyz", dependencies=[PUBLIC], responses=NOT_READY)
-async def readyz(request: Request, engine: EngineDep) -> dict[str, str]:
-    """The collections there are can be searched, and the disk can be written; 503 otherwise.
+async def readyz(request: Request, engine: EngineDep) -> dict[str, object]:
+    """The default collection can be searched, and the disk can be written; 503 otherwise.
 
-    Of a cluster, `shards` says how many answer. Every one must have, before a service is ready.
+    All who ask share a check of a few seconds ago: `checked` is its age in seconds. `collections`
+    counts those that are searched here, and those that another model made. Of a cluster, `shards`
+    says how many answer. Every one must have, before a service is ready.
     """
-    limiter: CapacityLimiter = request.app.state.health
-    try:
-        about = await to_thread.run_sync(engine.check, limiter=limiter)
-    except NotReady as failed:
-        raise Unavailable(str(failed)) from failed
-    except OSError as failed:
-        raise Unavailable(f"nothing can be stored: {failed}") from failed
-    return {"status": "ready", **about}
+    readiness: Readiness = request.app.state.readiness
+    return {"status": "ready", **await readiness.report(engine.check)}
 
 
 # For all collections together, so not for a key of some; TESSERA_OPEN_METRICS lets all in.
@@ -100,9 +103,10 @@ async def audit(
     request: Annotated[AuditRequest, Depends(reads_json(AuditRequest))],
     engine: EngineDep,
     lanes: LanesDep,
+    caller: CallerDep,
 ) -> AuditOut:
     """Answer queries twice, as usual and exactly, and say how much the usual answers hold."""
-    with lanes.batches.place():
+    with lanes.batches.place(caller):
         return await lanes.batches.run(index_answers.audit, engine, request)
 
 

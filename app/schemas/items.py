@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from app.schemas.fields import INTEGRAL, Body, Filter, ImageUrl, ItemId
-from index.items import MOST_PHOTOS, check_new_id, check_text
+from index.items import MOST_PHOTOS, MOST_SENTENCES, check_new_id, check_text
 
 
 def new_id(text: str) -> str:
@@ -46,7 +46,7 @@ class ItemBody(Body):
     """What an item holds beside its photo."""
 
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    sentences: list[str] = Field(default_factory=list, max_length=1000)
+    sentences: list[str] = Field(default_factory=list, max_length=MOST_SENTENCES)
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)
     stamp: Stamp = None
@@ -59,7 +59,7 @@ class ImportLine(BaseModel):
 
     id: Annotated[str, AfterValidator(new_id)]
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    sentences: list[str] = Field(default_factory=list, max_length=1000)
+    sentences: list[str] = Field(default_factory=list, max_length=MOST_SENTENCES)
     image: str | None = None
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from app.drafts import Draft
 from app.engine import Engine
 from index.catalog import Catalog
+from index.items import MOST_KEYS
 
 Png = Callable[..., bytes]
 MERGE = {"content-type": "application/merge-patch+json"}
@@ -294,3 +296,24 @@ def test_patch_keeps_changes_or_removes_the_stamp(client: TestClient) -> None:
     assert patched(stamp="") == ""  # as PUT keeps it
     assert patched(stamp=None) is None
     assert patched(metadata={"n": 2}) is None
+
+
+def test_no_way_in_takes_more_than_an_item_may_have(shop: TestClient, engine: Engine) -> None:
+    """PUT, PATCH, a line of an import, and what `tessera index` brings."""
+    many = {f"k{number}": number for number in range(MOST_KEYS + 1)}
+    for answer in (
+        shop.put("/items/new", json={"sentences": ["red"], "metadata": many}),
+        shop.patch("/items/a", json={"metadata": many}, headers=MERGE),
+    ):
+        assert (answer.status_code, "1,000 at most" in answer.text) == (422, True)
+    lines = [{"id": "new", "sentences": ["red"], "metadata": many}, {"id": "d", "sentences": ["b"]}]
+    content = "\n".join(map(json.dumps, lines))
+    sent = shop.post("/items", content=content, headers={"content-type": "application/x-ndjson"})
+    statuses = [json.loads(line) for line in sent.text.splitlines()]
+    assert [status["status"] for status in statuses] == ["refused", "stored"]
+    assert "1,000 at most" in statuses[0]["reason"]
+    (refused,) = engine.put_each("default", [Draft("new", many, sentences=("red",))])
+    assert refused is not None
+    assert "1,000 at most" in refused
+    assert shop.get("/items/new").status_code == 404
+    assert "k1" not in shop.get("/items/a").json()["metadata"]

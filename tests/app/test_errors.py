@@ -94,7 +94,7 @@ def test_broken_json_is_refused(client: TestClient, body: bytes) -> None:
         (b"", 415, ["not an image"]),
         (huge_png(), 413, ["pixels", "scale it down"]),
         (b"x" * 200_001, 413, ["200,001 bytes", "at most 200,000"]),
-        (b"x" * 400_000, 413, ["request body", "300,000"]),
+        (b"x" * 400_000, 413, ["request body", "bytes that are read"]),
     ],
     ids=["text", "empty", "huge", "long", "longer"],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,9 @@ def test_service_is_alive_before_and_ready_after_its_model_is_there(
         assert waiting.status_code == 503
         assert waiting.headers["retry-after"] == "1"
         app.state.engine = engine
-        assert client.get("/readyz").json() == {"status": "ready"}
+        ready = client.get("/readyz").json()
+        assert ready.pop("checked") < 60
+        assert ready == {"status": "ready", "collections": {"searched": 0, "refused": 0}}
     app = create_app(settings.model_copy(update={"matcher": Path("nowhere.safetensors")}))
     with TestClient(app):
         pass
@@ -90,8 +92,41 @@ def test_every_answer_keeps_browsers_from_guessing(client: TestClient) -> None:
     for path in ("/", "/healthz", "/nothing", "/openapi.json"):
         headers = client.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
-        assert "frame-ancestors 'none'" in headers["content-security-policy"]
         assert "access-control-allow-origin" not in headers
+
+
+FRAMED = """/ /docs /docs?a=b /docs/ /docs/viewer/swagger-ui.css /main.js /nothing /items /items/red
+/items/red/image /items/none/image /livez /metrics /openapi.json /search/image"""
+
+
+@pytest.mark.parametrize("path", FRAMED.split())
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "TRACE"])
+def test_no_answer_can_be_shown_in_a_frame(
+    client: TestClient, png: Png, method: str, path: str
+) -> None:
+    client.put("/items/red", files={"image": png("red")})
+    check_frames(client.request(method, path).headers)
+
+
+def test_no_answer_to_what_is_refused_or_fails_can_be_shown_in_a_frame(
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(engine.catalog.names, "all", fail)
+    refused = {"host": "evil.example"}, {"content-length": "5", "transfer-encoding": "chunked"}
+    for headers in ({}, *refused):
+        answer = client.get("/collections", headers=headers)
+        assert answer.status_code in (400, 500)
+        check_frames(answer.headers)
+    foreign = {"origin": "https://evil.example"}
+    check_frames(client.post("/snapshots", headers=foreign).headers)
+
+
+def check_frames(headers: Mapping[str, str]) -> None:
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers["x-frame-options"] == "DENY"
 
 
 def test_named_origins_may_call(settings: Settings, engine: Engine) -> None:

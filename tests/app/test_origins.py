@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from fastapi.routing import iter_route_contexts
 from starlette.testclient import TestClient
 
 from app.engine import Engine
 from app.main import create_app
 from app.origins import allowed_hosts
+from app.sessions import COOKIE
 from app.settings import Settings
 
 SEARCH = {"text": "red"}
@@ -103,3 +105,27 @@ def test_a_trusted_page_may_ask_first(settings: Settings, engine: Engine) -> Non
         headers = client.options("/items/a", headers=asked).headers
         assert headers["access-control-allow-origin"] == "https://shop.example"
         assert headers["access-control-allow-headers"] == "authorization"
+
+
+def test_no_route_is_changed_by_a_form_of_another_site(settings: Settings, engine: Engine) -> None:
+    """Neither where no key is needed, nor with the cookie of a session."""
+    app = create_app(settings, engine)
+    routes = [
+        (method, context.path.format(id="a", name="a"))
+        for context in iter_route_contexts(app.routes)
+        for method in (getattr(context, "methods", None) or ())
+        if method not in ("GET", "HEAD")
+    ]
+    assert len(routes) > 15
+    with TestClient(app, cookies={COOKIE: "stolen"}) as client:
+        for method, path in routes:
+            for headers in (
+                {"origin": "https://evil.example"},
+                {"origin": "null"},
+                {"sec-fetch-site": "cross-site"},
+                {"sec-fetch-site": "same-site", "origin": "http://testserver:81"},
+            ):
+                form = headers | {"content-type": "application/x-www-form-urlencoded"}
+                answer = client.request(method, path, headers=form, content=b"a=b")
+                assert (answer.status_code, method, path) == (403, method, path)
+                assert answer.json()["type"] == "urn:tessera:problem:cross-site"

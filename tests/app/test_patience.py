@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import httpx2
 import pytest
@@ -15,6 +16,8 @@ import uvicorn
 
 from app import server
 from app.engine import Engine
+from app.keyring import add_key
+from app.keys import Role, make_key
 from app.main import create_app
 from app.metrics import OWN
 from app.settings import Settings
@@ -30,10 +33,10 @@ def impatient(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Iterator[uvicorn.Server]:
-    """A server that waits for nothing longer than a second, or so many for bodies."""
+    """A server that waits for nothing longer than a second, or has other settings."""
     monkeypatch.setattr(server, "HEADERS", 1.0)
-    idle = getattr(request, "param", 1)
-    app = create_app(settings.model_copy(update={"idle_seconds": idle}), engine)
+    chosen = getattr(request, "param", {"idle_seconds": 1, "body_rate": 0})
+    app = create_app(settings.model_copy(update=chosen), engine)
     options = server.OPTIONS | {"timeout_graceful_shutdown": 1}
     config = uvicorn.Config(app, port=0, log_config=None, log_level="error", **options)
     running = uvicorn.Server(config)
@@ -107,7 +110,7 @@ def test_an_import_that_pauses_is_told_so_and_keeps_what_came(impatient, engine:
     assert engine.catalog.get(engine.open("default"), "a").sentences == ("red",)
 
 
-@pytest.mark.parametrize("impatient", [60], indirect=True)
+@pytest.mark.parametrize("impatient", [{"idle_seconds": 60}], indirect=True)
 def test_a_server_that_ends_answers_what_it_cuts_off(impatient, engine, caplog) -> None:
     line = b'{"id": "a", "sentences": ["red"]}\n{"id": "b"'
     with connect(impatient) as search, connect(impatient) as lines:
@@ -164,3 +167,99 @@ def test_work_of_clients_that_left_is_not_done_and_counted_apart(
         assert {one.result().status_code for one in running} == {200}
     assert sorted(texts) == ["blue", "red"]
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("impatient", [{"idle_seconds": 1, "body_rate": 10**6}], indirect=True)
+def test_a_body_that_comes_byte_by_byte_is_ended(impatient) -> None:
+    with connect(impatient) as connection:
+        connection.sendall(SEARCH + b"Content-Length: 1000\r\n\r\n")
+        answer = trickle(connection, b" ")
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"the body came too slowly" in answer
+    assert b"after 1 seconds 1,000,000 bytes must come a second" in answer
+
+
+@pytest.mark.parametrize("impatient", [{"idle_seconds": 1, "body_rate": 10**6}], indirect=True)
+def test_a_line_that_comes_byte_by_byte_ends_an_import(impatient, engine: Engine) -> None:
+    with connect(impatient) as connection:
+        line = b'{"id": "a", "sentences": ["red"]}\n'
+        connection.sendall(LINES + b"Content-Length: 1000000\r\n\r\n" + line)
+        answer = trickle(connection, b"{")
+    assert b'"line":1,"id":"a","status":"stored"' in answer
+    assert b'"line":2,"status":"refused","reason":"the line came too slowly' in answer
+
+
+@pytest.mark.parametrize("impatient", [{"idle_seconds": 1, "body_rate": 10**6}], indirect=True)
+def test_an_import_that_takes_its_time_between_lines_lives(impatient) -> None:
+    """A producer that computes its rows sends empty lines meanwhile."""
+    with connect(impatient) as connection:
+        connection.sendall(LINES + b"Transfer-Encoding: chunked\r\n\r\n")
+        for _ in range(2):
+            for _ in range(5):
+                connection.sendall(b"1\r\n\n\r\n")
+                time.sleep(0.4)
+            line = b'{"id": "a", "sentences": ["red"]}\n'
+            connection.sendall(b"%x\r\n%s\r\n" % (len(line), line))
+        connection.sendall(b"0\r\n\r\n")
+        answer = b""
+        while not answer.endswith(b"0\r\n\r\n"):
+            answer += connection.recv(65536)
+    assert answer.count(b'"status":"stored"') == 2
+
+
+def trickle(connection: socket.socket, byte: bytes) -> bytes:
+    """The answer to a body of which a byte comes now and then."""
+    connection.settimeout(0.2)
+    answer, end = b"", time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            part = connection.recv(65536)
+        except TimeoutError:
+            connection.sendall(byte)
+        else:
+            answer += part
+            if b"too slowly" in answer or not part:
+                return answer
+    raise AssertionError("it was not ended")
+
+
+def test_bodies_that_are_still_coming_keep_no_one_from_computing(impatient, png) -> None:
+    """More than any lane has places; the answers of others come all the same."""
+    port = impatient.servers[0].sockets[0].getsockname()[1]
+    heads = {
+        path: (
+            b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+            b"Content-Type: multipart/form-data; boundary=XX\r\n\r\n--XX\r\n" % path
+        )
+        for path in (b"/search/image", b"/search/text", b"/align", b"/caption")
+    }
+    with ExitStack() as stack:
+        for head in [*heads.values()] * 10:
+            stack.enter_context(connect(impatient)).sendall(head)
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            photo = {"image": ("a.png", png("red"))}
+            assert client.post("/search/image", files=photo).status_code == 200
+            assert client.post("/search/image", json={"text": "red"}).status_code == 200
+
+
+@pytest.mark.parametrize("impatient", [{"idle_seconds": 60, "imports": 8}], indirect=True)
+def test_one_caller_never_has_all_imports(impatient, settings: Settings, engine: Engine) -> None:
+    keys = [make_key(name, Role.WRITE) for name in ("slow", "other")]
+    for _, key in keys:
+        add_key(settings.keys_file, key)
+    (slow, _), (other, _) = keys
+    port = impatient.servers[0].sockets[0].getsockname()[1]
+    line = b'{"id": "a", "sentences": ["red"]}\n'
+    with ExitStack() as stack:
+        sent = b"X-API-Key: %b\r\nContent-Length: 1000\r\n\r\n%b" % (slow.encode(), line)
+        connections = [stack.enter_context(connect(impatient)) for _ in range(12)]
+        answers = list[bytes]()
+        for connection in connections:
+            connection.sendall(LINES + sent)
+            answers.append(connection.recv(15))
+        assert answers.count(b"HTTP/1.1 200 OK") == 6
+        assert answers.count(b"HTTP/1.1 429 To") == 6
+        headers = {"x-api-key": other, "content-type": "application/x-ndjson"}
+        url = f"http://127.0.0.1:{port}/items"
+        stored = httpx2.post(url, content=line, headers=headers, timeout=60)
+        assert (stored.status_code, stored.json()["status"]) == (200, "stored")

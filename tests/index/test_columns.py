@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -80,3 +81,16 @@ def test_round_bounds_are_few_and_inside(least, width):
     assert len(bounds) <= 7
     assert all(least <= bound <= least + width for bound in bounds)
     assert bounds == sorted(bounds)
+
+
+def test_a_key_that_one_item_has_costs_little_memory() -> None:
+    tracemalloc.start()
+    try:
+        columns = [Column() for _ in range(2_000)]
+        for number, column in enumerate(columns):
+            column.add(number, [str(number)])
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size / len(columns) < 1_500  # bytes; 2,500 where caches are made for each
+    assert columns[7].numbers.tolist() == [7.0]

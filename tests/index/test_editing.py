@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from index import editing
 from index.editing import Change, Chosen, count, delete, merge, patch
-from index.items import ConditionFailed, Expected
+from index.items import ITEM_TEXT, MOST_KEYS, ConditionFailed, Expected
 from index.requests import Request
 from models.queries import Query
 
@@ -255,3 +255,28 @@ def test_stamp_stays_changes_or_goes(filled, collection):
     assert patch(filled, collection, "01", Change(stamp="x")).stamp == "x"
     assert patch(filled, collection, "01", Change({"n": 1})).stamp == "x"
     assert patch(filled, collection, "01", Change(stamp=None)).stamp is None
+
+
+def test_a_patch_cannot_make_an_item_larger_than_a_put_could(filled, collection):
+    before = filled.get(collection, "03")
+    many = {f"k{number}": 1 for number in range(MOST_KEYS)}
+    patch(filled, collection, "03", Change(many | dict.fromkeys(before.metadata)))
+    with pytest.raises(ValueError, match="1,001 keys in its metadata; 1,000 at most"):
+        patch(filled, collection, "03", Change({"one more": 1}))
+    patch(filled, collection, "03", Change({"one more": 1, "k0": None}))
+    with pytest.raises(ValueError, match="bytes of metadata and sentences"):
+        patch(filled, collection, "03", Change({"one more": "x" * ITEM_TEXT}))
+    assert filled.get(collection, "03").metadata["one more"] == 1
+
+
+def test_an_item_that_an_earlier_version_let_grow_still_changes_otherwise(
+    filled, collection, monkeypatch
+):
+    monkeypatch.setattr(editing, "check_size", lambda *_, **__: None)
+    many = {f"k{number}": 1 for number in range(MOST_KEYS + 1)}
+    patch(filled, collection, "03", Change(many))
+    monkeypatch.undo()
+    assert patch(filled, collection, "03", Change(stamp="new")).stamp == "new"
+    with pytest.raises(ValueError, match="keys in its metadata"):
+        patch(filled, collection, "03", Change({"k1": 2}))
+    assert patch(filled, collection, "03", Change(None)).metadata == {}

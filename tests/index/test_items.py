@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from index.items import Entry, Picture
+from index.items import MOST_KEYS, MOST_SENTENCES, Entry, Picture, check_size
 from models.types import WHOLE_FRAME, FragmentBag, Span
 
 PICTURE = Picture(b"jpeg", 4, 3, "0" * 64)
@@ -80,3 +80,24 @@ def test_metadata_that_is_no_json_object_is_refused(metadata):
 def test_image_bag_that_cannot_be_searched_is_refused(bag, reason):
     with pytest.raises(ValueError, match=reason):
         Entry("a", pictures=(PICTURE,), images=(bag,))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "sentences", "reason"),
+    [
+        ({f"k{number}": 1 for number in range(MOST_KEYS + 1)}, (), "1,001 keys .* 1,000 at most"),
+        ({}, ("a",) * (MOST_SENTENCES + 1), "1,001 sentences; 1,000 at most"),
+        ({"k": "x" * 100}, (), "109 bytes of metadata and sentences; 100 at most .*TEXT_BYTES"),
+        ({}, ("ü" * 50,), "102 bytes"),
+    ],
+    ids=["keys", "sentences", "metadata", "together"],
+)
+def test_an_item_has_so_many_keys_sentences_and_bytes_and_no_more(metadata, sentences, reason):
+    with pytest.raises(ValueError, match=f"item 'a' has {reason}"):
+        check_size("a", metadata, sentences, most=10**6 if len(metadata) > 1 else 100)
+
+
+def test_an_item_at_its_limits_is_fine():
+    check_size("a", {f"k{number}": {"l": [1] * 9} for number in range(MOST_KEYS)})
+    check_size("a", {}, ("a",) * MOST_SENTENCES)
+    check_size("a", {"k": "x" * 91}, most=100)

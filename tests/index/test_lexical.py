@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from index.lexical import LENGTH, SATURATION, Alternative, Lexical
+from index.lexical import LENGTH, SATURATION, Alternative, Lexical, Postings
 
 SHIRT, RED = [Alternative("shirt")], [Alternative("red")]
 
@@ -88,3 +88,42 @@ def test_a_word_is_spelled_as_most_documents_have_it():
     for _ in range(2):
         lexical.add({"title": "red shirt"})
     assert lexical.spelling("shirt") == "shirt"
+
+
+def test_fields_of_other_documents_cost_a_document_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each of many items with keys of their own would look at all keys of the others."""
+    added, add = list[int](), Postings.add
+    monkeypatch.setattr(
+        Postings,
+        "add",
+        lambda self, number, words: added.append(number) or add(self, number, words),
+    )
+    lexical = Lexical()
+    for number in range(50):
+        lexical.add({f"key {number} {other}": "red" for other in range(4)} | {"empty": ""})
+    assert len(added) == 200
+    assert lexical.mean_lengths().keys() == {
+        f"key {number} {other}" for number in range(50) for other in range(4)
+    }
+    assert lexical.scores([RED], {}).gains.min() > 0
+    assert lexical.having_any(RED, ["key 7 0", "none"]).tolist().count(True) == 1
+    assert lexical.frequency("red", ["key 7 0", "none"]) == 1
+    asked, frequencies = list[str](), Postings.frequencies
+    monkeypatch.setattr(
+        Postings,
+        "frequencies",
+        lambda self, term, total: asked.append(term) or frequencies(self, term, total),
+    )
+    lexical.add({"title": "blue"})
+    lexical.scores([[Alternative("blue")]], {})
+    assert asked == ["blue"], "a search looks only at the fields that have its words"
+
+
+def test_a_field_of_few_documents_weighs_as_if_the_others_had_it_empty(shop: Lexical) -> None:
+    shop.add({"title": "Green hat"})
+    shop.add({"title": "Red hat", "text": "red"})
+    scores = shop.scores([RED], {"title": 0.0})
+    average = (4 + 2 + 1) / 5
+    frequency = 1 / (1 - LENGTH + LENGTH * 1 / average)
+    expected = shop.idf("red") * frequency / (SATURATION + frequency)
+    assert scores.gains[0].tolist() == pytest.approx([0, 0, 0, 0, expected])

@@ -1,0 +1,63 @@
+"""No caller takes all places: whoever comes next finds one."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from app.errors import TooManyRequests, Unavailable
+from app.places import Places, network
+
+
+def fill(places: Places, callers: list[str], stack: ExitStack) -> dict[str, int]:
+    """Have callers take one place after the other in turns until none gets another."""
+    held = dict.fromkeys(callers, 0)
+    refused = set[str]()
+    while len(refused) < len(callers):
+        for caller in set(callers) - refused:
+            try:
+                stack.enter_context(places.take(caller))
+                held[caller] += 1
+            except (TooManyRequests, Unavailable):
+                refused.add(caller)
+    return held
+
+
+@pytest.mark.parametrize(
+    ("count", "greedy", "held"),
+    [(2, 1, 1), (3, 1, 2), (34, 1, 25), (34, 2, 15), (34, 3, 10), (64, 1, 48), (1000, 5, 188)],
+)
+def test_greedy_callers_leave_places_to_the_next_one(count: int, greedy: int, held: int) -> None:
+    places = Places("photos", count)
+    with ExitStack() as stack:
+        filled = fill(places, [f"greedy {number}" for number in range(greedy)], stack)
+        assert max(filled.values()) <= held
+        assert min(filled.values()) >= held - 1, "nor are they kept from what is free"
+        with places.take("anna"):
+            assert places.taken <= count
+    assert places.taken == 0
+
+
+def test_who_has_its_share_is_told_so_and_others_are_not() -> None:
+    places = Places("photos", 4)
+    with ExitStack() as stack:
+        assert fill(places, ["the key 'a'"], stack) == {"the key 'a'": 3}
+        with pytest.raises(TooManyRequests, match="'a' has 3 of the 4 places for photos"):
+            places.check("the key 'a'")
+        with places.take("the key 'b'"), pytest.raises(Unavailable, match="all 4 places"):
+            places.check("the key 'c'")
+
+
+def test_one_place_is_for_whoever_comes_first() -> None:
+    places = Places("photos", 1)
+    with places.take("a"), pytest.raises(Unavailable, match="try again"):
+        places.check("b")
+    places.check("b")
+
+
+def test_a_host_is_one_caller_with_all_addresses_of_its_own() -> None:
+    assert network("2001:db8::1") == network("2001:db8::ffff:1")
+    assert network("2001:db8::1") != network("2001:db8:0:1::1")
+    assert network("::ffff:10.0.0.1") == network("10.0.0.1") != network("10.0.0.2")
+    assert network("testclient") == "testclient"
