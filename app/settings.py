@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from index.storage import WAIT, Storage
+from index.storage import DAY, WAIT, Storage
 from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
@@ -44,6 +44,12 @@ class Settings(BaseSettings):
         default="",
         description="Folder of the display copies, or s3://BUCKET/PATH; in the data folder if not "
         "set.",
+    )
+    sweep_after: int = Field(
+        default=DAY,
+        ge=0,
+        description="Seconds after which pictures that no item has are deleted, counted from when "
+        "that is first seen.",
     )
     snapshots: Path | None = Field(
         default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
@@ -229,6 +235,7 @@ class Settings(BaseSettings):
             pictures=self.pictures,
             wait=self.database_wait,
             shared=self.workers > 1 or self.database.startswith("postgres"),
+            sweep_after=self.sweep_after,
         )
 
     @property

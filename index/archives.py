@@ -47,11 +47,15 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What an archive holds: collections, and how many pictures their items name."""
+    """What an archive holds: collections, and how many pictures their items name.
+
+    `catalog` is the name of the catalog that it was made of, empty in archives of older versions.
+    """
 
     made: str  # ISO 8601, UTC
     collections: tuple[Held, ...]
     pictures: int
+    catalog: str = ""
 
     @property
     def items(self) -> int:
@@ -109,7 +113,7 @@ class Archive:
             if head["form"] != FORM:
                 raise ValueError(f"it has form {head['form']}, and this version reads {FORM}")
             listed = tuple(Held(**row) for row in head["collections"])
-            return Head(head["made"], listed, head["pictures"])
+            return Head(head["made"], listed, head["pictures"], str(head.get("catalog", "")))
 
     def copy_database(self, target: IO[bytes]) -> None:
         """Write the database to a file."""

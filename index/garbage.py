@@ -6,29 +6,30 @@ any two of them: what is left over is garbage again, and the next call deletes i
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
-from index.keeping import deleting
 from index.kept import release
 from index.pictures import Pictures
-from index.stored_items import chunks
+from index.sweeping import Limits, PictureSweeper, Sweep
 from index.tables import changes, collections, items, pictures, retired, retired_pictures
 
-BATCH = 200  # items, or names of pictures, a transaction
+BATCH = 200  # items a transaction
 ROWS = 1_000  # rows of retired and changes a transaction
 PAGES = 500  # pages of SQLite a transaction
 SPARE = 4_096  # free pages that SQLite keeps for the next puts: 16 MB
 KEPT = 30 * 86_400  # seconds that a mark is kept for a follower that may never come back
 SHOWN = {items: pictures, retired: retired_pictures}  # what names pictures beside them
 TOKEN = re.compile(r"[0-9a-f]{32}")
+
+log = logging.getLogger(__name__)
 
 
 class Collector:
@@ -40,11 +41,18 @@ class Collector:
     without a pause they would wait for all of the work.
     """
 
-    def __init__(self, reader: Engine, writer: Engine, store: Pictures, pause: float) -> None:
-        self._reader = reader
+    def __init__(
+        self,
+        reader: Engine,
+        writer: Engine,
+        store: Pictures,
+        owned: Callable[[Connection], bool],
+        pause: float,
+    ) -> None:
+        """`owned` says within a transaction whether the store belongs to its catalog."""
         self._writer = writer
-        self._store = store
         self._pause = pause
+        self._sweeper = PictureSweeper(reader, writer, store, owned, pause)
 
     def purge(self, collection: int, until: int, marks: Iterable[int]) -> int | None:
         """Forget retirements, see Catalog.purge; None if there is no such collection."""
@@ -77,16 +85,9 @@ class Collector:
                 connection.execute(delete(collections).where(condition))
                 release(connection, token)
 
-    def sweep_pictures(self) -> None:
+    def sweep_pictures(self, limits: Limits) -> Sweep:
         """Delete pictures that no row names: of puts that were interrupted."""
-        self._store.delete_partial()
-        for names in _batches(self._store.names(), BATCH):
-            with self._reader.begin() as connection:
-                suspects = set(names) - _named(connection, names)
-            if suspects:
-                with self._writer.begin() as connection:
-                    self._delete_pictures(connection, suspects)
-                self._rest()
+        return self._sweeper.sweep(limits)
 
     def give_back(self) -> None:
         """Give free pages of an SQLite file back to the disk, all but some."""
@@ -118,30 +119,25 @@ class Collector:
                 gone = (shown.c.collection == collection) & (shown.c.revision <= revisions[-1])
                 names.update(connection.execute(select(shown.c.name).where(gone)).scalars())
             connection.execute(delete(table).where(selection))
-            self._delete_pictures(connection, names)
+            self._sweeper.delete(connection, names)
         return True
-
-    def _delete_pictures(self, connection: Connection, names: set[str]) -> None:
-        """Delete those that no row names now, while no put can come to name one."""
-        if not names:
-            return
-        with deleting(connection) as may:
-            if may:  # else they are garbage, for the next sweep
-                self._store.delete(names - _named(connection, list(names)))
 
     def _rest(self) -> None:
         time.sleep(self._pause)
 
 
-def sweep_segments(reader: Engine, folder: Path) -> None:
-    """Delete the folders of tokens that no collection has."""
+def sweep_segments(reader: Engine, folder: Path, owned: Callable[[Connection], bool]) -> None:
+    """Delete the folders of tokens that no collection has, in a data folder of the catalog."""
     # Listed first: a collection's row is there before its folder is.
     folders = [path for path in folder.glob("*") if TOKEN.fullmatch(path.name)]
     with reader.begin() as connection:
         tokens = set(connection.execute(select(collections.c.token)).scalars())
-    for path in folders:
-        if path.name not in tokens:
-            shutil.rmtree(path, ignore_errors=True)
+        unknown = [path for path in folders if path.name not in tokens]
+        if not unknown or not owned(connection):
+            return
+    for path in unknown:
+        shutil.rmtree(path, ignore_errors=True)
+    log.info("segments of no collection were deleted", extra={"folders": len(unknown)})
 
 
 _nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
@@ -169,17 +165,3 @@ def keep_marks(connection: Connection, collection: int, revisions: Iterable[int]
         marked = select(func.min(changes.c.revision)).where(later).scalar_subquery()
         condition = (changes.c.collection == collection) & (changes.c.revision == marked)
         connection.execute(update(changes).where(condition).values(kept=int(time.time())))
-
-
-def _named(connection: Connection, names: list[str]) -> set[str]:
-    """Those of the names that some row has."""
-    referenced = set[str]()
-    for part in chunks(names):
-        for column in (pictures.c.name, retired_pictures.c.name):
-            referenced.update(connection.execute(select(column).where(column.in_(part))).scalars())
-    return referenced
-
-
-def _batches(names: Iterator[str], size: int) -> Iterator[list[str]]:
-    while part := list(islice(names, size)):
-        yield part

@@ -8,6 +8,7 @@ from pathlib import Path
 from index.buckets import ALL, Buckets
 
 WAIT = 5.0  # seconds
+DAY = 86_400  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,8 @@ class Storage:
 
     `database` is the URL of a database, a SQLite file in the folder if empty; `pictures` a folder
     or the URL of an object store, a folder below the data folder if empty. Transactions wait up to
-    `wait` seconds for a lock. With `shared`, searches include what any process has written, and
+    `wait` seconds for a lock. Pictures that no item has are deleted `sweep_after` seconds after
+    that was first seen. With `shared`, searches include what any process has written, and
     not only what their own has: each asks the database.
     `buckets` are those whose bags are searched and written to segments: not all for a shard.
     """
@@ -27,3 +29,4 @@ class Storage:
     wait: float = WAIT
     shared: bool = False
     buckets: Buckets = ALL
+    sweep_after: int = DAY
