@@ -39,7 +39,7 @@ FILE = "catalog.sqlite"  # the database in a data folder
 LOCK = "follower.lock"  # of a data folder: who follows it holds it
 SAMPLE = 1_000  # pictures by which a store without a note is known
 RECENT = 5.0  # seconds for which it is believed who owns the pictures
-ADOPT = "`tessera serve --adopt-pictures` takes them over, once no other service uses them"
+ADOPT = "run `tessera serve --adopt-pictures` once, while no other service uses it"
 
 log = logging.getLogger(__name__)
 
@@ -155,6 +155,10 @@ class Ownership:
         for place in self._places:
             former = place.owner()
             problem = self._problem(place, former, owner, passed, claim)
+            if problem is not None and former is None:
+                # Another process of the catalog may have begun to use it meanwhile.
+                former = place.owner()
+                problem = self._problem(place, former, owner, passed, claim)
             if problem is not None and claim.mode != "tell":
                 raise Foreign(problem)
             self.refusal = self.refusal or problem
@@ -175,7 +179,7 @@ class Ownership:
         self._confirmed = monotonic()
 
     def has_pictures(self, connection: Connection) -> bool:
-        """Whether the store belongs to the catalog of a transaction, which may delete there then."""
+        """Whether the store belongs to the catalog of a transaction: then it may delete there."""
         return self._has(self._places[-1], connection)
 
     def has_folder(self, connection: Connection) -> bool:
@@ -289,11 +293,9 @@ class Ownership:
 
 def refuse_new(storage: Storage, url: URL, claim: Claim) -> None:
     """Foreign where a SQLite file is to be made in what belongs to another catalog."""
-    file = Path(url.database or "")
-    if url.get_backend_name() != "sqlite" or file.exists() or claim.mode in ("adopt", "look"):
-        return
-    note = read_note(storage.folder / NOTE)
-    if note is None:
+    note = read_note(storage.folder / NOTE)  # first: another process may make both meanwhile
+    is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
+    if note is None or not is_new or claim.mode in ("adopt", "look"):
         return
     owner, address = Owner.read(note), address_of(url)
     if claim.origin is None or owner.database != address:
@@ -311,16 +313,23 @@ def sentence(
         facts = f"{place.label} belongs to a catalog that is no longer in {address}"
         return f"{facts}: restore a snapshot, or else {ADOPT}"
     else:
-        facts = f"{place.label} belongs to the catalog in {owner.database}, not in {address}"
+        facts = (
+            f"{place.label} belongs to the catalog in {owner.database}, not to that in {address}"
+        )
     if copied:
-        return f"{facts}, which is a copy of it: name another store by TESSERA_PICTURES; {ADOPT}"
-    if not storage.database:
-        missing = "TESSERA_DATABASE is probably missing"
-        is_server = owner is None or owner.database.startswith("postgres")
-        hint = missing if is_server else "TESSERA_DATA or TESSERA_PICTURES is probably wrong"
+        hint = "name others by TESSERA_DATA and TESSERA_PICTURES; if it was moved"
+        return f"{facts}, which is a copy of it: {hint}, {ADOPT}"
+    return f"{facts}: {_hint(storage, place, owner)}; if this is meant, {ADOPT}"
+
+
+def _hint(storage: Storage, place: Place, owner: Owner | None) -> str:
+    """The setting that is probably wrong."""
+    on_server = owner is None or owner.database.startswith("postgres")
+    if on_server and not storage.database:
+        hint = "TESSERA_DATABASE is probably missing"
     else:
-        hint = "TESSERA_DATABASE, TESSERA_DATA or TESSERA_PICTURES is probably wrong"
-    return f"{facts}: {hint}; if this is meant, {ADOPT}"
+        hint = "TESSERA_DATABASE or TESSERA_DATA is probably wrong"
+    return hint if place.inside else f"{hint}, or TESSERA_PICTURES has to name another store"
 
 
 def places_of(storage: Storage, pictures: Pictures | None) -> list[Place]:

@@ -76,7 +76,7 @@ class PictureSweeper:
             if not limits.dry and not self._owned(connection):
                 return Sweep(0, 0, (), withheld=True)
         total, unnamed = self._unnamed()
-        now, noted = time.time(), _unpack(self._store.read_note(NOTE))
+        now, noted = int(time.time()), _unpack(self._store.read_note(NOTE))
         since = {name: min(noted.get(name, now), now) for name in unnamed}
         due = tuple(name for name, first in since.items() if now - first >= limits.seconds)
         withheld = len(unnamed) > max(LEAST, limits.share * total)
@@ -125,7 +125,7 @@ class PictureSweeper:
             time.sleep(self._pause)
         return gone
 
-    def _note(self, noted: dict[str, float], since: dict[str, float]) -> None:
+    def _note(self, noted: dict[str, int], since: dict[str, int]) -> None:
         """Note since when pictures are unnamed, unless that is in the note already."""
         kept = dict(islice(since.items(), MOST))
         if kept.keys() != noted.keys():
@@ -156,17 +156,17 @@ def _tell_withheld(found: Sweep, limits: Limits) -> None:
     )
 
 
-def _pack(since: dict[str, float]) -> bytes:
-    return "".join(f"{name} {first:.0f}\n" for name, first in since.items()).encode()
+def _pack(since: dict[str, int]) -> bytes:
+    return "".join(f"{name} {first}\n" for name, first in since.items()).encode()
 
 
-def _unpack(note: bytes | None) -> dict[str, float]:
+def _unpack(note: bytes | None) -> dict[str, int]:
     """The times of a note; lines that are damaged begin to count again."""
-    since: dict[str, float] = {}
+    since: dict[str, int] = {}
     for line in (note or b"").decode("ascii", "replace").splitlines():
         name, _, first = line.partition(" ")
         if NAME.fullmatch(name) and first.isdecimal():
-            since[name] = float(first)
+            since[name] = int(first)
     return since
 
 
