@@ -11,6 +11,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
 from index.kept import release
 from index.pictures import Pictures
-from index.sweeping import Limits, PictureSweeper, Sweep
+from index.sweeping import Limits, PictureSweeper, Postponed, Sweep
 from index.tables import changes, collections, items, pictures, retired, retired_pictures
 
 BATCH = 200  # items a transaction
@@ -62,8 +63,9 @@ class Collector:
                 return None
             keep_marks(connection, collection, marks)
         gone = retired.c.revision <= floor
-        while self._delete(retired, collection, gone, ROWS):
-            self._rest()
+        with suppress(Postponed):
+            while self._delete(retired, collection, gone, ROWS):
+                self._rest()
         # The mark at the floor itself, or the next one, proves the history of who is that far.
         retained = changes.c.kept > time.time() - KEPT
         unneeded = (changes.c.revision < floor) & func.coalesce(~retained, True)
@@ -77,13 +79,17 @@ class Collector:
             chosen = select(collections.c.key, collections.c.token).where(_nameless)
             found = connection.execute(chosen).all()
         for key, token in found:
-            for table, size in ((items, BATCH), (retired, ROWS), (changes, ROWS)):
-                while self._delete(table, key, table.c.revision >= 0, size):
-                    self._rest()
-            with self._writer.begin() as connection:
-                condition = (collections.c.key == key) & _nameless
-                connection.execute(delete(collections).where(condition))
-                release(connection, token)
+            with suppress(Postponed):
+                self._sweep_collection(key, token)
+
+    def _sweep_collection(self, key: int, token: str) -> None:
+        for table, size in ((items, BATCH), (retired, ROWS), (changes, ROWS)):
+            while self._delete(table, key, table.c.revision >= 0, size):
+                self._rest()
+        with self._writer.begin() as connection:
+            condition = (collections.c.key == key) & _nameless
+            connection.execute(delete(collections).where(condition))
+            release(connection, token)
 
     def sweep_pictures(self, limits: Limits) -> Sweep:
         """Delete pictures that no row names: of puts that were interrupted."""
@@ -106,7 +112,11 @@ class Collector:
             self._rest()
 
     def _delete(self, table: Table, collection: int, condition: Any, size: int) -> bool:
-        """Delete the next rows by revision, with their pictures; False if there were none."""
+        """Delete the next rows by revision, with their pictures; False if there were none.
+
+        Postponed, and nothing is deleted, if their pictures may not go now: without rows that name
+        them, no one would know later that they were this catalog's.
+        """
         selection = (table.c.collection == collection) & condition
         first = select(table.c.revision).where(selection).order_by(table.c.revision).limit(size)
         with self._writer.begin() as connection:

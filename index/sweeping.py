@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -50,6 +51,10 @@ class Sweep:
     withheld: bool  # because too large a share is unnamed
     deleted: int = 0
     partial: int = 0  # files of puts that were interrupted
+
+
+class Postponed(Exception):
+    """Pictures may not be deleted now, and so neither may the rows that name them."""
 
 
 class PictureSweeper:
@@ -96,14 +101,13 @@ class PictureSweeper:
     def delete(self, connection: Connection, names: set[str]) -> set[str]:
         """Delete those that no row names now, while no put can come to name one; gives them.
 
-        None where the store belongs to another catalog, or while pictures are kept: a later sweep
-        finds them.
+        Postponed where the store belongs to another catalog, or while pictures are kept.
         """
         if not names:
             return set()
         with deleting(connection) as may:
             if not may or not self._owned(connection):
-                return set()
+                raise Postponed
             gone = names - named_pictures(connection, list(names))
             self._store.delete(gone)
         return gone
@@ -119,10 +123,11 @@ class PictureSweeper:
 
     def _delete(self, names: Sequence[str]) -> set[str]:
         gone = set[str]()
-        for part in _batches(iter(names), BATCH):
-            with self._writer.begin() as connection:
-                gone |= self.delete(connection, set(part))
-            time.sleep(self._pause)
+        with suppress(Postponed):
+            for part in _batches(iter(names), BATCH):
+                with self._writer.begin() as connection:
+                    gone |= self.delete(connection, set(part))
+                time.sleep(self._pause)
         return gone
 
     def _note(self, noted: dict[str, int], since: dict[str, int]) -> None:
