@@ -114,8 +114,6 @@ def moved(production, postgresql, tmp_path):
         yield shell
 
 
-# `tessera index` leaves it to the end of its process to close connections.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_shell_without_the_database_costs_no_photo(moved, line):
     shell = moved.without("database")
     for command in (("index", line), ("delete", "one"), ("sweep", "--all"), ("snapshot",)):
