@@ -24,6 +24,7 @@ from index.disk import try_writing
 from index.failures import Busy, NotReady
 from index.indexes import Indexes
 from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
+from index.ownership import ADOPTING, REFUSE
 from index.requests import Answer, Request
 from index.search import Index
 from index.wording import Synonyms, parse_synonyms
@@ -58,10 +59,13 @@ class Engine:
         )
 
     @classmethod
-    def load(cls, settings: Settings) -> Engine:
-        """The engine that the settings describe."""
+    def load(cls, settings: Settings, *, adopt: bool = False) -> Engine:
+        """The engine that the settings describe; `adopt` as index.ownership.Claim does."""
         memory.hold()
-        catalog = Catalog(settings.storage)  # first: what is wrong with it is told at once
+        claim = ADOPTING if adopt else REFUSE
+        catalog = Catalog(
+            settings.storage, claim=claim
+        )  # first: what is wrong with it is told at once
         catalog.check_pictures()
         synonyms = None
         if settings.synonyms is not None:
@@ -111,6 +115,7 @@ class Engine:
         answering = self._check_models()
         try_writing(self.folder)
         self.catalog.pictures.check()
+        self.catalog.ownership.confirm()
         return {"collections": answering, **self.indexes.check()}
 
     def _check_models(self) -> dict[str, int]:

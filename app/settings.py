@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretSt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.items import ITEM_TEXT
-from index.storage import WAIT, Storage
+from index.storage import DAY, WAIT, Storage
 from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
@@ -45,6 +45,12 @@ class Settings(BaseSettings):
         default="",
         description="Folder of the display copies, or s3://BUCKET/PATH; in the data folder if not "
         "set.",
+    )
+    sweep_after: int = Field(
+        default=DAY,
+        ge=0,
+        description="Seconds after which pictures that no item has are deleted, counted from when "
+        "that is first seen.",
     )
     snapshots: Path | None = Field(
         default=None, description="Folder of snapshots; `snapshots` in the data folder if not set."
@@ -247,6 +253,7 @@ class Settings(BaseSettings):
             wait=self.database_wait,
             item_text=self.text_bytes,
             shared=self.workers > 1 or self.database.startswith("postgres"),
+            sweep_after=self.sweep_after,
         )
 
     @property

@@ -54,6 +54,9 @@ Taken = dict[str, float]  # milliseconds, for each thing
 class Nowhere:
     """A picture store that keeps nothing, and misses nothing."""
 
+    def __init__(self) -> None:
+        self._notes: dict[str, bytes] = {}
+
     def put(self, pictures: Mapping[str, bytes]) -> None:
         """See Pictures."""
 
@@ -72,8 +75,20 @@ class Nowhere:
         """See Pictures."""
         return iter(())
 
-    def delete_partial(self) -> None:
+    def delete_partial(self, _older: float) -> int:
         """See Pictures."""
+        return 0
+
+    def read_note(self, name: str) -> bytes | None:
+        """See Pictures."""
+        return self._notes.get(name)
+
+    def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
+        """See Pictures."""
+        if new and name in self._notes:
+            return False
+        self._notes[name] = content
+        return True
 
     def check(self) -> None:
         """See Pictures."""

@@ -51,11 +51,15 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What an archive holds: collections, and how many pictures their items name."""
+    """What an archive holds: collections, and how many pictures their items name.
+
+    `catalog` is the name of the catalog that it was made of, empty in archives of older versions.
+    """
 
     made: str  # ISO 8601, UTC
     collections: tuple[Held, ...]
     pictures: int
+    catalog: str = ""
 
     @property
     def items(self) -> int:
@@ -191,13 +195,18 @@ def _head_of(head: Any) -> Head:
         raise ValueError(f"it has form {head['form']!r:.20}, and this version reads {FORM}")
     listed = tuple(Held(**row) for row in head["collections"])
     numbers = [head["pictures"], *(n for held in listed for n in (held.revision, held.items))]
-    texts = [head["made"], *(text for held in listed for text in (held.name, held.fingerprint))]
+    catalog = head.get("catalog", "")
+    texts = [
+        head["made"],
+        catalog,
+        *(text for held in listed for text in (held.name, held.fingerprint)),
+    ]
     if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
         raise ValueError("its head counts in what is no number")
     "".join(texts).encode()  # ValueError for half a character
     if datetime.fromisoformat(head["made"]).tzinfo is None:
         raise ValueError("its head does not say in which time zone it was made")
-    return Head(head["made"], listed, head["pictures"])
+    return Head(head["made"], listed, head["pictures"], catalog)
 
 
 def read_head(file: Path) -> Head:

@@ -18,9 +18,11 @@ from sqlalchemy.exc import DBAPIError
 from index import archives, foreign_databases
 from index.archives import DATABASE, Archive, Head, Held, NotWhole
 from index.catalog import Catalog, room
+from index.catalog_name import read_name
 from index.disk import locked, sync
 from index.failures import translated
 from index.keeping import keeping
+from index.ownership import LOOK
 from index.pictures import PictureLost, Pictures
 from index.progress import Progress
 from index.storage import Storage
@@ -64,7 +66,7 @@ def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
         _rows(staging, catalog.pictures).close()  # which makes the tables
         with catalog.reader.begin() as source, _unjournaled(staging) as target:
             transfer(source, target, progress)
-            head = _head(target)
+            head = _head(target, read_name(source) or "")
         with closing(_rows(staging, catalog.pictures)) as copy:
             shown = _pictures(copy, head.pictures, progress)
             lost = archives.write(archive, head, staging / DATABASE, shown)
@@ -103,6 +105,8 @@ def restore(
             _refuse(target, force)
             discard_all(target)
             transfer(source, target, progress)
+            catalog.ownership.pass_on(target)
+        catalog.ownership.settle()
     return Outcome(head, archive.lost)
 
 
@@ -186,7 +190,7 @@ def _staging(folder: Path) -> Iterator[Path]:
 
 def _rows(staging: Path, store: Pictures) -> Catalog:
     """The database of an archive as a catalog; one that an older version made is migrated."""
-    return Catalog(Storage(staging), store)
+    return Catalog(Storage(staging), store, LOOK)
 
 
 @contextmanager
@@ -207,7 +211,7 @@ def _forgo_journal(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA synchronous = OFF")
 
 
-def _head(rows: Connection) -> Head:
+def _head(rows: Connection, catalog: str) -> Head:
     count = (
         select(func.count()).select_from(items).where(items.c.collection == collections.c.key)
     ).scalar_subquery()
@@ -217,7 +221,7 @@ def _head(rows: Connection) -> Head:
         for row in rows.execute(chosen)
     )
     named = select(func.count(pictures.c.name.distinct()))
-    return Head(archives.now(), descriptions, rows.execute(named).scalar_one())
+    return Head(archives.now(), descriptions, rows.execute(named).scalar_one(), catalog)
 
 
 def _pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from index import garbage
 from index.catalog_reader import CatalogReader
 from index.database import connect, url_of
-from index.failures import FULL
+from index.failures import FULL, StoreAway
 from index.garbage import Collector
 from index.items import (
     ANY,
@@ -27,11 +27,13 @@ from index.items import (
 from index.metadata import check_values
 from index.names import Names
 from index.objects import ObjectPictures
+from index.ownership import REFUSE, Claim, Ownership, refuse_new
 from index.pictures import FolderPictures, Pictures
 from index.records import Replacing, record, retire, write
 from index.revisions import advance, replaced
 from index.storage import Storage
 from index.stored_items import unknown
+from index.sweeping import SHARE, Limits, Sweep
 from index.tables import setting
 
 COUNTED = ("items", "facets", "bags", "pictures")  # tables that filters and lists join
@@ -44,17 +46,25 @@ class Catalog(CatalogReader):
     What a method has returned for is on disk: a crash at any moment loses nothing of it.
     """
 
-    def __init__(self, storage: Storage, pictures: Pictures | None = None) -> None:
+    def __init__(
+        self, storage: Storage, pictures: Pictures | None = None, claim: Claim = REFUSE
+    ) -> None:
         """Open a catalog, made if it is not there, with other pictures than the storage's.
 
-        ValueError if this version of Tessera cannot use it; OSError if it cannot be opened.
+        ValueError if this version of Tessera cannot use it, Foreign if the data folder or the
+        pictures belong to another catalog (see Claim); OSError if it cannot be opened.
         """
+        url = url_of(storage.database, storage.folder)
+        refuse_new(storage, url, claim)
         storage.folder.mkdir(parents=True, exist_ok=True)
-        engines = connect(url_of(storage.database, storage.folder), storage.wait)
+        engines = connect(url, storage.wait)
         super().__init__(
             storage, engines.reader, pictures_of(storage) if pictures is None else pictures
         )
         self.writer, self.exclusive = engines.writer, engines.exclusive  # see Engines
+        roles = (engines.reader, engines.exclusive)
+        self.ownership = Ownership(storage, url, roles, self.pictures)
+        self._settle(claim)
         self.names = Names(self.reader, self.exclusive)
         with self.reader.begin() as connection:
             self.secret = setting(connection, "secret").encode()
@@ -65,6 +75,18 @@ class Catalog(CatalogReader):
     def in_folder(cls, folder: Path) -> Catalog:
         """The SQLite catalog of a data folder with its pictures."""
         return cls(Storage(folder))
+
+    def _settle(self, claim: Claim) -> None:
+        """Make sure that the folder and the pictures are this catalog's; else close it."""
+        try:
+            self.ownership.settle(claim)
+        except StoreAway:  # searches need no pictures, and nothing is stored before this was asked
+            if claim.mode == "adopt":
+                self.close()
+                raise
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Let go of the database's connections."""
@@ -141,6 +163,7 @@ class Catalog(CatalogReader):
         """A transaction that writes rows that name these pictures. NoSpace if the disk is full."""
         with room():
             if shown:
+                self.ownership.confirm()
                 self.pictures.put(shown)  # first, so that every picture that a row names is there
             with self.writer.begin() as connection:
                 yield connection
@@ -201,18 +224,25 @@ class Catalog(CatalogReader):
         with self.writer.begin() as connection:
             garbage.keep_marks(connection, collection.key, revisions)
 
-    def sweep(self, segments: Path | None = None) -> None:
+    def sweep(self, segments: Path | None = None, share: float = SHARE) -> Sweep:
         """Delete what interruptions left behind, in small transactions; safe at any time.
 
-        That is collections that were replaced, pictures that no item has, and in the folder
-        `segments` the subfolders of tokens that no collection has.
+        That is collections that were replaced, pictures that no item has (see index.sweeping), up
+        to a share of the store, and in the folder `segments` the subfolders of tokens that no
+        collection has.
         """
         collector = self._collector()
         collector.sweep_collections()
-        collector.sweep_pictures()
+        outcome = collector.sweep_pictures(Limits(self.storage.sweep_after, share))
         collector.give_back()
         if segments is not None:
-            garbage.sweep_segments(self.reader, segments)
+            garbage.sweep_segments(self.reader, segments, self.ownership.has_folder)
+        return outcome
+
+    def preview_sweep(self, share: float = SHARE) -> Sweep:
+        """The pictures that a sweep would delete; nothing is."""
+        limits = Limits(self.storage.sweep_after, share, dry=True)
+        return self._collector().sweep_pictures(limits)
 
     def sweep_collections(self) -> None:
         """Delete collections that were replaced, as part of sweep."""
@@ -230,7 +260,8 @@ class Catalog(CatalogReader):
                 connection.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {', '.join(COUNTED)}")
 
     def _collector(self) -> Collector:
-        return Collector(self.reader, self.exclusive, self.pictures, PAUSE)
+        owned = self.ownership.has_pictures
+        return Collector(self.reader, self.exclusive, self.pictures, owned, PAUSE)
 
 
 def pictures_of(storage: Storage) -> Pictures:

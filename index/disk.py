@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
+from uuid import uuid4
 
 PROBE = b"\0" * 2**16
 
@@ -52,3 +53,42 @@ def locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[
             yield True
     finally:
         os.close(handle)
+
+
+def read_note(path: Path) -> bytes | None:
+    """The contents of a small file, None where there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def write_note(path: Path, content: bytes, *, new: bool = False) -> bool:
+    """Write a small file as a whole, durably; False where it is to be new and is there already."""
+    partial = path.with_name(f".{path.name}-{uuid4().hex}")
+    try:
+        with partial.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if not new:
+            partial.replace(path)
+        elif not _link(partial, path):
+            return False
+        sync(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+    return True
+
+
+def _link(partial: Path, path: Path) -> bool:
+    """Give a file a name that no file has yet; says whether it was free."""
+    try:
+        path.hardlink_to(partial)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links, such as those of SMB
+        if path.exists():
+            return False
+        partial.rename(path)
+    return True

@@ -21,13 +21,13 @@ from index.buckets import Buckets
 from index.catalog import Catalog
 from index.follower import Follower, Sizes
 from index.items import Collection, ModelMismatch
+from index.ownership import LOCK, LOOK
 from index.storage import Storage
 
 POLL = 0.2  # seconds between looks at a catalog that is quiet
 RETRY = 5.0  # seconds after something failed
 TIDY = 60.0  # seconds between looks for what can be forgotten
 SWEEP = 3600.0  # seconds between looks for what interruptions left behind: all files are listed
-LOCK = "follower.lock"
 SEGMENTS = "segments"  # the folder of all collections' segments, below the data folder
 
 log = logging.getLogger(__name__)
@@ -176,7 +176,7 @@ def main() -> None:
     while (lock := elect(storage.folder)) is None:
         stopped.wait(1.0)
     try:
-        Following(Catalog(storage), storage.folder).run(stopped)
+        Following(Catalog(storage, claim=LOOK), storage.folder).run(stopped)
     finally:
         os.close(lock)
 

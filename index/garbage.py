@@ -6,29 +6,31 @@ any two of them: what is left over is garbage again, and the next call deletes i
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, delete, func, select, update
 
-from index.keeping import deleting
 from index.kept import release
 from index.pictures import Pictures
-from index.stored_items import chunks
+from index.sweeping import Limits, PictureSweeper, Postponed, Sweep
 from index.tables import changes, collections, items, pictures, retired, retired_pictures
 
-BATCH = 200  # items, or names of pictures, a transaction
+BATCH = 200  # items a transaction
 ROWS = 1_000  # rows of retired and changes a transaction
 PAGES = 500  # pages of SQLite a transaction
 SPARE = 4_096  # free pages that SQLite keeps for the next puts: 16 MB
 KEPT = 30 * 86_400  # seconds that a mark is kept for a follower that may never come back
 SHOWN = {items: pictures, retired: retired_pictures}  # what names pictures beside them
 TOKEN = re.compile(r"[0-9a-f]{32}")
+
+log = logging.getLogger(__name__)
 
 
 class Collector:
@@ -40,11 +42,18 @@ class Collector:
     without a pause they would wait for all of the work.
     """
 
-    def __init__(self, reader: Engine, writer: Engine, store: Pictures, pause: float) -> None:
-        self._reader = reader
+    def __init__(
+        self,
+        reader: Engine,
+        writer: Engine,
+        store: Pictures,
+        owned: Callable[[Connection], bool],
+        pause: float,
+    ) -> None:
+        """`owned` says within a transaction whether the store belongs to its catalog."""
         self._writer = writer
-        self._store = store
         self._pause = pause
+        self._sweeper = PictureSweeper(reader, writer, store, owned, pause)
 
     def purge(self, collection: int, until: int, marks: Iterable[int]) -> int | None:
         """Forget retirements, see Catalog.purge; None if there is no such collection."""
@@ -54,8 +63,9 @@ class Collector:
                 return None
             keep_marks(connection, collection, marks)
         gone = retired.c.revision <= floor
-        while self._delete(retired, collection, gone, ROWS):
-            self._rest()
+        with suppress(Postponed):
+            while self._delete(retired, collection, gone, ROWS):
+                self._rest()
         # The mark at the floor itself, or the next one, proves the history of who is that far.
         retained = changes.c.kept > time.time() - KEPT
         unneeded = (changes.c.revision < floor) & func.coalesce(~retained, True)
@@ -69,24 +79,21 @@ class Collector:
             chosen = select(collections.c.key, collections.c.token).where(_nameless)
             found = connection.execute(chosen).all()
         for key, token in found:
-            for table, size in ((items, BATCH), (retired, ROWS), (changes, ROWS)):
-                while self._delete(table, key, table.c.revision >= 0, size):
-                    self._rest()
-            with self._writer.begin() as connection:
-                condition = (collections.c.key == key) & _nameless
-                connection.execute(delete(collections).where(condition))
-                release(connection, token)
+            with suppress(Postponed):
+                self._sweep_collection(key, token)
 
-    def sweep_pictures(self) -> None:
-        """Delete pictures that no row names: of puts that were interrupted."""
-        self._store.delete_partial()
-        for names in _batches(self._store.names(), BATCH):
-            with self._reader.begin() as connection:
-                suspects = set(names) - _named(connection, names)
-            if suspects:
-                with self._writer.begin() as connection:
-                    self._delete_pictures(connection, suspects)
+    def _sweep_collection(self, key: int, token: str) -> None:
+        for table, size in ((items, BATCH), (retired, ROWS), (changes, ROWS)):
+            while self._delete(table, key, table.c.revision >= 0, size):
                 self._rest()
+        with self._writer.begin() as connection:
+            condition = (collections.c.key == key) & _nameless
+            connection.execute(delete(collections).where(condition))
+            release(connection, token)
+
+    def sweep_pictures(self, limits: Limits) -> Sweep:
+        """Delete pictures that no row names: of puts that were interrupted."""
+        return self._sweeper.sweep(limits)
 
     def give_back(self) -> None:
         """Give free pages of an SQLite file back to the disk, all but some."""
@@ -105,7 +112,11 @@ class Collector:
             self._rest()
 
     def _delete(self, table: Table, collection: int, condition: Any, size: int) -> bool:
-        """Delete the next rows by revision, with their pictures; False if there were none."""
+        """Delete the next rows by revision, with their pictures; False if there were none.
+
+        Postponed, and nothing is deleted, if their pictures may not go now: without rows that name
+        them, no one would know later that they were this catalog's.
+        """
         selection = (table.c.collection == collection) & condition
         first = select(table.c.revision).where(selection).order_by(table.c.revision).limit(size)
         with self._writer.begin() as connection:
@@ -118,30 +129,25 @@ class Collector:
                 gone = (shown.c.collection == collection) & (shown.c.revision <= revisions[-1])
                 names.update(connection.execute(select(shown.c.name).where(gone)).scalars())
             connection.execute(delete(table).where(selection))
-            self._delete_pictures(connection, names)
+            self._sweeper.delete(connection, names)
         return True
-
-    def _delete_pictures(self, connection: Connection, names: set[str]) -> None:
-        """Delete those that no row names now, while no put can come to name one."""
-        if not names:
-            return
-        with deleting(connection) as may:
-            if may:  # else they are garbage, for the next sweep
-                self._store.delete(names - _named(connection, list(names)))
 
     def _rest(self) -> None:
         time.sleep(self._pause)
 
 
-def sweep_segments(reader: Engine, folder: Path) -> None:
-    """Delete the folders of tokens that no collection has."""
+def sweep_segments(reader: Engine, folder: Path, owned: Callable[[Connection], bool]) -> None:
+    """Delete the folders of tokens that no collection has, in a data folder of the catalog."""
     # Listed first: a collection's row is there before its folder is.
     folders = [path for path in folder.glob("*") if TOKEN.fullmatch(path.name)]
     with reader.begin() as connection:
         tokens = set(connection.execute(select(collections.c.token)).scalars())
-    for path in folders:
-        if path.name not in tokens:
-            shutil.rmtree(path, ignore_errors=True)
+        unknown = [path for path in folders if path.name not in tokens]
+        if not unknown or not owned(connection):
+            return
+    for path in unknown:
+        shutil.rmtree(path, ignore_errors=True)
+    log.info("segments of no collection were deleted", extra={"folders": len(unknown)})
 
 
 _nameless = collections.c.name.is_(None) & collections.c.replaces.is_(None)
@@ -169,17 +175,3 @@ def keep_marks(connection: Connection, collection: int, revisions: Iterable[int]
         marked = select(func.min(changes.c.revision)).where(later).scalar_subquery()
         condition = (changes.c.collection == collection) & (changes.c.revision == marked)
         connection.execute(update(changes).where(condition).values(kept=int(time.time())))
-
-
-def _named(connection: Connection, names: list[str]) -> set[str]:
-    """Those of the names that some row has."""
-    referenced = set[str]()
-    for part in chunks(names):
-        for column in (pictures.c.name, retired_pictures.c.name):
-            referenced.update(connection.execute(select(column).where(column.in_(part))).scalars())
-    return referenced
-
-
-def _batches(names: Iterator[str], size: int) -> Iterator[list[str]]:
-    while part := list(islice(names, size)):
-        yield part

@@ -10,7 +10,12 @@ from datetime import timedelta
 from typing import Any
 
 import obstore
-from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
 from obstore.store import ObjectStore, from_url
 
 from index.failures import StoreAway
@@ -107,8 +112,28 @@ class ObjectPictures:
                     if NAME.fullmatch(name) and entry["path"] == _path(name):
                         yield name
 
-    def delete_partial(self) -> None:
+    def delete_partial(self, older: float) -> int:  # noqa: ARG002 - see Pictures
         """See Pictures: there is nothing to delete."""
+        return 0
+
+    def read_note(self, name: str) -> bytes | None:
+        """See Pictures: an object of this name."""
+        with _reached():
+            try:
+                return bytes(obstore.get(self._store, name).bytes())
+            except FileNotFoundError as missing:
+                if _lacks_bucket(missing):
+                    raise
+                return None
+
+    def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
+        """See Pictures: a new one by a conditional put, which some stores do as any other."""
+        with _reached():
+            try:
+                obstore.put(self._store, name, content, mode="create" if new else "overwrite")
+            except AlreadyExistsError:
+                return False
+        return True
 
     def check(self) -> None:
         """See Pictures: writes an object that is no picture, always the same one."""

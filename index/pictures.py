@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from index.disk import sync, try_writing
+from index.disk import read_note, sync, try_writing, write_note
 
 NAME = re.compile(r"[0-9a-f]{64}")
 REPAIR = "put its item again, or restore the file from a backup"
@@ -52,8 +53,19 @@ class Pictures(Protocol):
         """The names of all pictures, in any order, as a stream."""
         ...
 
-    def delete_partial(self) -> None:
-        """Delete what interrupted puts left behind; puts that still run must succeed."""
+    def delete_partial(self, older: float) -> int:
+        """Delete what puts left behind that ended more than `older` seconds ago; says how many.
+
+        Puts that still run must succeed.
+        """
+        ...
+
+    def read_note(self, name: str) -> bytes | None:
+        """A note about the store, which is no picture; None where there is none of the name."""
+        ...
+
+    def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
+        """Write a note as a whole, durably; False where it is to be new and is there already."""
         ...
 
     def check(self) -> None:
@@ -114,10 +126,23 @@ class FolderPictures:
                     if NAME.fullmatch(name) and file.name.endswith(".jpg"):
                         yield name
 
-    def delete_partial(self) -> None:
+    def delete_partial(self, older: float) -> int:
         """See Pictures: a put whose file vanishes before it is renamed writes it again."""
+        count, newest = 0, time.time() - older
         for file in self._partial.iterdir():
-            file.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                if file.stat().st_mtime <= newest:
+                    file.unlink()
+                    count += 1
+        return count
+
+    def read_note(self, name: str) -> bytes | None:
+        """See Pictures: a file in the folder itself."""
+        return read_note(self._folder / name)
+
+    def write_note(self, name: str, content: bytes, *, new: bool = False) -> bool:
+        """See Pictures."""
+        return write_note(self._folder / name, content, new=new)
 
     def check(self) -> None:
         """See Pictures."""

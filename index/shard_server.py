@@ -21,6 +21,7 @@ from index.indexes import Indexes
 from index.items import Collection
 from index.messages import packed, unpacked
 from index.overview import Overview
+from index.ownership import LOOK
 from index.promising import Promising
 from index.requests import Request
 from index.rows import SIDES, Numbers, Side
@@ -116,7 +117,7 @@ class ShardServer:
     def _opened(self) -> Indexes:
         with self._lock:
             if self._indexes is None:
-                catalog = Catalog(self._storage)
+                catalog = Catalog(self._storage, claim=LOOK)
                 opened = Indexes(
                     catalog,
                     self._storage.folder,

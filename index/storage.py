@@ -9,6 +9,7 @@ from index.buckets import ALL, Buckets
 from index.items import ITEM_TEXT
 
 WAIT = 5.0  # seconds
+DAY = 86_400  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,8 @@ class Storage:
 
     `database` is the URL of a database, a SQLite file in the folder if empty; `pictures` a folder
     or the URL of an object store, a folder below the data folder if empty. Transactions wait up to
-    `wait` seconds for a lock. With `shared`, searches include what any process has written, and
+    `wait` seconds for a lock. Pictures that no item has are deleted `sweep_after` seconds after
+    that was first seen. With `shared`, searches include what any process has written, and
     not only what their own has: each asks the database.
     `item_text` is how many bytes of metadata and sentences an item may have.
     `buckets` are those whose bags are searched and written to segments: not all for a shard.
@@ -30,3 +32,4 @@ class Storage:
     shared: bool = False
     item_text: int = ITEM_TEXT
     buckets: Buckets = ALL
+    sweep_after: int = DAY

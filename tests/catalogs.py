@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from index.catalog import Catalog
+from index.ownership import LOOK
 from index.storage import Storage
 from tests.servers import Server
 
@@ -18,7 +19,8 @@ class Catalogs:
     """Opens catalogs without items, each with a secret of its own, as if it had been made anew."""
 
     def __init__(self, folder: Path) -> None:
-        with closing(Catalog.in_folder(folder)) as catalog:
+        # Without a name, so that each copy is a catalog of its own.
+        with closing(Catalog(Storage(folder), claim=LOOK)) as catalog:
             self._secret = catalog.secret
         self._empty = (folder / FILE).read_bytes()
         assert self._secret in self._empty

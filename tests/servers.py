@@ -26,7 +26,10 @@ QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_con
 CATALOG = "catalog"
 OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
 DISCONNECT = f"SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE {OTHERS}"  # noqa: S608
-RENEW = "UPDATE settings SET value = repeat(md5(random()::text), 2) WHERE name = 'secret'"
+RENEW = (
+    "UPDATE settings SET value = repeat(md5(random()::text), 2) WHERE name = 'secret'; "
+    "DELETE FROM settings WHERE name NOT IN ('secret', 'layout')"
+)
 
 
 def commands() -> Path | None:

@@ -102,6 +102,7 @@ def add(
             raise typer.Exit(130) from None
         if not settings.cluster:  # whose shards build what they need
             engine.indexes.build()
+        engine.close()
     statuses = ("stored", "skipped", "refused")
     typer.echo(", ".join(f"{counts[status]:,} {status}" for status in statuses), err=True)
     if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:

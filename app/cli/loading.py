@@ -23,13 +23,16 @@ def load_models(settings: Settings) -> Models:
     return Models.of(settings)
 
 
-def load_engine(settings: Settings) -> Engine:
-    """The engine that the settings describe; errors are those of `check` and of the catalog."""
+def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
+    """The engine that the settings describe; errors are those of `check` and of the catalog.
+
+    With `adopt`, it takes over a data folder and pictures that belong to another catalog.
+    """
     check(settings)
     lean.import_torch(settings.device)
     from app.engine import Engine
 
-    return Engine.load(settings)
+    return Engine.load(settings, adopt=adopt)
 
 
 def check(settings: Settings) -> None:

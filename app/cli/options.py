@@ -17,6 +17,13 @@ Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera
 OnCluster = Annotated[
     str | None, typer.Option("--cluster", help="Address of a Ray cluster: HOST:6379, or auto.")
 ]
+Adopt = Annotated[
+    bool,
+    typer.Option(
+        "--adopt-pictures",
+        help="Take over a data folder and pictures that belong to another catalog.",
+    ),
+]
 Named = Annotated[str, typer.Option(help="A named set of items.")]
 
 

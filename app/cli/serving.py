@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app import lean
-from app.cli.options import Data, OnCluster, plain_errors, settings_for
+from app.cli.options import Adopt, Data, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def serve(
     ssl_keyfile: CertificateKey = None,
     workers: Workers = None,
     cluster: OnCluster = None,
+    adopt_pictures: Adopt = False,
 ) -> None:
     """Serve search, its page and its API over HTTP.
 
@@ -96,19 +97,24 @@ def serve(
     wanted = demo or ("photos" if with_sample and photos is None else None)
     try:
         with closing(listener):
-            _load_and_serve(settings, listener, photos, wanted)
+            _load_and_serve(settings, listener, photos, wanted, adopt=adopt_pictures)
     finally:
         gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
 
 
 def _load_and_serve(
-    settings: Settings, listener: socket.socket, photos: Path | None, demo: str | None
+    settings: Settings,
+    listener: socket.socket,
+    photos: Path | None,
+    demo: str | None,
+    *,
+    adopt: bool,
 ) -> None:
     with plain_errors():
         lean.import_torch(settings.device)
         from app.cli.demonstrating import indexed_meanwhile
 
-        engine, shown, sources = _loaded(settings, demo)
+        engine, shown, sources = _loaded(settings, demo, adopt=adopt)
     # The server passes on the signal that ended it, and what began here must end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _indexing(photos, settings), suppress(KeyboardInterrupt):
@@ -178,7 +184,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def _loaded(
-    settings: Settings, demo: str | None
+    settings: Settings, demo: str | None, *, adopt: bool
 ) -> tuple[Engine, Demo, Sequence[Source | Outcome]]:
     """The engine, and what is still to be indexed of the demonstration that is wanted."""
     from app.cli import demonstrating
@@ -186,7 +192,7 @@ def _loaded(
     from app.demos import PHOTOS
 
     shown = PHOTOS if demo is None else demonstrating.chosen(demo)
-    engine = load_engine(settings)
+    engine = load_engine(settings, adopt=adopt)
     engine.open(DEFAULT_COLLECTION, reading=True)
     sources = () if demo is None else demonstrating.missing(engine, shown, settings)
     if shown.collection != DEFAULT_COLLECTION:

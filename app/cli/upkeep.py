@@ -1,4 +1,4 @@
-"""The commands of upkeep: snapshot, restore, check."""
+"""The commands of upkeep: snapshot, restore, check, sweep."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.options import Data, plain_errors, settings_for
+from app.cli.options import Adopt, Data, plain_errors, settings_for
 from index.progress import shown
 
 if TYPE_CHECKING:
     from index.backup import Outcome
     from index.catalog import Catalog
     from index.checks.finding import Finding
+    from index.ownership import Claim
     from index.storage import Storage
+
+SHOWN = 20  # names of pictures that a dry run tells
 
 
 def snapshot(
@@ -56,6 +59,7 @@ def restore(
     verify: Annotated[
         bool, typer.Option("--verify", help="Read and check all of it, restore nothing.")
     ] = False,
+    adopt_pictures: Adopt = False,
 ) -> None:
     """Put back what a snapshot holds: all of it or, where anything is wrong, nothing.
 
@@ -64,14 +68,16 @@ def restore(
     settings = settings_for(data=data)
     from index import archives, backup
     from index.following import SEGMENTS
+    from index.ownership import ADOPTING, Claim
 
     with plain_errors():
         if verify:
             with shown(Console(stderr=True)) as report:
                 outcome = backup.verify(file, report)
         else:
-            archives.read_head(file)  # a file that is no snapshot makes no data folder
-            with _opened(settings.storage, create=True) as catalog:
+            head = archives.read_head(file)  # a file that is no snapshot makes no data folder
+            claim = ADOPTING if adopt_pictures else Claim(origin=head.catalog)
+            with _opened(settings.storage, claim, create=True) as catalog:
                 with shown(Console(stderr=True)) as report:
                     outcome = backup.restore(catalog, file, settings.data, report, force=force)
                 catalog.sweep(settings.data / SEGMENTS)
@@ -90,9 +96,10 @@ def check(
     """
     settings = settings_for(data=data)
     from index.checks.everything import check as check_everything
+    from index.ownership import TELL
 
     table, left = Table("part", "what", "problem", "repair"), 0
-    with plain_errors(), _opened(settings.storage) as catalog:
+    with plain_errors(), _opened(settings.storage, TELL) as catalog:
         with shown(Console(stderr=True)) as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
@@ -107,6 +114,55 @@ def check(
         raise typer.Exit(1)
 
 
+def sweep(
+    data: Data = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count, and name some; delete nothing.")
+    ] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Also where more than a tenth of the pictures would go.")
+    ] = False,
+    adopt_pictures: Adopt = False,
+) -> None:
+    """Delete what nothing refers to, as a service does every hour.
+
+    Pictures go that no item has had for TESSERA_SWEEP_AFTER seconds, counted from when a service
+    or this command first saw it.
+
+    Example: `tessera sweep --dry-run`
+    """
+    settings = settings_for(data=data)
+    from index.following import SEGMENTS
+    from index.ownership import ADOPTING, REFUSE
+    from index.sweeping import SHARE
+
+    share = 1.0 if all_ else SHARE
+    with (
+        plain_errors(),
+        _opened(settings.storage, ADOPTING if adopt_pictures else REFUSE) as catalog,
+    ):
+        if dry_run:
+            found = catalog.preview_sweep(share)
+        else:
+            found = catalog.sweep(settings.data / SEGMENTS, share)
+    done = "to delete" if dry_run else "deleted"
+    count = len(found.due) if dry_run else found.deleted
+    for name in found.due[:SHOWN] if dry_run else ():
+        typer.echo(name)
+    typer.echo(
+        f"{found.pictures:,} pictures, {found.unnamed:,} that no item has, {len(found.due):,} of "
+        f"them for {settings.sweep_after:,} seconds or more; {0 if found.withheld else count:,} "
+        f"{done}",
+        err=True,
+    )
+    if found.withheld and found.due:
+        typer.echo(
+            f"nothing {'would be' if dry_run else 'was'} deleted, as that is a large share: make "
+            "sure that this is the right database and picture store, then add --all",
+            err=True,
+        )
+
+
 def _repaired(finding: Finding, repair: bool) -> str:
     if finding.repair is None:
         return "not possible"
@@ -117,13 +173,16 @@ def _repaired(finding: Finding, repair: bool) -> str:
 
 
 @contextmanager
-def _opened(storage: Storage, *, create: bool = False) -> Iterator[Catalog]:
+def _opened(
+    storage: Storage, claim: Claim | None = None, *, create: bool = False
+) -> Iterator[Catalog]:
     """The catalog of a data folder; LookupError where there is none, and none is made."""
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
     from index.catalog import Catalog
+    from index.ownership import REFUSE
 
-    with closing(Catalog(storage)) as catalog:
+    with closing(Catalog(storage, claim=claim or REFUSE)) as catalog:
         yield catalog
 
 

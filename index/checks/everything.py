@@ -17,7 +17,7 @@ from index.following import SEGMENTS
 from index.garbage import TOKEN
 from index.items import ModelMismatch
 from index.progress import Progress
-from index.tables import collections, pictures, retired_pictures
+from index.tables import collections
 from index.transfer import in_use
 
 
@@ -29,34 +29,40 @@ def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Findin
     yield from unsound
     if unsound:
         return
+    if catalog.ownership.refusal is not None:
+        yield Finding("owner", "pictures and data folder", catalog.ownership.refusal)
     for collection in catalog.names.followed():
         try:
             yield from check_revisions(catalog, collection)
             yield from check_items(catalog, collection, progress)
-            yield from check_segments(catalog, collection, folder)
+            if catalog.ownership.refusal is None:
+                yield from check_segments(catalog, collection, folder)
         except ModelMismatch:  # it was replaced meanwhile
             continue
-    yield from check_garbage(catalog, folder)
+    if catalog.ownership.refusal is None:  # else it is another catalog's
+        yield from check_garbage(catalog, folder)
 
 
 def check_garbage(catalog: Catalog, folder: Path) -> Iterator[Finding]:
     """What nothing refers to; a service deletes it within hours, and `repair` does at once.
 
-    A picture may be one of a put that is not finished yet; it is not deleted then.
+    Of pictures those that a sweep may delete: none that were not seen unnamed for long enough.
     """
 
     def sweep() -> None:
         catalog.sweep(folder / SEGMENTS)
 
-    names, directories = set(catalog.pictures.names()), (folder / SEGMENTS).glob("*")
+    found, directories = catalog.preview_sweep(), (folder / SEGMENTS).glob("*")
     tokens = {directory.name for directory in directories if TOKEN.fullmatch(directory.name)}
     with catalog.reader.begin() as connection:
-        for column in (pictures.c.name, retired_pictures.c.name):
-            names.difference_update(connection.execute(select(column).distinct()).scalars())
         tokens.difference_update(connection.execute(select(collections.c.token)).scalars())
         replaced = connection.execute(select(func.count()).where(~in_use)).scalar_one()
-    if names:
-        yield Finding("pictures", "garbage", f"{len(names):,} that no item has", sweep)
+    if found.due:
+        problem = f"{len(found.due):,} that no item has"
+        if found.withheld:
+            yield Finding("pictures", "garbage", f"{problem}; see `tessera sweep --dry-run`")
+        else:
+            yield Finding("pictures", "garbage", problem, sweep)
     if tokens:
         yield Finding("segments", "garbage", f"{len(tokens):,} folders of no collection", sweep)
     if replaced:

@@ -336,8 +336,9 @@ def test_snapshot_is_written_to_a_named_file_or_among_the_others(
 
 
 def test_check_tells_what_is_wrong_and_repairs_what_it_can(
-    command: Command, png: Png, tmp_path: Path
+    command: Command, png: Png, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TESSERA_SWEEP_AFTER", "0")  # garbage goes at once
     index_photos(command, png, tmp_path)
     assert command("check") == (0, "0 found, 0 repaired\n")
     pictures = sorted((tmp_path / "data" / "pictures").glob("*/*.jpg"))

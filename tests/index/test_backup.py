@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -229,7 +230,7 @@ def test_pictures_are_kept_until_they_are_in_the_archive(filled, tmp_path, monke
     outcome = snapshot(filled, tmp_path / "backup.tar", progress)
     assert outcome.lost == frozenset()
     assert outcome.head.pictures == 12
-    filled.sweep()
+    filled.purge(home, filled.revision(home))
     assert len(list(filled.pictures.names())) == 1  # that of the other collection
 
 
@@ -613,7 +614,8 @@ def test_killed_restore_leaves_what_was_there(filled, archive, tmp_path, shown):
     with closing(Catalog.in_folder(tmp_path / "data")) as catalog:
         assert "later" not in contents(catalog)["default"]
         assert not (tmp_path / "data" / backup.STAGING).exists()
-        catalog.sweep()
+        catalog.storage = dataclasses.replace(catalog.storage, sweep_after=0)
+        catalog.sweep(share=1.0)
         with catalog.reader.begin() as connection:
             named = set(connection.execute(select(pictures.c.name)).scalars())
         assert set(catalog.pictures.names()) == named

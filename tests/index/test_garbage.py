@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import event, func, select
 
 from index import catalog as catalogs
-from index import garbage
+from index import garbage, sweeping
 from index.items import Picture, Replaced
 from index.pictures import name_of
 from index.reembedding import reembed
@@ -19,6 +19,7 @@ from index.tables import changes, collections, items, retired
 def small_steps(monkeypatch):
     monkeypatch.setattr(garbage, "BATCH", 3)
     monkeypatch.setattr(garbage, "ROWS", 2)
+    monkeypatch.setattr(sweeping, "BATCH", 3)
     monkeypatch.setattr(catalogs, "PAUSE", 0.0)
 
 
@@ -103,7 +104,7 @@ def test_deleted_space_goes_back_to_the_disk(catalog, collection, entry, monkeyp
             return connection.exec_driver_sql(f"PRAGMA {name}").scalar()
 
     before = pages("page_count")
-    garbage.Collector(catalog.reader, catalog.writer, catalog.pictures, 0.0).give_back()
+    catalog._collector().give_back()
     assert pages("freelist_count") == 5
     assert pages("page_count") < before - 20
     assert pages("integrity_check") == "ok"
@@ -165,5 +166,7 @@ def test_sweep_deletes_pictures_that_no_row_names(changed, collection):
     orphans = [f"orphan {number}".encode() for number in range(7)]
     changed.pictures.put({name_of(jpeg): jpeg for jpeg in orphans})
     before = set(changed.pictures.names()) - set(map(name_of, orphans))
-    changed.sweep()
+    assert changed.sweep().deleted == 0
+    changed.storage = replace(changed.storage, sweep_after=0)
+    changed.sweep(share=1.0)
     assert set(changed.pictures.names()) == before

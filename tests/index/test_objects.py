@@ -58,7 +58,7 @@ def test_deleted_pictures_are_gone_and_others_stay(pictures):
     pictures.check()
     pictures.delete([gone, name_of(b"4")])
     pictures.delete([])
-    pictures.delete_partial()
+    pictures.delete_partial(0)
     assert set(pictures.names()) == NAMES.keys() - {gone}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from index.catalog import Catalog
 from index.items import Picture
+from index.ownership import NOTE
 from index.pictures import FolderPictures, PictureLost, name_of
 from index.storage import Storage
 
@@ -27,7 +28,7 @@ def put(store, *pictures):
 
 
 def files(folder):
-    return [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in folder.rglob("*") if path.is_file() and path.name != NOTE]
 
 
 def test_pictures_come_back_by_name_and_equal_ones_share_a_file(store, tmp_path):
@@ -67,7 +68,7 @@ def test_partial_files_may_be_deleted_under_a_put(store, tmp_path, monkeypatch):
     def swept_before(path, target):
         if not lost:
             lost.append(path)
-            store.delete_partial()
+            store.delete_partial(0)
         return rename(path, target)
 
     monkeypatch.setattr(Path, "rename", swept_before)
@@ -105,6 +106,10 @@ def test_full_disk_acknowledges_nothing_and_leaves_nothing_torn(
 class Memory(dict):
     """A store without files, as an object store would be one."""
 
+    def __init__(self, *pairs, **named):
+        super().__init__(*pairs, **named)
+        self.notes = {}
+
     put = dict.update
     get = dict.__getitem__
 
@@ -118,15 +123,25 @@ class Memory(dict):
     def names(self):
         return iter(list(self))
 
-    def delete_partial(self):
-        pass
+    def delete_partial(self, older):
+        return 0
+
+    def read_note(self, name):
+        return self.notes.get(name)
+
+    def write_note(self, name, content, *, new=False):
+        if new and name in self.notes:
+            return False
+        self.notes[name] = content
+        return True
 
     def check(self):
         pass
 
 
 def test_another_store_may_hold_the_pictures(tmp_path, entry):
-    catalog = Catalog(Storage(tmp_path), Memory(orphan=b""))
+    catalog = Catalog(Storage(tmp_path, sweep_after=0), Memory())
+    catalog.pictures["0" * 64] = b""
     collection = catalog.collection("a", fingerprint="m", dimension=8, score="sum_of_max")
     catalog.put(collection, entry("a"))
     catalog.sweep()

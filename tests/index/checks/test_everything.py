@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import delete, insert, update
@@ -124,6 +125,8 @@ def test_what_nothing_refers_to_is_deleted(filled, folder, collection):
     (folder / "segments" / ("0" * 32)).mkdir()
     filled.collection("gone", fingerprint="m", dimension=8, score="sum_of_max")
     change(filled, update(collections).where(collections.c.name == "gone").values(name=None))
+    assert "pictures" not in {part for part, _, _ in wrong(filled, folder)}, "not for a day"
+    filled.storage = replace(filled.storage, sweep_after=0)
     assert [(part, problem) for part, _, problem in wrong(filled, folder)] == [
         ("pictures", "2 that no item has"),
         ("segments", "1 folders of no collection"),
