@@ -12,11 +12,14 @@ from ipaddress import ip_address
 
 import pytest
 from fastapi import FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from app import fetching as photos
 from app.engine import Engine
 from app.errors import NotFetched
-from app.fetching import Fetcher, public
+from app.fetching import Fetcher, normalise, photos_of, public
 from app.main import create_app
 from app.settings import Settings
 
@@ -116,12 +119,121 @@ def test_other_spellings_of_this_machine_are_refused(url: str) -> None:
         *("file:///etc/passwd", "ftp://a.test/b", "gopher://a", "//a.test/b", "a.png", ""),
         *("http://", "http:///a", "http://[::1", "http://user:pw@a.test/b", "http://@a.test/"),
         "http://a.test/" + "x" * 2_000,
+        *("http://a.test:99999/", "http://a.test:x/", "http://[fe80::1%25eth0]/", "http://%00/"),
+        *("http://a%20b/", "http://a\0b/", "http://\u00ad/", "http://256.256.256.256/"),
+        *("http://a.test/\ud800", "http://a.test\\@b.test/", "http://xn--zz--.test/"),
+        "http://ä.test/" + "ä" * 10_000,
     ],
 )
 def test_what_is_no_address_of_a_photo_is_refused(url: str, site: Site) -> None:
     with pytest.raises(NotFetched, match="address"):
         site.fetcher().fetch(url)
     assert site.resolved == []
+
+
+@pytest.mark.parametrize(
+    ("url", "normal"),
+    [
+        ("http://bücher.test/ä b.png?q=ü#x", "http://xn--bcher-kva.test/%C3%A4%20b.png?q=%C3%BC#x"),
+        ("HTTP://A.test:80/%7e%20%C3%A4", "http://a.test/%7e%20%C3%A4"),  # encoded as it came
+        ("http://a.test/a%b", "http://a.test/a%b"),
+        ("http://a.test/a\0b\x01c", "http://a.test/a%00b%01c"),
+        ("http://faß.test./", "http://xn--fa-hia.test./"),
+    ],
+)
+def test_address_is_normalised_as_browsers_do(url: str, normal: str) -> None:
+    assert normalise(url) == normal
+    assert normalise(normal) == normal
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("①②⑦.⓪.⓪.①", "１２７.0.0.1", "127。0。0。1", "0x7f.1", "017700000001", "1２7.1"),
+        *("ｌｏｃａｌｈｏｓｔ", "ⓛocalhost", "localho\u00adst", "LOCALHOST", "loc%61lhost", "loc\nalhost"),
+        *("[::ﬀff:127.0.0.1]", "[::1]", "169。254。169。254", "①⑥⑨.②⑤④.①⑥⑨.②⑤④"),
+    ],
+)
+def test_spellings_that_are_normalised_to_this_machine_are_refused(host: str) -> None:
+    with pytest.raises(NotFetched, match=r"public internet|is no address"):
+        Fetcher().fetch(f"http://{host}/a.png")
+
+
+@given(
+    st.one_of(
+        st.text(max_size=40),
+        st.builds(
+            "http://{}{}{}".format,
+            st.text("aä①.:@%[]/\\#?1ß\u00ad\u3002\ud800\0 \n", max_size=12),
+            st.sampled_from(["", ":0", ":70000", ":²", "@a.test", "/", "?", "/%", "/ä"]),
+            st.text(max_size=12),
+        ),
+    )
+)
+def test_any_text_is_fetched_or_refused_in_a_sentence(url: str) -> None:
+    def nowhere(host: str, _: int) -> list[object]:
+        host.encode("ascii")
+        return []
+
+    with pytest.raises(NotFetched, match=r"\w"):
+        Fetcher(resolve=nowhere).fetch(url)
+
+
+def test_photo_of_a_name_beyond_ascii_is_fetched(site: Site) -> None:
+    site.names["xn--bcher-kva.test"] = "127.0.0.1"
+    site.answers["/%C3%A4.png"] = page(b"", status=302, Location="/ü".encode().decode("latin-1"))
+    site.answers["/%C3%BC"] = page(b"photo")
+    assert site.fetcher().fetch(site.url("/ä.png", "bücher.test")) == b"photo"
+    assert site.asked[0] == f"xn--bcher-kva.test:{site.port} /%C3%A4.png"
+
+
+def test_whatever_a_fetch_raises_refuses_that_address_alone(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: str, __: int) -> list[object]:
+        raise AssertionError("a bug")
+
+    with pytest.raises(NotFetched, match="AssertionError: a bug"):
+        Fetcher(resolve=broken).fetch(site.url())
+    assert "a photo could not be fetched" in caplog.text
+
+
+def test_slow_resolver_is_inside_the_deadline(site: Site) -> None:
+    answering = threading.Event()
+
+    def slow(_: str, __: int) -> list[object]:
+        answering.wait(60)
+        return []
+
+    start = time.monotonic()
+    with pytest.raises(NotFetched, match="no photo came within 0 seconds"):
+        Fetcher(seconds=0.2, resolve=slow).fetch(site.url())
+    answering.set()
+    assert time.monotonic() - start < 30
+
+
+def test_slow_redirects_are_inside_one_deadline(site: Site) -> None:
+    def later(handler: BaseHTTPRequestHandler) -> None:
+        time.sleep(0.4)
+        page(b"", status=302, Location="/")(handler)
+
+    site.answers["/"] = later
+    with pytest.raises(NotFetched, match="no photo came within 1 seconds"):
+        site.fetcher(seconds=1.0).fetch(site.url())
+    assert len(site.asked) <= 3
+
+
+def test_photos_of_an_item_are_fetched_until_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(photos, "TOGETHER", -1.0)
+    asked: list[str] = []
+
+    def fetch(url: str) -> bytes:
+        asked.append(url)
+        return b"photo"
+
+    with pytest.raises(NotFetched, match="took more than"):
+        photos_of(None, "http://a.test/1", ["http://a.test/2"], fetch)
+    assert asked == ["http://a.test/1"]
 
 
 def test_photo_is_fetched_from_the_address_that_was_checked(site: Site) -> None:
