@@ -221,7 +221,7 @@ class PinnedNetwork(NetworkBackend):
         def look_up() -> None:
             try:
                 answer.set_result(self._resolve(host, port))
-            except Exception as failed:
+            except Exception as failed:  # noqa: BLE001 - raised where it is waited for
                 answer.set_exception(failed)
             finally:
                 LOOKUPS.release()

@@ -16,7 +16,7 @@ from index.database import connect, url_of
 from index.failures import FULL
 from index.garbage import Collector
 from index.items import ANY, Collection, Entry, Expected, NoSpace, check_dimension
-from index.names import Names
+from index.names import Names, check_standing
 from index.objects import ObjectPictures
 from index.pictures import FolderPictures, Pictures
 from index.records import Replacing, record, retire, write
@@ -101,12 +101,21 @@ class Catalog(CatalogReader):
         (revision,), was = self._store(collection, [entry], check)
         return revision, was.get(entry.id, 0)
 
-    def put_many(self, collection: Collection, entries: Sequence[Entry]) -> list[int]:
-        """Store items in one transaction: all of them or none. NoSpace if the disk is full."""
-        return self._store(collection, entries, lambda _: None)[0] if entries else []
+    def put_many(
+        self, collection: Collection, entries: Sequence[Entry], name: str | None = None
+    ) -> list[int]:
+        """Store items in one transaction: all of them or none. NoSpace if the disk is full.
+
+        Replaced, with a name, unless that stands for the collection at the time.
+        """
+        return self._store(collection, entries, lambda _: None, name)[0] if entries else []
 
     def _store(
-        self, collection: Collection, entries: Sequence[Entry], check: Callable[[Replacing], None]
+        self,
+        collection: Collection,
+        entries: Sequence[Entry],
+        check: Callable[[Replacing], None],
+        name: str | None = None,
     ) -> tuple[list[int], Replacing]:
         """Store items; `check` may refuse, by an exception, what they replace."""
         check_dimension(collection, entries)
@@ -117,6 +126,8 @@ class Catalog(CatalogReader):
             for row, picture in zip(record.pictures, entry.pictures, strict=True)
         }
         with self.storing(shown) as connection:
+            if name is not None:
+                check_standing(connection, name, collection)
             last = advance(connection, collection, len(entries))
             revisions = list(range(last - len(entries) + 1, last + 1))
             was = write(connection, collection.key, revisions[0], records)

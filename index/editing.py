@@ -18,7 +18,16 @@ from sqlalchemy import ColumnElement, Connection, and_, func, select
 from index.catalog import PAUSE, Catalog
 from index.conditions import negated_keys, parse, restricts
 from index.facets import passing
-from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id
+from index.items import (
+    ANY,
+    MOST_PHOTOS,
+    Collection,
+    Dropped,
+    Expected,
+    Item,
+    Replaced,
+    check_id,
+)
 from index.pictures import name_of
 from index.records import NewPhoto, changed, retire, write
 from index.revisions import advance, hold, live
@@ -131,7 +140,8 @@ def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
 def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     """Delete items in short transactions, between which others write; gives how many there were.
 
-    What is put or patched meanwhile stays. An interruption leaves the items that were still to
+    What is put or patched meanwhile stays. Dropped if the collection goes when some are deleted
+    already: what has its name then is another one, whose items nobody has chosen. An interruption leaves the items that were still to
     go: the same call deletes them, but for a filter that chooses items for the lack of a key that
     none of those left has. That is a ValueError, as a typo would choose too many.
     """
@@ -139,12 +149,17 @@ def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
         _check_keys(connection, collection, chosen)
     newest = catalog.revision(collection)
     deleted = 0
-    for part in chosen.parts(collection.key):
-        condition = and_(_here(collection), items.c.revision <= newest, part)
-        while (batch := _delete(catalog, collection, condition)) == BATCH:
+    try:
+        for part in chosen.parts(collection.key):
+            condition = and_(_here(collection), items.c.revision <= newest, part)
+            while (batch := _delete(catalog, collection, condition)) == BATCH:
+                deleted += batch
+                time.sleep(PAUSE)
             deleted += batch
-            time.sleep(PAUSE)
-        deleted += batch
+    except Replaced as gone:
+        if not deleted:
+            raise
+        raise Dropped(f"{gone}: {deleted:,} items were deleted before") from gone
     return deleted
 
 

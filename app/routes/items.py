@@ -71,13 +71,15 @@ async def put_item(
 
     if upload.images and sent.image_url is not None:
         raise ValueError("send an image or an image_url, not both; further ones are images")
+    # A collection that is dropped while photos are looked at is not made again.
+    known = await lanes.writes.run(engine.knows, sent.collection)
     named = list[bytes]()
     if sent.image_url is not None or sent.images:
         named = await lanes.fetches.run(photos_of, None, sent.image_url, sent.images, fetch)
     draft, entry = await upload.lane.run(embedded, named)
     # It waits for no turn to compute.
     home, revision, replaced = await lanes.writes.run(
-        engine.on, sent.collection, store, create=True
+        engine.on, sent.collection, store, create=not known
     )
     response.status_code = 200 if replaced else 201
     response.headers["ETag"] = etag(home, revision)

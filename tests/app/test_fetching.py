@@ -150,7 +150,14 @@ def test_address_is_normalised_as_browsers_do(url: str, normal: str) -> None:
     "host",
     [
         *("①②⑦.⓪.⓪.①", "１２７.0.0.1", "127。0。0。1", "0x7f.1", "017700000001", "1２7.1"),
-        *("ｌｏｃａｌｈｏｓｔ", "ⓛocalhost", "localho\u00adst", "LOCALHOST", "loc%61lhost", "loc\nalhost"),
+        *(
+            "ｌｏｃａｌｈｏｓｔ",
+            "ⓛocalhost",
+            "localho\u00adst",
+            "LOCALHOST",
+            "loc%61lhost",
+            "loc\nalhost",
+        ),
         *("[::ﬀff:127.0.0.1]", "[::1]", "169。254。169。254", "①⑥⑨.②⑤④.①⑥⑨.②⑤④"),
     ],
 )
