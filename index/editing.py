@@ -141,9 +141,11 @@ def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     """Delete items in short transactions, between which others write; gives how many there were.
 
     What is put or patched meanwhile stays. Dropped if the collection goes when some are deleted
-    already: what has its name then is another one, whose items nobody has chosen. An interruption leaves the items that were still to
-    go: the same call deletes them, but for a filter that chooses items for the lack of a key that
-    none of those left has. That is a ValueError, as a typo would choose too many.
+    already: what has its name then is another one, whose items no one has chosen.
+
+    An interruption leaves the items that were still to go: the same call deletes them, but for a
+    filter that chooses items for the lack of a key that none of those left has. That is a
+    ValueError, as a typo would choose too many.
     """
     with catalog.reader.begin() as connection:
         _check_keys(connection, collection, chosen)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from app.access import may
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
-from app.conditions import ConditionsDep, etag
+from app.conditions import ConditionsDep, etag, is_named
 from app.drafts import Draft
 from app.errors import NotFetched
 from app.fetching import photos_of
@@ -140,7 +140,7 @@ def get_image(
     tag = f'"{item.photo(photo).digest}"'
     # Revalidated each time: an item may be replaced, and asking costs a row.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-    if request.headers.get("if-none-match") == tag:
+    if is_named(request.headers.getlist("if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     picture = engine.read(collection, lambda home: engine.catalog.picture(home, id, photo))
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")
