@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+from stat import S_ISREG
 from threading import Event, Lock, Thread
 from time import time
 from uuid import uuid4
@@ -21,6 +22,7 @@ from app.folder import Outcome
 FOLDER = "imports"  # in the data folder
 WRITTEN = 0.2  # seconds between two notes of an import
 FORGOTTEN = 120.0  # seconds after which an import that noted nothing counts as ended
+LONGEST = 10_000  # bytes of a note
 
 log = logging.getLogger(__name__)
 
@@ -86,9 +88,12 @@ def _read(file: Path, collection: str) -> int:
     """What an import has left; 0 for one of another collection, or whose note is damaged."""
     changed = 0.0
     try:
-        changed = file.stat().st_mtime
+        status = file.stat()
+        changed = status.st_mtime
         if _forget(file):
             return 0
+        if not S_ISREG(status.st_mode) or status.st_size > LONGEST:  # a pipe has no end
+            raise ValueError(f"it is no regular file of up to {LONGEST:,} bytes")
         note = json.loads(file.read_bytes())
         left = note["left"] if note["collection"] == collection else 0
         if type(left) is not int or left < 0:

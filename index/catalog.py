@@ -47,8 +47,12 @@ class Catalog(CatalogReader):
         )
         self.writer, self.exclusive = engines.writer, engines.exclusive  # see Engines
         self.names = Names(self.reader, self.exclusive)
-        with self.reader.begin() as connection:
-            self.secret = setting(connection, "secret").encode()
+        try:
+            with self.reader.begin() as connection:
+                self.secret = setting(connection, "secret").encode()
+        except BaseException:
+            self.reader.dispose()
+            raise
         self._acknowledged: dict[int, int] = {}
         self._lock = Lock()
 

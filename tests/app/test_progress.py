@@ -78,7 +78,7 @@ DAMAGED: dict[str, bytes | None] = {
     "binary": bytes(range(256)),
     "nul": bytes(4096),
     "deep": b"[" * 100_000,
-    "utf16": '{"collection": "shop"}'.encode("utf-16"),
+    "long": b" " * 1_000_000,
     "folder": None,
 }
 
@@ -101,6 +101,12 @@ def test_a_damaged_note_costs_itself_alone_and_is_told_once(
         assert client.get("/collections/default").json()["coming"] == 2
     told = [line for line in caplog.messages if f"{kind}.json of an import is damaged" in line]
     assert len(told) == 1
+
+
+def test_a_pipe_among_the_notes_keeps_no_one_waiting(tmp_path: Path) -> None:
+    (tmp_path / progress.FOLDER).mkdir()
+    os.mkfifo(tmp_path / progress.FOLDER / "a.json")
+    assert progress.coming(tmp_path, "shop") == 0
 
 
 def test_an_import_goes_on_where_its_progress_cannot_be_noted(
