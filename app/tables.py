@@ -19,6 +19,7 @@ from typing import IO, Any
 from app import unique_keys
 from app.folder import FIELDS, Outcome, Source, stamp_of
 from app.mapping import Columns, columns_of, number_of
+from app.refusals import reason_of
 from index.items import check_new_id, metadata_text
 
 ENDINGS = {".csv", ".tsv", ".parquet", ".jsonl"}
@@ -49,10 +50,10 @@ class Table:
                 if isinstance(cells, str):
                     raise ValueError(cells)
                 source = self._source(number, cells)
-            except (ValueError, OSError) as wrong:
+            except Exception as wrong:  # noqa: BLE001 - one row must not end the import of others
                 place = f"{self.file}:{number}"
                 self.numbers[place] = number
-                yield Outcome(place, "refused", str(wrong))
+                yield Outcome(place, "refused", reason_of(wrong))
             else:
                 self.numbers[source.place] = number
                 yield source
@@ -114,7 +115,7 @@ def is_table(file: Path, *, mapped: bool) -> bool:
         line = next((line for line in lines if line.strip()), b"")
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(row, dict) and not row.keys() <= FIELDS
 
@@ -147,7 +148,10 @@ def _delimited(file: Path, binary: IO[bytes]) -> Opened:
     tabs = file.suffix.lower() == ".tsv"
     delimiter = "\t" if tabs else max(DELIMITERS, key=head.count)
     reader = csv.reader(chain([head], text), delimiter=delimiter, strict=True)
-    header = [column.strip() for column in next(reader, [])]
+    try:
+        header = [column.strip() for column in next(reader, [])]
+    except csv.Error as broken:
+        raise ValueError(f"{file}: its first row is no row of CSV: {broken}") from broken
     if len(set(header)) < len(header):
         raise ValueError(f"{file}: two columns have the same name; there are {', '.join(header)}")
     return header, _cells(header, reader)
@@ -251,7 +255,7 @@ def _texts(cell: Any) -> list[str]:
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
             cell = json.loads(cell)
-        except ValueError:
+        except (ValueError, RecursionError):
             return [cell.strip()]
     values = cell if isinstance(cell, list) else [cell]
     return [text for value in values if (text := _text(value))]

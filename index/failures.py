@@ -86,6 +86,10 @@ def _of_sqlite(error: sqlite3.Error) -> Exception | None:
         return NoSpace(FULL)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return Damaged(f"the catalog is damaged, or no SQLite database ({error}); restore a backup")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
+        return Busy(
+            f"the disk under the catalog takes no writes, or fails ({error}); look after it"
+        )
     if any(words in str(error) for words in LACKS):
         return _lacking(error)
     return None

@@ -369,6 +369,51 @@ def test_items_are_stored_by_the_addresses_of_their_photos(
     assert [hit["id"] for hit in hits] == ["a", "c"]
 
 
+def test_addresses_beyond_ascii_are_fetched_and_odd_ones_refuse_their_line_alone(
+    fetching: FastAPI, client: TestClient, site: Site, png: Png
+) -> None:
+    site.names["xn--bcher-kva.test"] = "127.0.0.1"
+    site.answers["/%C3%A4%20b.png"] = page(png("red"))
+    url = site.url("/ä b.png", "bücher.test")
+    assert client.put("/items/a", json={"image_url": url}).status_code == 201
+    assert client.put("/items/a", json={"images": [url, url]}).status_code == 200
+    assert client.patch("/items/a", json={"images": [0, url]}).status_code == 200
+    odd = ["http://a.test:99999/", "http://[fe80::1%25eth0]/", "http://a\0b/", "http:///a"]
+    for one in odd:
+        refused = client.put("/items/b", json={"image_url": one})
+        assert refused.status_code == 422
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert client.patch("/items/a", json={"images": [one]}).status_code == 422
+    lines = [{"id": f"{number}", "image_url": url} for number in range(30)]
+    lines += [{"id": f"odd {number}", "image_url": one} for number, one in enumerate(odd)]
+    lines += [{"id": f"last {number}", "image_url": url} for number in range(30)]
+    answer = client.post(
+        "/items",
+        content="\n".join(map(json.dumps, lines)),
+        headers={"content-type": "application/x-ndjson"},
+    )
+    statuses = [json.loads(line) for line in answer.text.splitlines()]
+    assert [one["id"] for one in statuses] == [line["id"] for line in lines]
+    refused_lines = [one["id"] for one in statuses if one["status"] == "refused"]
+    assert refused_lines == [f"odd {number}" for number in range(len(odd))]
+
+
+def test_a_bug_in_fetching_refuses_its_line_alone(
+    app: FastAPI, client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(url: str) -> bytes:
+        raise TypeError("a bug")
+
+    app.state.fetch = broken
+    lines = b'{"id": "a", "image_url": "http://a.test/"}\n{"id": "b", "sentences": ["red"]}'
+    headers = {"content-type": "application/x-ndjson"}
+    answer = client.post("/items", content=lines, headers=headers)
+    first, second = (json.loads(line) for line in answer.text.splitlines())
+    assert (first["status"], second["status"]) == ("refused", "stored")
+    assert "TypeError" in first["reason"]
+    assert "a bug" in caplog.text
+
+
 def test_nothing_is_fetched_unless_it_is_switched_on(
     client: TestClient, engine: Engine, settings: Settings
 ) -> None:
