@@ -16,7 +16,7 @@ from sqlalchemy import Connection, inspect, text
 from index.failures import RESTORE
 
 FIRST = "0001"  # tables before there were migrations: layout 2
-FIRST_LAYOUT = "2"
+FIRST_LAYOUT = 2
 FOLDER = Path(__file__).parent
 
 
@@ -35,7 +35,7 @@ def version_of(connection: Connection) -> str | None:
     if not ours:
         return None
     layout = _layout(connection) if "settings" in names else "1"
-    if layout != FIRST_LAYOUT:
+    if layout != str(FIRST_LAYOUT):
         raise ValueError(
             f"the catalog was made by another version of Tessera: its tables have layout {layout}, "
             f"which cannot be migrated. Index into a new data folder, or {RESTORE}"
