@@ -24,6 +24,7 @@ from app.fetching import Fetcher, refuse
 from app.folder import Outcome, Source
 from app.settings import Settings
 from index.cluster import connect
+from index.items import Collection
 
 WINDOW = 20_000  # sources that are on their way at a time
 # What actors do not need: keys are no business of theirs, nor are models that do not embed, nor is
@@ -54,26 +55,25 @@ class Reader:
 class Storer:
     """Embeds and stores drafts: a batch of them in, of outcomes out."""
 
-    def __init__(self, settings: Settings, collection: str) -> None:
+    def __init__(self, settings: Settings, collection: str, home: Collection) -> None:
         priority.lower(priority.BACKGROUND)  # searches on the same node come first
         self._engine = Engine.load(settings)
-        self._collection = collection
+        self._collection, self._home = collection, home
 
     def __call__(self, batch: Columns) -> Columns:
         """What became of each; one that was stored by a call that was lost is not stored again."""
-        home = self._engine.open(self._collection)
         ready: list[Draft | Outcome] = unpacked(batch)
         stamps = {
             draft.source: draft.stamp
             for draft in ready
             if isinstance(draft, Draft) and draft.source
         }
-        known = self._engine.catalog.stamps(home, [*stamps])
+        known = self._engine.catalog.stamps(self._home, [*stamps])
         unchanged = {place for place, stamp in known.items() if stamp == stamps[place]}
         new = [
             entry for entry in ready if isinstance(entry, Outcome) or entry.source not in unchanged
         ]
-        stored = folder.store(self._engine, self._collection, home, new)
+        stored = folder.store(self._engine, self._collection, self._home, new)
         return packed([*(Outcome(place, "stored") for place in unchanged), *stored])
 
 
@@ -82,7 +82,8 @@ def bring_in(
 ) -> Iterator[Outcome]:
     """Store sources by a cluster, and say what became of each, as app.folder.bring_in does.
 
-    The nodes read the files at the same paths as this process. OSError without a cluster.
+    The nodes read the files at the same paths as this process. OSError without a cluster; Replaced
+    as app.folder.bring_in, after the sources that were on their way.
     """
     connect(settings.cluster)
     settings = settings.model_copy(update=WITHOUT)
@@ -94,10 +95,13 @@ def bring_in(
         sources, taken = _each_id_once([source for source in part if isinstance(source, Source)])
         yield from taken
         if sources:
-            yield from _stored(sources, collection, settings)
+            yield from _stored(sources, collection, home, settings)
+            engine.catalog.names.check(collection, home)
 
 
-def _stored(sources: Sequence[Source], collection: str, settings: Settings) -> Iterator[Outcome]:
+def _stored(
+    sources: Sequence[Source], collection: str, home: Collection, settings: Settings
+) -> Iterator[Outcome]:
     """The outcomes of new sources, in whatever order they come."""
     blocks = -(-len(sources) // settings.batch)
     most, about = _resources(settings)
@@ -114,7 +118,7 @@ def _stored(sources: Sequence[Source], collection: str, settings: Settings) -> I
         )
         .map_batches(
             Storer,
-            fn_constructor_args=(settings, collection),
+            fn_constructor_args=(settings, collection, home),
             batch_size=settings.batch,
             compute=ActorPoolStrategy(size=embedders, max_tasks_in_flight_per_actor=2),
             **about,

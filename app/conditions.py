@@ -1,27 +1,37 @@
-"""Conditions of changes (RFC 9110): If-Match and If-None-Match, and the ETags they name."""
+"""Conditions of requests (RFC 9110): If-Match and If-None-Match, and the ETags they name."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Header
-from werkzeug.http import parse_etags
+from fastapi import Depends, Header, Request
 
 from index.items import ANY, Collection, Expected
 
+# An element of a list, which may be empty: a tag, or one of ours whose quotes a shell took away.
+ELEMENT = re.compile(
+    r'[ \t]*(?:(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"|(?P<bare>[0-9a-f]{32}-[0-9]+))?'
+    r"[ \t]*(?:,|$)"
+)
 
-def etag(home: Collection, revision: int) -> str:
-    """The tag of an item at a revision, which no other collection's item has."""
-    return f'"{home.token}-{revision}"'
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags that a header names, without their quotes; None for `*`, any that there is."""
+
+    strong: frozenset[str] | None
+    weak: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """What a request says of the item that it changes; ValueError for both headers together."""
 
-    match: str | None
-    none_match: str | None
+    match: Tags | None = None
+    none_match: Tags | None = None
 
     def __post_init__(self) -> None:
         if self.match is not None and self.none_match is not None:
@@ -29,29 +39,78 @@ class Conditions:
 
     def expected(self, home: Collection) -> Expected:
         """The revisions at which the item may be changed."""
-        header = self.match if self.match is not None else self.none_match
-        if header is None:
+        tags = self.match or self.none_match
+        if tags is None:
             return ANY
-        tags = parse_etags(header)
-        revisions = {_revision(home, tag) for tag in tags.as_set()} - {0}
-        if tags.star_tag:  # any item that is there
-            revisions = {0}
-        return Expected(frozenset(revisions), but=tags.star_tag == (self.match is not None))
+        if tags.strong is None:  # any item that is there
+            return Expected(frozenset({0}), but=tags is self.match)
+        # A weak tag is of something much alike, which is enough to leave it alone only.
+        named = tags.strong if tags is self.match else tags.strong | tags.weak
+        revisions = {_revision(home, tag) for tag in named} - {0}
+        return Expected(frozenset(revisions), but=tags is self.none_match)
+
+
+def etag(home: Collection, revision: int) -> str:
+    """The tag of an item at a revision, which no other collection's item has."""
+    return f'"{home.token}-{revision}"'
+
+
+def parse(name: str, header: str) -> Tags:
+    """The tags in a header of a name; ValueError for one that is malformed.
+
+    >>> sorted(parse("If-Match", '"a", W/"b",').strong)
+    ['a']
+    """
+    if header.strip() == "*":
+        return Tags(None)
+    strong, weak, at = set[str](), set[str](), 0
+    while at < len(header):
+        element = ELEMENT.match(header, at)
+        if element is None:
+            raise _malformed(name, header)
+        tag = element["bare"] if element["tag"] is None else element["tag"]
+        if tag is not None:
+            (weak if element["weak"] else strong).add(tag)
+        at = element.end()
+    if not strong and not weak:
+        raise _malformed(name, header)
+    return Tags(frozenset(strong), frozenset(weak))
+
+
+def is_named(headers: Sequence[str], tag: str) -> bool:
+    """Whether If-None-Match, in one header or several, names a tag."""
+    if not headers:
+        return False
+    tags = parse("If-None-Match", ", ".join(headers))
+    return tags.strong is None or tag.strip('"') in tags.strong | tags.weak
 
 
 async def conditions(
-    if_match: Annotated[
+    request: Request,
+    if_match: Annotated[  # noqa: ARG001 - for the documentation: a header may come twice
         str | None, Header(description="Change the item only if this is its ETag; *: if any.")
     ] = None,
-    if_none_match: Annotated[
+    if_none_match: Annotated[  # noqa: ARG001
         str | None, Header(description="*: store the item only if there is none.")
     ] = None,
 ) -> Conditions:
     """The conditions that a request's headers name."""
-    return Conditions(if_match, if_none_match)
+
+    def tags(name: str) -> Tags | None:
+        headers = request.headers.getlist(name)
+        return parse(name, ", ".join(headers)) if headers else None
+
+    return Conditions(tags("If-Match"), tags("If-None-Match"))
 
 
 ConditionsDep = Annotated[Conditions, Depends(conditions)]
+
+
+def _malformed(name: str, header: str) -> ValueError:
+    return ValueError(
+        f'{name} is *, or ETags in double quotes with commas between them: "…", "…"; '
+        f"got {header!r:.200}"
+    )
 
 
 def _revision(home: Collection, tag: str) -> int:

@@ -14,6 +14,7 @@ from app.defaults import DEFAULT_COLLECTION
 from app.drafts import Draft, embed
 from app.inference import Models
 from app.logs import note
+from app.refusals import reason_of
 from app.settings import Settings
 from app.stages import stage
 from index import audit, reembedding
@@ -134,6 +135,16 @@ class Engine:
             raise NotReady(_REFUSED.format("every collection"))
         return {"searched": len(homes) - len(refused), "refused": len(refused)}
 
+    def knows(self, name: str) -> bool:
+        """Whether a name stands for a collection; OutOfBounds if it may not be seen."""
+        try:
+            self.find(name)
+        except OutOfBounds:
+            raise
+        except LookupError:
+            return False
+        return True
+
     def open(self, collection: str, *, create: bool = False, reading: bool = False) -> Collection:
         """A collection of this matcher's bags; LookupError if there is none, and none is made.
 
@@ -239,34 +250,37 @@ class Engine:
         entries = self.embed(drafts)
         self.on(collection, lambda home: self._store(home, entries), create=True)
 
-    def _store(self, home: Collection, entries: Sequence[Entry]) -> list[int]:
+    def _store(
+        self, home: Collection, entries: Sequence[Entry], name: str | None = None
+    ) -> list[int]:
         with stage("store"):
-            return self.catalog.put_many(home, entries)
+            return self.catalog.put_many(home, entries, name)
 
     def embed_each(self, drafts: Sequence[Draft]) -> list[Entry | str]:
         """Entries of drafts, each on its own merits: or what is wrong with it."""
-        return each(self.embed, drafts)
+        return each(self.embed, drafts, Exception)
 
-    def store_each(self, collection: str, entries: Sequence[Entry]) -> list[int | str]:
-        """Store items, each on its own merits: its revision once it is on disk, or what is wrong.
+    def store_each(
+        self, collection: str, home: Collection, entries: Sequence[Entry]
+    ) -> list[int | str]:
+        """Store items of an import that began with `home` under a name, each on its own merits.
 
-        A full disk or a busy database is wrong with each.
+        Gives its revision once it is on disk, or what is wrong. A full disk or a busy database is
+        wrong with each, and so is a name that no longer stands for `home`: what was dropped while
+        an import runs is not made again, and what took its name does not get the other half.
         """
         try:
-            # What is wrong with the collection is no item's fault.
-            return self.on(
-                collection,
-                lambda home: each(lambda part: self._store(home, part), entries),
-                create=True,
-            )
+            return each(lambda part: self._store(home, part, collection), entries)
         except (Busy, NoSpace) as failed:
             return [str(failed)] * len(entries)
 
-    def put_each(self, collection: str, drafts: Sequence[Draft]) -> list[str | None]:
-        """Store items, each on its own merits: None for one that is on disk, or what is wrong."""
+    def put_each(
+        self, collection: str, home: Collection, drafts: Sequence[Draft]
+    ) -> list[str | None]:
+        """Embed and store items as `store_each` does: None for one on disk, or what is wrong."""
         embedded = self.embed_each(drafts)
         entries = [entry for entry in embedded if isinstance(entry, Entry)]
-        stored = iter(self.store_each(collection, entries))
+        stored = iter(self.store_each(collection, home, entries))
         outcomes = [next(stored) if isinstance(entry, Entry) else entry for entry in embedded]
         return [outcome if isinstance(outcome, str) else None for outcome in outcomes]
 
@@ -293,14 +307,17 @@ class Engine:
 
 
 def each(
-    work: Callable[[Sequence[Part]], Sequence[Result]], parts: Sequence[Part]
+    work: Callable[[Sequence[Part]], Sequence[Result]],
+    parts: Sequence[Part],
+    refusing: type[Exception] = ValueError,
 ) -> list[Result | str]:
     """The results of work on many parts at once; where it refuses, on each alone, or why not."""
     if not parts:
         return []
     try:
         return list(work(parts))
-    except ValueError as refused:
-        if len(parts) == 1:
-            return [str(refused)]
-        return [result for part in parts for result in each(work, [part])]
+    except refusing as refused:
+        # What is wrong with the collection is no item's fault.
+        if len(parts) == 1 or isinstance(refused, Replaced):
+            return [reason_of(refused)] * len(parts)
+        return [result for part in parts for result in each(work, [part], refusing)]

@@ -1,22 +1,29 @@
 """Photos by their addresses, fetched so that nobody reaches what only this machine can reach.
 
-A name is resolved once, every address it has must be public, and the connection is made to one of
-these very addresses. The same holds for each redirect. A fetch is bounded in bytes and seconds.
+An address is brought into its normal form first: names beyond ASCII, and numbers however they are
+written. Its name is resolved once, every address it has must be public, and the connection is made
+to one of these very addresses. The same holds for each redirect. A fetch is bounded in bytes and in
+seconds, those of the resolver included.
 """
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from threading import BoundedSemaphore, Thread
 from time import monotonic
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpcore2
 from httpcore2 import NetworkBackend, NetworkStream, Response, SyncBackend
+from pydantic import ValidationError
+from pydantic_core import Url
 
 from app.errors import NotFetched
 from app.schemas.fields import LONGEST_URL
@@ -25,11 +32,15 @@ from models.photo_files import MOST_BYTES
 Address = IPv4Address | IPv6Address
 Fetch = Callable[[str], bytes]  # Fetcher.fetch, or what refuses
 
-SECONDS = 20.0  # of a whole fetch, redirects too
+SECONDS = 20.0  # of a whole fetch, redirects and the resolver too
+TOGETHER = 60.0  # seconds after which no further photo of an item is fetched
 REDIRECTS = 3
 KINDS = ("image/", "application/octet-stream", "binary/octet-stream")
 HEADERS = [("User-Agent", "Tessera"), ("Accept", "image/*"), ("Accept-Encoding", "identity")]
 TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64: an IPv4 address in its last four bytes
+LOOKUPS = BoundedSemaphore(64)  # names that are being resolved at a time; some take minutes
+
+log = logging.getLogger(__name__)
 
 
 def public(address: Address) -> bool:
@@ -50,6 +61,22 @@ def resolve(host: str, port: int) -> list[Address]:
     """All addresses of a name; OSError if it has none."""
     records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [ip_address(str(address[0]).partition("%")[0]) for *_, address in records]
+
+
+def normalise(url: str) -> str:
+    """An address as a browser would ask for it (WHATWG); NotFetched if it is none of a photo.
+
+    >>> normalise("http://bücher.example/ä b%20c.png")
+    'http://xn--bcher-kva.example/%C3%A4%20b%20c.png'
+    >>> normalise("http://①②⑦.⓪.⓪.①/")
+    'http://127.0.0.1/'
+    """
+    _check(url)
+    try:
+        return str(Url(url))
+    except ValidationError as odd:
+        reason = odd.errors(include_url=False)[0]["msg"]
+        raise NotFetched(f"{url!r:.100} is no address: {reason}") from odd
 
 
 class Fetcher:
@@ -73,7 +100,7 @@ class Fetcher:
         deadline = monotonic() + self._seconds
         try:
             for _ in range(REDIRECTS + 1):
-                _check(url)
+                url = normalise(url)
                 with (
                     self._pool(deadline) as pool,
                     pool.stream("GET", url, headers=HEADERS) as answer,
@@ -85,6 +112,11 @@ class Fetcher:
             raise NotFetched(f"no photo came within {self._seconds:.0f} seconds") from late
         except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError, UnicodeError) as failed:
             raise NotFetched(f"nothing came: {failed}") from failed
+        except NotFetched:
+            raise
+        except Exception as odd:  # one address must not end the import of all others
+            log.exception("a photo could not be fetched: %.200r", url)
+            raise NotFetched(f"nothing came: {type(odd).__name__}: {odd}") from odd
         raise NotFetched(f"more than {REDIRECTS} redirects")
 
     def _pool(self, deadline: float) -> httpcore2.ConnectionPool:
@@ -119,12 +151,19 @@ def photos_of(
     first: bytes | None, url: str | None, others: Sequence[str], fetch: Fetch
 ) -> list[bytes]:
     """All photos that were sent or named, in order; `others` are base64 texts or addresses."""
+    deadline = monotonic() + TOGETHER
     photo = photo_of(first, url, fetch)
-    return [*([] if photo is None else [photo]), *(_read(text, fetch) for text in others)]
+    read = (_read(text, fetch, deadline) for text in others)
+    return [*([] if photo is None else [photo]), *read]
 
 
-def _read(photo: str, fetch: Fetch) -> bytes:
+def _read(photo: str, fetch: Fetch, deadline: float) -> bytes:
     if photo.startswith(("http://", "https://")):
+        if monotonic() > deadline:
+            raise NotFetched(
+                f"the photos before {photo!r:.100} took more than {TOGETHER:.0f} seconds; store "
+                "the item without those that follow, then add them by PATCH"
+            )
         return fetch(photo)
     return from_base64("images", photo, " nor an http address")
 
@@ -163,7 +202,7 @@ class PinnedNetwork(NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> NetworkStream:
         """Connect to the first address that answers; NotFetched if any is not permitted."""
-        addresses = self._resolve(host, port)
+        addresses = self._look_up(host, port)
         if not addresses or not all(self._permitted(address) for address in addresses):
             raise NotFetched(f"{host!r:.100} is not an address of the public internet")
         for address in addresses[:-1]:
@@ -172,6 +211,28 @@ class PinnedNetwork(NetworkBackend):
             except httpcore2.ConnectError:
                 continue
         return self._connected(addresses[-1], port, local_address, socket_options)
+
+    def _look_up(self, host: str, port: int) -> Sequence[Address]:
+        """The addresses of a name; TimeoutError where the resolver takes longer than is left."""
+        if not LOOKUPS.acquire(timeout=left(self._deadline)):
+            raise TimeoutError
+        answer = Future[Sequence[Address]]()
+
+        def look_up() -> None:
+            try:
+                answer.set_result(self._resolve(host, port))
+            except Exception as failed:  # noqa: BLE001 - raised where it is waited for
+                answer.set_exception(failed)
+            finally:
+                LOOKUPS.release()
+
+        # Nothing ends a call of the resolver. A daemon does not keep the process from its end.
+        try:
+            Thread(target=look_up, name="resolver", daemon=True).start()
+        except RuntimeError:  # there are too many threads
+            LOOKUPS.release()
+            raise
+        return answer.result(left(self._deadline))
 
     def _connected(self, address: Address, port: int, *options: Any) -> NetworkStream:
         seconds = left(self._deadline)
@@ -231,11 +292,15 @@ def _check(url: str) -> None:
             f"an address of a photo is http:// or https:// and up to {LONGEST_URL:,} characters "
             f"long, got {url!r:.100}"
         )
-    if parts.username is not None or parts.password is not None:
-        raise NotFetched("an address of a photo has no user and no password")
+    if "@" in parts.netloc or "\\" in parts.netloc:  # browsers read what follows as a path
+        raise NotFetched("an address of a photo has no user, no password and no backslash")
 
 
 def _header(answer: Response, name: str) -> str:
     """A header's value, empty if it is not there."""
     values = (value for key, value in answer.headers if key.lower() == name.encode())
-    return next(values, b"").decode("latin-1")
+    value = next(values, b"")
+    try:
+        return value.decode()  # as servers redirect to names beyond ASCII
+    except UnicodeDecodeError:
+        return value.decode("latin-1")

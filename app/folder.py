@@ -18,7 +18,8 @@ from app import unique_keys
 from app.drafts import Decode, Draft
 from app.engine import Engine
 from app.fetching import Fetch, refuse
-from index.items import NO_TEXT, Collection, check_new_id
+from app.refusals import reason_of
+from index.items import NO_TEXT, Collection, Replaced, check_new_id
 from models import images
 from models.photo_files import too_many_bytes
 
@@ -78,7 +79,8 @@ def bring_in(
 
     Takes sources as a stream, in one pass, and holds some hundreds at a time. Outcomes come in the
     order of the stream, except that those of the batches that are being read come later. Outcomes
-    in the stream are passed on.
+    in the stream are passed on. Replaced ends it once the name stands for another collection, or
+    none, after the outcomes of the batch that was to be stored.
     """
     home = engine.open(collection, create=True)
     pool = ThreadPoolExecutor(DECODERS)
@@ -90,6 +92,8 @@ def bring_in(
 
         for ready in _ahead(pool, opened, unread, batch):
             yield from store(engine, collection, home, ready)
+            if any(isinstance(entry, Draft) for entry in ready):
+                engine.catalog.names.check(collection, home)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -98,11 +102,23 @@ def store(
     engine: Engine, collection: str, home: Collection, ready: Sequence[Draft | Outcome]
 ) -> Iterator[Outcome]:
     """Embed and store what was read, and say what became of each; outcomes are passed on."""
-    drafts, outcomes = _claim(engine, home, ready)
+    try:
+        drafts, outcomes = _claim(engine, home, ready)
+    except Replaced as gone:
+        yield from (_refuse(entry, str(gone)) for entry in ready)
+        return
     yield from outcomes
-    for draft, reason in zip(drafts, engine.put_each(collection, drafts), strict=True):
+    reasons = engine.put_each(collection, home, drafts)
+    for draft, reason in zip(drafts, reasons, strict=True):
         place = draft.source or draft.id
         yield Outcome(place, "refused", reason) if reason else Outcome(place, "stored")
+
+
+def _refuse(entry: Draft | Outcome, reason: str) -> Outcome:
+    """The refusal of a draft; outcomes are passed on."""
+    if isinstance(entry, Outcome):
+        return entry
+    return Outcome(entry.source or entry.id, "refused", reason)
 
 
 def without_known(
@@ -252,8 +268,8 @@ def read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft
             for photo in source.photos
         )
         return draft.with_photos(photos, decode)
-    except (ValueError, OSError) as unreadable:
-        return Outcome(source.place, "refused", str(unreadable))
+    except Exception as unreadable:  # noqa: BLE001 - one photo must not end the import of others
+        return Outcome(source.place, "refused", reason_of(unreadable))
 
 
 def _bytes(photo: Path, most: int) -> bytes:

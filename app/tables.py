@@ -15,6 +15,7 @@ from typing import Any
 from app.folder import FIELDS, Outcome, Source, check_place, stamp_of
 from app.mapping import Columns, columns_of, number_of
 from app.parquet import LONGEST_ROW
+from app.refusals import reason_of
 from app.table_rows import READERS, Cells, End, Opened, Row
 from index.items import check_new_id, metadata_text
 
@@ -45,10 +46,10 @@ class Table:
                 if isinstance(cells, str):
                     raise ValueError(cells)
                 source = self._source(number, cells)
-            except (ValueError, OSError) as wrong:
+            except Exception as wrong:  # noqa: BLE001 - one row must not end the import of others
                 place = f"{self.file}:{number}"
                 self.numbers[place] = number
-                yield Outcome(place, "refused", str(wrong))
+                yield Outcome(place, "refused", reason_of(wrong))
             else:
                 self.numbers[source.place] = number
                 yield source

@@ -25,7 +25,7 @@ from index.items import (
     check_size,
 )
 from index.metadata import check_values
-from index.names import Names
+from index.names import Names, check_standing
 from index.objects import ObjectPictures
 from index.ownership import REFUSE, Claim, Ownership, refuse_new
 from index.pictures import FolderPictures, Pictures
@@ -66,8 +66,12 @@ class Catalog(CatalogReader):
         self.ownership = Ownership(storage, url, roles, self.pictures)
         self._settle(claim)
         self.names = Names(self.reader, self.exclusive)
-        with self.reader.begin() as connection:
-            self.secret = setting(connection, "secret").encode()
+        try:
+            with self.reader.begin() as connection:
+                self.secret = setting(connection, "secret").encode()
+        except BaseException:
+            self.reader.dispose()
+            raise
         self._acknowledged: dict[int, int] = {}
         self._lock = Lock()
 
@@ -132,12 +136,21 @@ class Catalog(CatalogReader):
         (revision,), was = self._store(collection, [entry], check)
         return revision, was.get(entry.id, 0)
 
-    def put_many(self, collection: Collection, entries: Sequence[Entry]) -> list[int]:
-        """Store items in one transaction: all of them or none. NoSpace if the disk is full."""
-        return self._store(collection, entries, lambda _: None)[0] if entries else []
+    def put_many(
+        self, collection: Collection, entries: Sequence[Entry], name: str | None = None
+    ) -> list[int]:
+        """Store items in one transaction: all of them or none. NoSpace if the disk is full.
+
+        Replaced, with a name, unless that stands for the collection at the time.
+        """
+        return self._store(collection, entries, lambda _: None, name)[0] if entries else []
 
     def _store(
-        self, collection: Collection, entries: Sequence[Entry], check: Callable[[Replacing], None]
+        self,
+        collection: Collection,
+        entries: Sequence[Entry],
+        check: Callable[[Replacing], None],
+        name: str | None = None,
     ) -> tuple[list[int], Replacing]:
         """Store items; `check` may refuse, by an exception, what they replace."""
         check_dimension(collection, entries)
@@ -151,6 +164,8 @@ class Catalog(CatalogReader):
             for row, picture in zip(record.pictures, entry.pictures, strict=True)
         }
         with self.storing(shown) as connection:
+            if name is not None:
+                check_standing(connection, name, collection)
             last = advance(connection, collection, len(entries))
             revisions = list(range(last - len(entries) + 1, last + 1))
             was = write(connection, collection.key, revisions[0], records)

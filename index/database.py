@@ -15,8 +15,9 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from index import migrations
-from index.failures import Busy, Damaged, Pool, translated
+from index.failures import RESTORE, Busy, Damaged, Pool, translated
 from index.storage import WAIT, Storage
+from index.tables import check_tables
 
 STATEMENT = 60_000  # milliseconds that a statement of PostgreSQL may take
 LOCK = 0x7E55E2A  # the number of our advisory lock in a database of PostgreSQL
@@ -78,6 +79,9 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
             _upgrade(engines)
         elif version != migrations.newest():
             raise ValueError(migrations.refusal(version))
+        if version is not None:  # which may have lost something since they were made
+            with engines.reader.begin() as connection:
+                check_tables(connection)
         return engines
 
 
@@ -104,7 +108,9 @@ def _opened(url: str | URL, wait: float) -> Iterator[Engines]:
         if not isinstance(failed, Busy | Damaged | DBAPIError):
             raise
         kind = type(failed) if isinstance(failed, Busy | Damaged) else OSError
-        why = " ".join(str(failed.__cause__ or failed).split())
+        # Damaged says what to do; of others the driver's words say more.
+        cause = failed if isinstance(failed, Damaged) else failed.__cause__ or failed
+        why = " ".join(str(cause).split())
         raise kind(f"the database {make_url(url)} cannot be opened: {why}") from failed
 
 
@@ -136,7 +142,13 @@ def _upgrade(engines: Engines) -> str | None:
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
         version = migrations.version_of(connection)
         if version != migrations.newest():
-            migrations.upgrade(connection, version)
+            try:
+                migrations.upgrade(connection, version)
+            except DBAPIError as failed:  # tables that are not those of the version
+                why = str(failed.orig).partition("\n")[0]
+                raise Damaged(
+                    f"its tables are not of version {version} ({why}): {RESTORE}"
+                ) from failed
     return version
 
 

@@ -17,7 +17,17 @@ from sqlalchemy import ColumnElement, Connection, and_, func, select
 from index.catalog import PAUSE, Catalog
 from index.conditions import negated_keys, parse, restricts
 from index.facets import passing
-from index.items import ANY, MOST_PHOTOS, Collection, Expected, Item, check_id, check_size
+from index.items import (
+    ANY,
+    MOST_PHOTOS,
+    Collection,
+    Dropped,
+    Expected,
+    Item,
+    Replaced,
+    check_id,
+    check_size,
+)
 from index.metadata import check_depth, check_values, read_metadata
 from index.pictures import name_of
 from index.records import NewPhoto, changed, retire, write
@@ -145,20 +155,28 @@ def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
 def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
     """Delete items in short transactions, between which others write; gives how many there were.
 
-    What is put or patched meanwhile stays. An interruption leaves the items that were still to
-    go: the same call deletes them, but for a filter that chooses items for the lack of a key that
-    none of those left has. That is a ValueError, as a typo would choose too many.
+    What is put or patched meanwhile stays. Dropped if the collection goes when some are deleted
+    already: what has its name then is another one, whose items no one has chosen.
+
+    An interruption leaves the items that were still to go: the same call deletes them, but for a
+    filter that chooses items for the lack of a key that none of those left has. That is a
+    ValueError, as a typo would choose too many.
     """
     with catalog.reader.begin() as connection:
         _check_keys(connection, collection, chosen)
     newest = catalog.revision(collection)
     deleted = 0
-    for part in chosen.parts(collection.key):
-        condition = and_(_here(collection), items.c.revision <= newest, part)
-        while (batch := _delete(catalog, collection, condition)) == BATCH:
+    try:
+        for part in chosen.parts(collection.key):
+            condition = and_(_here(collection), items.c.revision <= newest, part)
+            while (batch := _delete(catalog, collection, condition)) == BATCH:
+                deleted += batch
+                time.sleep(PAUSE)
             deleted += batch
-            time.sleep(PAUSE)
-        deleted += batch
+    except Replaced as gone:
+        if not deleted:
+            raise
+        raise Dropped(f"{gone}: {deleted:,} items were deleted before") from gone
     return deleted
 
 

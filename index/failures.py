@@ -13,12 +13,15 @@ from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from index.items import NoSpace
 
+RESTORE = "restore a snapshot into a new folder, or a new database: tessera restore FILE --data NEW"
 FULL = "the disk is full, so nothing was stored; make room, then try again"
 # PostgreSQL's SQLSTATEs: a transaction that lost against another one, or waited for too long.
 CONTENDED = {"40001", "40P01", "55P03", "57014"}
 # Connections, too many of them, memory, shutdown, and a standby that takes no writes.
 AWAY = ("08", "53200", "53300", "57P", "25006")
 DISK_FULL = "53100"
+LACKING = ("42703", "42P01")  # a column, a table
+LACKS = ("no such table", "no such column", "has no column named")  # how SQLite says so
 
 
 class NotReady(OSError):
@@ -83,7 +86,19 @@ def _of_sqlite(error: sqlite3.Error) -> Exception | None:
         return NoSpace(FULL)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return Damaged(f"the catalog is damaged, or no SQLite database ({error}); restore a backup")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
+        return Busy(
+            f"the disk under the catalog takes no writes, or fails ({error}); look after it"
+        )
+    if any(words in str(error) for words in LACKS):
+        return _lacking(error)
     return None
+
+
+def _lacking(error: Exception) -> Damaged:
+    """What to say where tables or columns are gone that Tessera has made."""
+    why = str(error).partition("\n")[0]
+    return Damaged(f"the catalog lacks a part of its tables ({why}): {RESTORE}")
 
 
 def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None:
@@ -95,6 +110,8 @@ def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None
         return Busy("other changes kept the database for too long; try again in a moment")
     if state == DISK_FULL:
         return NoSpace(FULL)
+    if state in LACKING:
+        return _lacking(error)
     if isinstance(error, psycopg.DataError) and "NUL" in str(error):
         return ValueError("text holds a NUL character (\\u0000), which PostgreSQL cannot store")
     return None

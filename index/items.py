@@ -29,6 +29,10 @@ class Replaced(ModelMismatch):
     """A collection was dropped since it was opened, or another model's bags have taken its name."""
 
 
+class Dropped(ModelMismatch):
+    """A collection was dropped or replaced in the middle of a change, which is not begun again."""
+
+
 class NameConflict(ValueError):
     """A name stands for something else already, or an alias still needs it."""
 

@@ -11,7 +11,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, exists, insert, or_, select, update
 
-from index.items import Collection, ModelMismatch, NameConflict, check_id, check_new_id
+from index.items import (
+    Collection,
+    ModelMismatch,
+    NameConflict,
+    Replaced,
+    check_id,
+    check_new_id,
+)
 from index.kept import former_token, release
 from index.revisions import add_collection
 from index.tables import aliases, collections
@@ -39,6 +46,16 @@ def free_name(connection: Connection, name: str, fingerprint: str) -> str:
     return kept_name
 
 
+def check_standing(connection: Connection, name: str, collection: Collection) -> None:
+    """Replaced unless a name stands for this very collection."""
+    standing = _find(connection, name)
+    if standing is None or standing.key != collection.key:
+        raise Replaced(
+            f"collection {name!r} is not the one that it was when this began: it was dropped, "
+            "renamed or re-embedded, or its alias was moved; nothing more is stored"
+        )
+
+
 class Names:
     """The names of a catalog. For many threads and processes."""
 
@@ -50,6 +67,11 @@ class Names:
         """The collection that a name or an alias stands for; LookupError names what there is."""
         with self._reader.begin() as connection:
             return _needed(connection, name)
+
+    def check(self, name: str, collection: Collection) -> None:
+        """Replaced unless a name stands for this very collection."""
+        with self._reader.begin() as connection:
+            check_standing(connection, name, collection)
 
     def kept(self, collection: Collection, fingerprint: str) -> Collection | None:
         """What a model embedded, and the re-embedding that made this very collection has kept."""
@@ -92,13 +114,11 @@ class Names:
                 new = {"fingerprint": fingerprint, "dimension": dimension, "score": score}
                 add_collection(connection, name=name, **new)
             collection = _needed(connection, name)
-        if collection.fingerprint != fingerprint:
-            raise ModelMismatch(
-                f"collection {name!r} was made by model {collection.fingerprint}, and the model at "
-                f"hand is {fingerprint}: `tessera index --reembed` re-embeds the collection, or "
-                "choose the model that made it"
-            )
-        return collection
+        return _of_model(collection, name, fingerprint)
+
+    def of_model(self, name: str, fingerprint: str) -> Collection:
+        """Open a collection for a model; LookupError if there is none, ModelMismatch as `make`."""
+        return _of_model(self.find(name), name, fingerprint)
 
     def rename(self, name: str, new: str, *, alias: bool = False) -> None:
         """Give a collection another name, and with `alias` leave the old one as an alias.
@@ -161,6 +181,16 @@ class Names:
             if not connection.execute(delete(aliases).where(aliases.c.name == alias)).rowcount:
                 names = ", ".join(row.name for row in _aliases(connection)) or "none yet"
                 raise LookupError(f"no alias {alias!r:.220}; there are: {names}")
+
+
+def _of_model(collection: Collection, name: str, fingerprint: str) -> Collection:
+    if collection.fingerprint != fingerprint:
+        raise ModelMismatch(
+            f"collection {name!r} was made by model {collection.fingerprint}, and the model at "
+            f"hand is {fingerprint}: `tessera index --reembed` re-embeds the collection, or "
+            "choose the model that made it"
+        )
+    return collection
 
 
 def _find(connection: Connection, name: str) -> Collection | None:

@@ -71,8 +71,8 @@ def reembed(
         count = min(count + len(changes.entries), total)  # what was put meanwhile comes on top
         progress(count, total)
     catalog.sweep_collections()
-    catalog.find(name)  # LookupError if it was dropped or renamed meanwhile
-    return catalog.collection(name, fingerprint=fingerprint, dimension=dimension, score=score)
+    # What was dropped or renamed meanwhile is not made again.
+    return catalog.names.of_model(name, fingerprint)
 
 
 def _begin(

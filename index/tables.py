@@ -15,8 +15,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     select,
 )
+
+from index.failures import RESTORE, Damaged
 
 # Ids sort by code point everywhere, as Python sorts them (SQLite's own order already does).
 IDENTIFIER = String().with_variant(String(collation="C"), "postgresql")
@@ -160,8 +163,16 @@ retired_pictures = Table(
 
 
 def setting(connection: Connection, name: str) -> str:
-    """What was written into the settings when the database was made."""
-    value: str = connection.execute(
+    """What was written into the settings when the database was made; Damaged if it is gone."""
+    value: str | None = connection.execute(
         select(settings.c.value).where(settings.c.name == name)
-    ).scalar_one()
+    ).scalar_one_or_none()
+    if not value:
+        raise Damaged(f"the table of settings in the catalog has no {name}: {RESTORE}")
     return value
+
+
+def check_tables(connection: Connection) -> None:
+    """Damaged, or a driver's error, if a table or a column is not there."""
+    for table in schema.sorted_tables:
+        connection.execute(select(table).where(false()))

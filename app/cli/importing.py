@@ -20,6 +20,7 @@ from app.fetching import Fetcher, refuse
 from app.folder import Outcome, Source
 from app.progress import noted
 from app.settings import Settings
+from index.items import Replaced
 from index.progress import followed
 
 
@@ -73,9 +74,13 @@ def import_with_progress(
     """Import, show the progress, and let every outcome be heard; see `opened_import`."""
     counts, began = Counter[str](), monotonic()
     with opened_import(engine, collection, sources, settings, count) as outcomes:
-        for outcome in followed(outcomes, None, "Indexing", Console(stderr=True)):
-            hear(outcome)
-            counts[outcome.status] += 1
+        try:
+            for outcome in followed(outcomes, None, "Indexing", Console(stderr=True)):
+                hear(outcome)
+                counts[outcome.status] += 1
+        except Replaced as gone:
+            stored = f"{counts['stored']:,} were stored before, and what follows is not"
+            raise Replaced(f"{gone}: {stored}") from gone
     if counts["stored"]:
         typer.echo(f"{counts['stored'] / (monotonic() - began):,.1f} items a second", err=True)
     return counts

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Sequence
 from functools import partial
+from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
@@ -17,13 +19,14 @@ from starlette.types import Receive, Scope, Send
 from app.access import may
 from app.drafts import Decode, Draft
 from app.engine import Engine
-from app.errors import TooSlow, WrongMediaType
+from app.errors import TooSlow, Unavailable, WrongMediaType
 from app.fetching import Fetch, from_base64, photos_of
 from app.lanes import Lanes
 from app.metrics import IMPORT_LINES
 from app.mistakes import read_json
 from app.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
 from app.pace import Pace
+from app.refusals import reason_of
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -38,12 +41,15 @@ from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
 from app.spool import Backlog, Line, patiently, split_lines
 from app.uploads import media_type, text_check
-from index.items import Entry
+from index.failures import Busy
+from index.items import Collection, Entry, Replaced
 
+log = logging.getLogger(__name__)
 router = APIRouter(tags=["items"])
 
 NDJSON, JSONL = "application/x-ndjson", "application/jsonl"
 STATUSES: Responses = {200: {"content": {NDJSON: {"schema": reference(ImportStatus)}}}}
+FAILED = "the service failed, so it may not be stored; send it again; the service's log says why"
 Outcome = Entry | str  # what is to be stored, or why it is refused
 
 
@@ -76,15 +82,18 @@ async def import_items(
     fetch: FetchDep,
     settings: SettingsDep,
     collection: CollectionDep = DEFAULT,
+    create: Annotated[bool, Query(description="Make the collection if it is new.")] = True,
 ) -> Duplex:
     """Store items, one JSON object a line; each line is answered in order, once it is on disk.
 
-    Read the answers while you send, or send at most some 10,000 lines at a time.
+    Read the answers while you send, or send at most some 10,000 lines at a time. Once the name no
+    longer stands for the collection that it stood for, the lines that follow are refused.
     """
     if media_type(request) not in (NDJSON, JSONL):
         raise WrongMediaType(f"send lines of JSON as {NDJSON}")
-    await lanes.writes.run(engine.open, collection, create=True)
-    statuses = Import(engine, lanes, decode, fetch, settings, collection).statuses(request)
+    home = await lanes.writes.run(engine.open, collection, create=create)
+    work = Import(engine, lanes, decode, fetch, settings, collection, home)
+    statuses = work.statuses(request)
     return Duplex(statuses, media_type=NDJSON)
 
 
@@ -99,9 +108,11 @@ class Import:
         fetch: Fetch,
         settings: Settings,
         collection: str,
+        home: Collection,
     ) -> None:
         self.engine, self.lanes, self.decode, self.fetch = engine, lanes, decode, fetch
-        self.settings, self.collection = settings, collection
+        self.settings, self.collection, self.home = settings, collection, home
+        self.gone: str | None = None  # why the collection takes no more
         self.backlog = Backlog(settings.batch, settings.upload_bytes * 4 // 3)
         self.storing = False
         self.cut: Line | None = None  # where and why the body was not read to its end
@@ -127,32 +138,42 @@ class Import:
             self.backlog.close()
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
-        """Embed and store lines together; each that is refused says why."""
-        async with self.lanes.batches.room(sum(line.size for line in lines)):
-            names, read = await self._read_all(lines)
-        entries = [outcome for outcome in read if isinstance(outcome, Entry)]
-        stored = await self.lanes.writes.run(self.engine.store_each, self.collection, entries)
-        revisions = iter(stored)
+        """Embed and store lines together; each that is refused says why, and none goes without."""
+        # On a thread, so that the event loop goes on while long ones are read.
+        parsed = await to_thread.run_sync(lambda: [self._parsed(line) for line in lines])
+        outcomes: Sequence[int | str]
+        try:
+            outcomes = await self._store(lines, [content for _, content in parsed])
+        except Replaced as gone:
+            self.gone = str(gone)
+            outcomes = [self.gone] * len(lines)
+        except (Busy, Unavailable) as failed:
+            outcomes = [str(failed)] * len(lines)
+        except Exception:  # the lines that follow may fare better
+            log.exception("a batch of an import failed")
+            outcomes = [FAILED] * len(lines)
         return [
-            _status(line, name, next(revisions) if isinstance(outcome, Entry) else outcome)
-            for line, name, outcome in zip(lines, names, read, strict=True)
+            _status(line, name, outcome)
+            for line, (name, _), outcome in zip(lines, parsed, outcomes, strict=True)
         ]
 
-    async def _read_all(
-        self, lines: Sequence[Line]
-    ) -> tuple[Sequence[str | None], Sequence[Outcome]]:
-        """The ids in lines, and what is to be stored of each or what is wrong with it."""
-        # On a thread, so that the event loop goes on while long ones are read.
-        names, sent = await to_thread.run_sync(self._parse_all, lines)
-        fetches = [self.lanes.fetches.run(self._photos, content) for content in sent]
-        photos = await asyncio.gather(*fetches)
-        return names, await self.lanes.batches.run(self._embed, sent, photos)
-
-    def _parse_all(
-        self, lines: Sequence[Line]
-    ) -> tuple[Sequence[str | None], Sequence[ImportLine | str]]:
-        parsed = [self._parsed(line) for line in lines]
-        return [name for name, _ in parsed], [sent for _, sent in parsed]
+    async def _store(
+        self, lines: Sequence[Line], sent: Sequence[ImportLine | str]
+    ) -> list[int | str]:
+        """The revision of each line, or why it is refused; Replaced if the collection is gone."""
+        if self.gone is not None:
+            return [self.gone] * len(sent)
+        # Before anything is embedded; what is stored is checked once more, in its transaction.
+        await self.lanes.writes.run(self.engine.catalog.names.check, self.collection, self.home)
+        async with self.lanes.batches.room(sum(line.size for line in lines)):
+            fetches = [self.lanes.fetches.run(self._photos, content) for content in sent]
+            read = await self.lanes.batches.run(self._embed, sent, await asyncio.gather(*fetches))
+        entries = [outcome for outcome in read if isinstance(outcome, Entry)]
+        stored = await self.lanes.writes.run(
+            self.engine.store_each, self.collection, self.home, entries
+        )
+        revisions = iter(stored)
+        return [next(revisions) if isinstance(outcome, Entry) else outcome for outcome in read]
 
     async def _read(self, request: Request) -> None:
         """Put lines into the backlog as they come, until the body ends or the client pauses."""
@@ -168,6 +189,9 @@ class Import:
             self.cut = Line(number + 1, f"nothing came for {seconds} seconds; send the rest again")
         except ClientDisconnect:
             pass
+        except Exception:  # or the body would seem to have ended
+            log.exception("the body of an import could not be read")
+            self.cut = Line(number + 1, "the service failed to read on; send the rest again")
         finally:
             await self.backlog.end()
 
@@ -179,11 +203,12 @@ class Import:
         """The id in a line, and what the line says, or what is wrong with it."""
         if line.refused:
             return None, line.refused
-        data = line.read()
+        data = b""
         try:
+            data = line.read()
             sent = read_json(ImportLine, data, text_check(data, self.settings.text_bytes))
-        except ValueError as wrong:
-            return _id_in(data), str(wrong)
+        except Exception as wrong:  # noqa: BLE001 - one line must not end the import
+            return _id_in(data), reason_of(wrong)
         return sent.id, sent
 
     def _photos(self, sent: ImportLine | str) -> list[bytes] | str:
@@ -193,8 +218,8 @@ class Import:
         try:
             image = None if sent.image is None else from_base64("image", sent.image)
             return photos_of(image, sent.image_url, sent.images, self.fetch)
-        except ValueError as wrong:
-            return str(wrong)
+        except Exception as wrong:  # noqa: BLE001 - one line must not end the import
+            return reason_of(wrong)
 
     def _embed(
         self, lines: Sequence[ImportLine | str], photos: Sequence[list[bytes] | str]
@@ -212,21 +237,21 @@ class Import:
         draft = Draft(sent.id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
         try:
             return draft.with_photos(photos, self.decode)
-        except ValueError as wrong:
-            return str(wrong)
+        except Exception as wrong:  # noqa: BLE001 - one line must not end the import
+            return reason_of(wrong)
 
 
 def _id_in(data: bytes) -> str | None:
     """The id in a line that is refused, where it can be read."""
     try:
         sent = from_json(data.removeprefix(BOM_UTF8))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     name = sent.get("id") if isinstance(sent, dict) else None
     return name if isinstance(name, str) else None
 
 
-def _status(line: Line, name: str | None, outcome: int | str | Entry) -> ImportStatus:
+def _status(line: Line, name: str | None, outcome: int | str) -> ImportStatus:
     """What became of a line: a revision is that of what is stored."""
     if isinstance(outcome, str):
         return ImportStatus(line=line.number, id=name, status="refused", reason=outcome)

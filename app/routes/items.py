@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from app.access import may
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
-from app.conditions import ConditionsDep, etag
+from app.conditions import ConditionsDep, etag, is_named
 from app.drafts import Draft
 from app.errors import NotFetched
 from app.fetching import photos_of
@@ -72,6 +72,8 @@ async def put_item(
 
     if upload.images and sent.image_url is not None:
         raise ValueError("send an image or an image_url, not both; further ones are images")
+    # A collection that is dropped while photos are looked at is not made again.
+    known = await lanes.writes.run(engine.knows, sent.collection)
     named = list[bytes]()
     with upload.place():
         if sent.image_url is not None or sent.images:
@@ -79,7 +81,7 @@ async def put_item(
         draft, entry = await upload.lane.run(embedded, named)
     # It waits for no turn to compute.
     home, revision, replaced = await lanes.writes.run(
-        engine.on, sent.collection, store, create=True
+        engine.on, sent.collection, store, create=not known
     )
     response.status_code = 200 if replaced else 201
     response.headers["ETag"] = etag(home, revision)
@@ -141,7 +143,7 @@ def get_image(
     tag = f'"{item.photo(photo).digest}"'
     # Revalidated each time: an item may be replaced, and asking costs a row.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-    if request.headers.get("if-none-match") == tag:
+    if is_named(request.headers.getlist("if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     picture = engine.read(collection, lambda home: engine.catalog.picture(home, id, photo))
     return Response(picture.jpeg, headers=headers, media_type="image/jpeg")

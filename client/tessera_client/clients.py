@@ -192,11 +192,12 @@ class Client(Endpoints):
     ) -> Iterator[ImportStatus]:
         """Store many items, some hundreds at a time: a status for each, in order, as they come.
 
-        `line` counts the items from 1. `progress` is told how many have been sent.
+        `line` counts the items from 1. `progress` is told how many have been sent. A collection
+        that is dropped meanwhile is not made again: TesseraError of the kind not-found.
         """
         sent = 0
         for lines in batches(item.line() for item in items):
-            statuses = self.send(calls.upload(lines))
+            statuses = self.send(calls.upload(lines, create=not sent))
             for status in statuses:
                 yield status.model_copy(update={"line": status.line + sent})
             sent += len(statuses)
@@ -289,11 +290,12 @@ class AsyncClient(Endpoints):
     ) -> AsyncIterator[ImportStatus]:
         """Store many items, some hundreds at a time: a status for each, in order, as they come.
 
-        `line` counts the items from 1. `progress` is told how many have been sent.
+        `line` counts the items from 1. `progress` is told how many have been sent. A collection
+        that is dropped meanwhile is not made again: TesseraError of the kind not-found.
         """
         sent, waiting = 0, batches(item.line() for item in items)
         while lines := await asyncio.to_thread(next, waiting, b""):  # reads photos
-            statuses = await self.send(calls.upload(lines))
+            statuses = await self.send(calls.upload(lines, create=not sent))
             for status in statuses:
                 yield status.model_copy(update={"line": status.line + sent})
             sent += len(statuses)

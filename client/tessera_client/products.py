@@ -92,9 +92,10 @@ def sync(
         changed = [item for item in part if stamps.get(item.id) != item.stamp]
         report.unchanged += len(part) - len(changed)
         alike = {item.id for item in changed if _same_content(stamps.get(item.id), item)}
-        vanished = yield from _patch([item for item in changed if item.id in alike], report)
+        patchable = [item for item in changed if item.id in alike]
+        moved = yield from _patch(patchable, stamps, report)
         others = [item for item in changed if item.id not in alike]
-        yield from _store([*others, *vanished], report, progress)
+        yield from _store([*others, *moved], report, progress)
         _tell(progress, report)
     gone = sorted(stamps.keys() - listed_ids)
     if len(gone) > most_deleted * len(stamps):
@@ -175,35 +176,39 @@ def _unseen(items: Iterable[NewItem], listed_ids: set[str], report: Report) -> I
 
 
 def _patch(
-    items: Sequence[NewItem], report: Report
+    items: Sequence[NewItem], stamps: Mapping[str, str | None], report: Report
 ) -> Generator[Call[Any], Any, Sequence[NewItem]]:
     """Change the metadata of items whose photos and sentences are as they were.
 
-    Gives those that someone deleted meanwhile, which are to be stored whole.
+    Gives those that someone deleted or changed meanwhile, such as another sync: a patch would mix
+    what it says with what they say, so they are to be stored whole.
     """
-    vanished = []
+    moved = []
     for item in items:
         try:
-            stored = yield calls.get_item(item.id)
+            stored, tag = yield calls.tagged_item(item.id)
+            if stored.stamp != stamps[item.id]:
+                moved.append(item)
+                continue
             change = difference(stored.metadata, item.metadata)
-            yield calls.patch_item(item.id, change, stamp=item.stamp)
+            yield calls.patch_item(item.id, change, stamp=item.stamp, match=tag)
         except TesseraError as refused:
-            if refused.status == 404:
-                vanished.append(item)
+            if refused.status in (404, 412):
+                moved.append(item)
             elif refused.status in OF_ITEMS:
                 report.refused.append((item.id, refused.detail))
             else:
                 raise
         else:
             report.patched += 1
-    return vanished
+    return moved
 
 
 def _store(
     items: Sequence[NewItem], report: Report, progress: Progress | None
 ) -> Generator[Call[Any], Any, None]:
     for lines in batches(_lines(items, report)):
-        for status in (yield calls.upload(lines)):
+        for status in (yield calls.upload(lines, create=False)):
             if status.status == "stored":
                 report.stored += 1
             else:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
+from index.failures import RESTORE
+
 FIRST = "0001"  # tables before there were migrations: layout 2
 FIRST_LAYOUT = 2
 FOLDER = Path(__file__).parent
@@ -24,15 +26,19 @@ def version_of(connection: Connection) -> str | None:
     ValueError for tables from before the first version.
     """
     names = inspect(connection).get_table_names()
+    ours = {"settings", "collections"} & set(names)
     if "alembic_version" in names:
-        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    if not {"settings", "collections"} & set(names):
+        version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        if version is None and ours:
+            raise ValueError(f"the catalog does not say which version its tables have: {RESTORE}")
+        return version
+    if not ours:
         return None
-    layout = _layout(connection) if "settings" in names else 1
-    if layout != FIRST_LAYOUT:
+    layout = _layout(connection) if "settings" in names else "1"
+    if layout != str(FIRST_LAYOUT):
         raise ValueError(
             f"the catalog was made by another version of Tessera: its tables have layout {layout}, "
-            f"which cannot be migrated. Index into a new data folder"
+            f"which cannot be migrated. Index into a new data folder, or {RESTORE}"
         )
     return FIRST
 
@@ -81,6 +87,6 @@ def refusal(version: str) -> str:
     )
 
 
-def _layout(connection: Connection) -> int:
+def _layout(connection: Connection) -> str:
     layout = connection.execute(text("SELECT value FROM settings WHERE name = 'layout'"))
-    return int(layout.scalar_one())
+    return layout.scalar_one_or_none() or "unknown"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
 import time
@@ -175,3 +176,110 @@ def test_dropped_collection_is_swept_in_the_background(
     assert engine.catalog.names.garbage()
     Following(engine.catalog, tmp_path).step()
     assert not engine.catalog.names.garbage()
+
+
+LINES = {"content-type": "application/x-ndjson"}
+AWAY = {
+    "dropped": lambda engine: (engine.catalog.names.forget("shop"), engine.catalog.names.drop("a")),
+    "renamed": lambda engine: (engine.catalog.names.forget("shop"), rename(engine, "a", "c")),
+    "forgotten": lambda engine: engine.catalog.names.forget("shop"),
+    "moved": lambda engine: engine.catalog.names.point("shop", "b"),
+}
+
+
+def rename(engine: Engine, name: str, new: str) -> None:
+    engine.catalog.names.rename(name, new)
+
+
+def items_of(engine: Engine, name: str) -> int:
+    return engine.catalog.count(engine.find(name))
+
+
+@pytest.fixture
+def aliased(engine: Engine) -> Engine:
+    """An engine with the collections `a`, that has the alias `shop`, and `b`, both empty."""
+    for name in ("a", "b"):
+        engine.open(name, create=True)
+    engine.catalog.names.point("shop", "a")
+    return engine
+
+
+@pytest.mark.parametrize("away", AWAY)
+@pytest.mark.parametrize("at", ["embed_each", "store_each"])
+def test_an_import_ends_with_a_reason_once_its_collection_is_gone(
+    client: TestClient, aliased: Engine, monkeypatch: pytest.MonkeyPatch, away: str, at: str
+) -> None:
+    work, calls = getattr(aliased, at), []
+
+    def later(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            AWAY[away](aliased)
+        return work(*given)
+
+    monkeypatch.setattr(aliased, at, later)
+    lines = (f'{{"id": "{number:02}", "sentences": ["red"]}}\n'.encode() for number in range(80))
+    answer = client.post("/items?collection=shop", content=lines, headers=LINES)
+    statuses = [json.loads(line) for line in answer.text.splitlines()]
+    assert [status["line"] for status in statuses] == [*range(1, 81)]
+    stored = [status["id"] for status in statuses if status["status"] == "stored"]
+    assert 0 < len(stored) < 80
+    assert {status["id"] for status in statuses[len(stored) :]} == {
+        f"{number:02}" for number in range(len(stored), 80)
+    }
+    reasons = {status["reason"] for status in statuses[len(stored) :]}
+    assert all("is not the one that it was when this began" in reason for reason in reasons)
+    assert len(calls) <= 2  # nothing is embedded for what cannot be stored
+    expected = {"dropped": "b", "renamed": "bc", "forgotten": "ab", "moved": "ab"}[away]
+    assert "".join(home.name for home in aliased.catalog.collections()) == expected
+    assert items_of(aliased, "b") == 0
+    if away != "dropped":
+        assert items_of(aliased, "c" if away == "renamed" else "a") == len(stored)
+
+
+def test_an_import_that_is_to_make_no_collection_makes_none(client: TestClient) -> None:
+    line = b'{"id": "a", "sentences": ["red"]}'
+    answer = client.post("/items?collection=new&create=false", content=line, headers=LINES)
+    assert (answer.status_code, answer.json()["type"]) == (404, "urn:tessera:problem:not-found")
+    assert client.get("/collections").json() == {"collections": []}
+
+
+def test_every_line_has_a_status_though_the_service_fails_in_the_middle(
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, calls = engine.store_each, []
+
+    def broken(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise RuntimeError("a bug")
+        return store(*given)
+
+    monkeypatch.setattr(engine, "store_each", broken)
+    lines = (f'{{"id": "{number:02}", "sentences": ["red"]}}\n'.encode() for number in range(80))
+    answer = client.post("/items", content=lines, headers=LINES)
+    statuses = [json.loads(line) for line in answer.text.splitlines()]
+    assert [status["id"] for status in statuses] == [f"{number:02}" for number in range(80)]
+    refused = [status for status in statuses if status["status"] == "refused"]
+    assert len(calls) > 2
+    assert 0 < len(refused) < 80
+    assert all("the service failed" in status["reason"] for status in refused)
+
+
+@pytest.mark.parametrize("away", AWAY)
+def test_an_item_does_not_make_again_what_is_dropped_while_it_is_embedded(
+    client: TestClient, aliased: Engine, monkeypatch: pytest.MonkeyPatch, away: str
+) -> None:
+    embed = aliased.embed
+
+    def later(drafts: Any) -> Any:
+        AWAY[away](aliased)
+        return embed(drafts)
+
+    monkeypatch.setattr(aliased, "embed", later)
+    answer = client.put("/items/x", json={"sentences": ["red"], "collection": "shop"})
+    if away == "moved":  # as if it had come a moment later
+        assert (answer.status_code, items_of(aliased, "b")) == (201, 1)
+    else:
+        assert answer.status_code == 404, answer.text
+        assert not aliased.knows("shop")

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import httpx2 as httpx
 import pytest
@@ -121,6 +122,31 @@ def test_unusable_database_is_told_before_a_model_loads(tmp_path, monkeypatch):
     assert told.exit_code == 1
     assert "127.0.0.1:9/x cannot be opened" in told.output
     assert "secret" not in told.output
+
+
+LOST = {
+    "a column": "ALTER TABLE items DROP COLUMN stamp",
+    "the secret": "DELETE FROM settings WHERE name = 'secret'",
+}
+
+
+@pytest.mark.parametrize("lost", LOST)
+@pytest.mark.parametrize("arguments", ["serve", "index add {}", "check", "collections list"])
+def test_database_that_lacks_something_is_told_in_a_sentence(
+    database, tmp_path, monkeypatch, lost, arguments
+):
+    monkeypatch.setattr("app.inference.Models.of", None)  # cannot be called
+    with (
+        closing(Catalog(Storage(tmp_path, database=database))) as catalog,
+        catalog.exclusive.begin() as connection,
+    ):
+        connection.exec_driver_sql(LOST[lost])
+    monkeypatch.setenv("TESSERA_DATABASE", database)
+    asked = [*arguments.format(tmp_path).split(), "--data", str(tmp_path)]
+    told = CliRunner().invoke(command, asked)
+    assert (told.exit_code, type(told.exception)) == (1, SystemExit), told.output
+    assert "tessera restore FILE --data NEW" in " ".join(told.output.split())
+    assert "Traceback" not in told.output
 
 
 def test_migrate_says_which_version_there_is(database, tmp_path, monkeypatch):

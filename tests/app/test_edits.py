@@ -116,6 +116,63 @@ def test_item_is_stored_only_where_there_is_none(client: TestClient) -> None:
     assert client.put("/items/a", json=item, headers=both).status_code == 422
 
 
+MALFORMED = [
+    *(
+        "",
+        " ",
+        '"',
+        '"a',
+        'a"',
+        "a",
+        ",",
+        ",,",
+        "*,",
+        "**",
+        '*, "a"',
+        '"a", *',
+        "W/",
+        'w/"a"',
+        "'a'",
+    ),
+    *('"a" "b"', '"a b"', '"\x7f"', 'W/ "a"', '\\"', '"a\\"b"', "0-1", '""a'),
+]
+
+
+@pytest.mark.parametrize("header", ["if-match", "if-none-match"])
+@pytest.mark.parametrize("value", MALFORMED)
+def test_malformed_condition_is_refused_and_changes_nothing(
+    shop: TestClient, header: str, value: str
+) -> None:
+    tag = shop.get("/items/a").headers["etag"]
+    answers = [
+        shop.put("/items/a", json={"sentences": ["red"]}, headers={header: value}),
+        shop.patch("/items/a", json={"metadata": {"x": 1}}, headers={header: value}),
+        shop.delete("/items/a", headers={header: value}),
+    ]
+    assert [answer.status_code for answer in answers] == [422, 422, 422]
+    assert all("in double quotes" in answer.json()["detail"] for answer in answers)
+    assert shop.get("/items/a").headers["etag"] == tag
+
+
+def test_condition_names_tags_of_any_kind_and_in_several_headers(shop: TestClient) -> None:
+    def patch(*headers: tuple[str, str]) -> int:
+        sent = {"metadata": {"x": 1}}
+        return shop.patch("/items/a", json=sent, headers=list(headers)).status_code
+
+    def tag() -> str:
+        return shop.get("/items/a").headers["etag"]
+
+    assert patch(("if-match", '""')) == 412
+    assert patch(("if-none-match", '""')) == 200
+    assert patch(("if-match", f'"x", ,{tag()},')) == 200
+    assert patch(("if-match", tag().strip('"'))) == 200  # a shell took the quotes away
+    assert patch(("if-match", '"x"'), ("if-match", tag())) == 200
+    assert patch(("if-none-match", '"x"'), ("if-none-match", tag())) == 412
+    assert patch(("if-match", f"W/{tag()}")) == 412  # RFC 9110, 13.1.1: compared strongly
+    assert patch(("if-none-match", f"W/{tag()}")) == 412  # 13.1.2: weakly
+    assert patch(("if-match", ", ".join(['"x"'] * 1000))) == 412
+
+
 def test_tag_of_another_collection_matches_nothing(client: TestClient) -> None:
     item = {"sentences": ["red"]}
     tag = client.put("/items/a", json=item | {"collection": "other"}).headers["etag"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from pathlib import Path
 
@@ -86,10 +86,27 @@ def test_part_of_a_photo_has_boxes_in_the_whole(engine: Engine, png: Png) -> Non
 
 def test_one_bad_item_does_not_keep_others_out(engine: Engine) -> None:
     drafts = [Draft("a", sentences=("red",)), Draft("b", sentences=("?",)), Draft("c")]
-    reasons = engine.put_each("default", drafts)
+    reasons = engine.put_each("default", engine.open("default"), drafts)
     assert reasons[0] is None
     assert "no words" in (reasons[1] or "")
     assert "neither a picture nor a sentence" in (reasons[2] or "")
+
+
+def test_a_bug_in_one_item_does_not_keep_others_out(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    embed = engine.models.matcher.embed_sentences
+
+    def broken(texts: Sequence[str]) -> object:
+        if "blue" in texts:
+            raise RuntimeError("a bug")
+        return embed(texts)
+
+    monkeypatch.setattr(engine.models.matcher, "embed_sentences", broken)
+    drafts = [Draft("a", sentences=("red",)), Draft("b", sentences=("blue",))]
+    reasons = engine.put_each("default", engine.open("default"), drafts)
+    assert reasons == [None, "the service failed on it (RuntimeError); its log says why"]
+    assert "a bug" in caplog.text
 
 
 def test_reembedding_gives_the_bags_that_a_fresh_import_would(engine: Engine, png: Png) -> None:

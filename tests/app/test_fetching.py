@@ -12,11 +12,14 @@ from ipaddress import ip_address
 
 import pytest
 from fastapi import FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from app import fetching as photos
 from app.engine import Engine
 from app.errors import NotFetched
-from app.fetching import Fetcher, public
+from app.fetching import Fetcher, normalise, photos_of, public
 from app.main import create_app
 from app.settings import Settings
 
@@ -116,12 +119,128 @@ def test_other_spellings_of_this_machine_are_refused(url: str) -> None:
         *("file:///etc/passwd", "ftp://a.test/b", "gopher://a", "//a.test/b", "a.png", ""),
         *("http://", "http:///a", "http://[::1", "http://user:pw@a.test/b", "http://@a.test/"),
         "http://a.test/" + "x" * 2_000,
+        *("http://a.test:99999/", "http://a.test:x/", "http://[fe80::1%25eth0]/", "http://%00/"),
+        *("http://a%20b/", "http://a\0b/", "http://\u00ad/", "http://256.256.256.256/"),
+        *("http://a.test/\ud800", "http://a.test\\@b.test/", "http://xn--zz--.test/"),
+        "http://ä.test/" + "ä" * 10_000,
     ],
 )
 def test_what_is_no_address_of_a_photo_is_refused(url: str, site: Site) -> None:
     with pytest.raises(NotFetched, match="address"):
         site.fetcher().fetch(url)
     assert site.resolved == []
+
+
+@pytest.mark.parametrize(
+    ("url", "normal"),
+    [
+        ("http://bücher.test/ä b.png?q=ü#x", "http://xn--bcher-kva.test/%C3%A4%20b.png?q=%C3%BC#x"),
+        ("HTTP://A.test:80/%7e%20%C3%A4", "http://a.test/%7e%20%C3%A4"),  # encoded as it came
+        ("http://a.test/a%b", "http://a.test/a%b"),
+        ("http://a.test/a\0b\x01c", "http://a.test/a%00b%01c"),
+        ("http://faß.test./", "http://xn--fa-hia.test./"),
+    ],
+)
+def test_address_is_normalised_as_browsers_do(url: str, normal: str) -> None:
+    assert normalise(url) == normal
+    assert normalise(normal) == normal
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("①②⑦.⓪.⓪.①", "１２７.0.0.1", "127。0。0。1", "0x7f.1", "017700000001", "1２7.1"),
+        *(
+            "ｌｏｃａｌｈｏｓｔ",
+            "ⓛocalhost",
+            "localho\u00adst",
+            "LOCALHOST",
+            "loc%61lhost",
+            "loc\nalhost",
+        ),
+        *("[::ﬀff:127.0.0.1]", "[::1]", "169。254。169。254", "①⑥⑨.②⑤④.①⑥⑨.②⑤④"),
+    ],
+)
+def test_spellings_that_are_normalised_to_this_machine_are_refused(host: str) -> None:
+    with pytest.raises(NotFetched, match=r"public internet|is no address"):
+        Fetcher().fetch(f"http://{host}/a.png")
+
+
+@given(
+    st.one_of(
+        st.text(max_size=40),
+        st.builds(
+            "http://{}{}{}".format,
+            st.text("aä①.:@%[]/\\#?1ß\u00ad\u3002\ud800\0 \n", max_size=12),
+            st.sampled_from(["", ":0", ":70000", ":²", "@a.test", "/", "?", "/%", "/ä"]),
+            st.text(max_size=12),
+        ),
+    )
+)
+def test_any_text_is_fetched_or_refused_in_a_sentence(url: str) -> None:
+    def nowhere(host: str, _: int) -> list[object]:
+        host.encode("ascii")
+        return []
+
+    with pytest.raises(NotFetched, match=r"\w"):
+        Fetcher(resolve=nowhere).fetch(url)
+
+
+def test_photo_of_a_name_beyond_ascii_is_fetched(site: Site) -> None:
+    site.names["xn--bcher-kva.test"] = "127.0.0.1"
+    site.answers["/%C3%A4.png"] = page(b"", status=302, Location="/ü".encode().decode("latin-1"))
+    site.answers["/%C3%BC"] = page(b"photo")
+    assert site.fetcher().fetch(site.url("/ä.png", "bücher.test")) == b"photo"
+    assert site.asked[0] == f"xn--bcher-kva.test:{site.port} /%C3%A4.png"
+
+
+def test_whatever_a_fetch_raises_refuses_that_address_alone(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: str, __: int) -> list[object]:
+        raise AssertionError("a bug")
+
+    with pytest.raises(NotFetched, match="AssertionError: a bug"):
+        Fetcher(resolve=broken).fetch(site.url())
+    assert "a photo could not be fetched" in caplog.text
+
+
+def test_slow_resolver_is_inside_the_deadline(site: Site) -> None:
+    answering = threading.Event()
+
+    def slow(_: str, __: int) -> list[object]:
+        answering.wait(60)
+        return []
+
+    start = time.monotonic()
+    with pytest.raises(NotFetched, match="no photo came within 0 seconds"):
+        Fetcher(seconds=0.2, resolve=slow).fetch(site.url())
+    answering.set()
+    assert time.monotonic() - start < 30
+
+
+def test_slow_redirects_are_inside_one_deadline(site: Site) -> None:
+    def later(handler: BaseHTTPRequestHandler) -> None:
+        time.sleep(0.4)
+        page(b"", status=302, Location="/")(handler)
+
+    site.answers["/"] = later
+    with pytest.raises(NotFetched, match="no photo came within 1 seconds"):
+        site.fetcher(seconds=1.0).fetch(site.url())
+    assert len(site.asked) <= 3
+
+
+def test_photos_of_an_item_are_fetched_until_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(photos, "TOGETHER", -1.0)
+    asked: list[str] = []
+
+    def fetch(url: str) -> bytes:
+        asked.append(url)
+        return b"photo"
+
+    with pytest.raises(NotFetched, match="took more than"):
+        photos_of(None, "http://a.test/1", ["http://a.test/2"], fetch)
+    assert asked == ["http://a.test/1"]
 
 
 def test_photo_is_fetched_from_the_address_that_was_checked(site: Site) -> None:
@@ -248,6 +367,51 @@ def test_items_are_stored_by_the_addresses_of_their_photos(
     assert [one["status"] for one in statuses] == ["stored", "refused", "refused"]
     hits = client.post("/search/image", json={"text": "red"}).json()["hits"]
     assert [hit["id"] for hit in hits] == ["a", "c"]
+
+
+def test_addresses_beyond_ascii_are_fetched_and_odd_ones_refuse_their_line_alone(
+    fetching: FastAPI, client: TestClient, site: Site, png: Png
+) -> None:
+    site.names["xn--bcher-kva.test"] = "127.0.0.1"
+    site.answers["/%C3%A4%20b.png"] = page(png("red"))
+    url = site.url("/ä b.png", "bücher.test")
+    assert client.put("/items/a", json={"image_url": url}).status_code == 201
+    assert client.put("/items/a", json={"images": [url, url]}).status_code == 200
+    assert client.patch("/items/a", json={"images": [0, url]}).status_code == 200
+    odd = ["http://a.test:99999/", "http://[fe80::1%25eth0]/", "http://a\0b/", "http:///a"]
+    for one in odd:
+        refused = client.put("/items/b", json={"image_url": one})
+        assert refused.status_code == 422
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert client.patch("/items/a", json={"images": [one]}).status_code == 422
+    lines = [{"id": f"{number}", "image_url": url} for number in range(30)]
+    lines += [{"id": f"odd {number}", "image_url": one} for number, one in enumerate(odd)]
+    lines += [{"id": f"last {number}", "image_url": url} for number in range(30)]
+    answer = client.post(
+        "/items",
+        content="\n".join(map(json.dumps, lines)),
+        headers={"content-type": "application/x-ndjson"},
+    )
+    statuses = [json.loads(line) for line in answer.text.splitlines()]
+    assert [one["id"] for one in statuses] == [line["id"] for line in lines]
+    refused_lines = [one["id"] for one in statuses if one["status"] == "refused"]
+    assert refused_lines == [f"odd {number}" for number in range(len(odd))]
+
+
+def test_a_bug_in_fetching_refuses_its_line_alone(
+    app: FastAPI, client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(url: str) -> bytes:
+        raise TypeError("a bug")
+
+    app.state.fetch = broken
+    lines = b'{"id": "a", "image_url": "http://a.test/"}\n{"id": "b", "sentences": ["red"]}'
+    headers = {"content-type": "application/x-ndjson"}
+    answer = client.post("/items", content=lines, headers=headers)
+    first, second = (json.loads(line) for line in answer.text.splitlines())
+    assert (first["status"], second["status"]) == ("refused", "stored")
+    assert "TypeError" in first["reason"]
+    assert "a bug" in caplog.text
 
 
 def test_nothing_is_fetched_unless_it_is_switched_on(

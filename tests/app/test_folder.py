@@ -15,7 +15,7 @@ from app import demos
 from app import folder as folders
 from app.engine import Engine
 from app.folder import Source, bring_in, find
-from index.items import Collection
+from index.items import Collection, Replaced
 
 Png = Callable[..., bytes]
 MOST_BYTES = 10**6
@@ -280,3 +280,40 @@ def test_half_a_character_in_an_id_is_refused_and_the_rest_stored(
     assert stored(engine) == ["whole"]
     assert outcomes["lines.jsonl:1"][0] == "refused"
     assert outcomes["lines.jsonl#odd"][0] == "refused"
+
+
+def test_an_import_names_what_it_read_for_a_collection_that_was_dropped(
+    engine: Engine,
+) -> None:
+    sources = [Source(f"{n}", f"place {n}", "1", sentences=("red",)) for n in range(9)]
+    told: list[tuple[str, str]] = []
+
+    def bring() -> None:
+        for one in bring_in(engine, "shop", sources, batch=3, most_bytes=MOST_BYTES):
+            told.append((one.place, one.status))
+            if len(told) == 3:
+                engine.catalog.names.drop("shop")
+                engine.open("shop", create=True)  # by someone else
+
+    with pytest.raises(Replaced, match="'shop' is not the one"):
+        bring()
+    assert told == [(f"place {n}", "stored" if n < 3 else "refused") for n in range(len(told))]
+    assert engine.catalog.count(engine.find("shop")) == 0
+
+
+def test_whatever_a_photo_raises_refuses_it_alone(
+    engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fetch(url: str) -> bytes:
+        raise TypeError("url strings may not include unicode characters")
+
+    sources = [
+        Source("a", "a", "1", sentences=("red",)),
+        Source("b", "b", "1", photos=("http://ä.test/",)),
+        Source("c", "c", "1", sentences=("red",)),
+    ]
+    outcomes = bring_in(engine, "default", sources, batch=3, most_bytes=MOST_BYTES, fetch=fetch)
+    told = {one.place: (one.status, one.reason) for one in outcomes}
+    assert (told["a"][0], told["c"][0]) == ("stored", "stored")
+    assert told["b"] == ("refused", "the service failed on it (TypeError); its log says why")
+    assert "unicode characters" in caplog.text

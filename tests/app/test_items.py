@@ -76,6 +76,17 @@ def test_image_is_not_sent_again_until_it_changes(client: TestClient, png: Png) 
     assert client.get("/items/x/image", headers=known).status_code == 200
 
 
+def test_image_is_not_sent_to_who_names_it_among_others(client: TestClient, png: Png) -> None:
+    client.put("/items/a", files={"image": png("red")})
+    tag = client.get("/items/a/image").headers["etag"]
+    for named in (f'"x", {tag}', f"W/{tag}", "*"):
+        answer = client.get("/items/a/image", headers={"if-none-match": named})
+        assert answer.status_code == 304
+    for named, status in (('"x"', 200), ('"', 422)):
+        answer = client.get("/items/a/image", headers={"if-none-match": named})
+        assert answer.status_code == status
+
+
 def test_list_gives_pages_by_id_and_filters(client: TestClient) -> None:
     for name, kind in [("b", 1), ("a", 2), ("c", 1), ("d", 1)]:
         client.put(f"/items/{name}", json={"sentences": ["red"], "metadata": {"kind": kind}})

@@ -60,6 +60,85 @@ def test_other_collections_broken_and_forgotten_notes_count_for_nothing(tmp_path
     assert not (folder / "d.json").exists()
 
 
+DAMAGED: dict[str, bytes | None] = {
+    "empty": b"",
+    "cut": b'{"collection": "shop", "le',
+    "list": b"[]",
+    "number": b"5",
+    "null": b"null",
+    "lacking": b"{}",
+    "half": b'{"collection": "shop"}',
+    "text": b'{"collection": "shop", "left": "many"}',
+    "nothing": b'{"collection": "shop", "left": null}',
+    "negative": b'{"collection": "shop", "left": -5}',
+    "fraction": b'{"collection": "shop", "left": 1.5}',
+    "true": b'{"collection": "shop", "left": true}',
+    "infinite": b'{"collection": "shop", "left": 1e999}',
+    "digits": b'{"collection": "shop", "left": ' + b"9" * 5_000 + b"}",
+    "binary": bytes(range(256)),
+    "nul": bytes(4096),
+    "deep": b"[" * 100_000,
+    "long": b" " * 1_000_000,
+    "folder": None,
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGED)
+def test_a_damaged_note_costs_itself_alone_and_is_told_once(
+    client: TestClient, engine: Engine, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    folder = engine.folder / progress.FOLDER
+    folder.mkdir()
+    token = engine.open("default").token
+    write(folder / "good.json", token, 2)
+    damaged, content = folder / f"{kind}.json", DAMAGED[kind]
+    if content is None:
+        damaged.mkdir()
+    else:
+        damaged.write_bytes(content.replace(b"shop", token.encode()))
+    for _ in range(2):
+        assert client.get("/index").json()["coming"] == 2
+        assert client.get("/collections/default").json()["coming"] == 2
+    told = [line for line in caplog.messages if f"{kind}.json of an import is damaged" in line]
+    assert len(told) == 1
+
+
+def test_a_pipe_among_the_notes_keeps_no_one_waiting(tmp_path: Path) -> None:
+    (tmp_path / progress.FOLDER).mkdir()
+    os.mkfifo(tmp_path / progress.FOLDER / "a.json")
+    assert progress.coming(tmp_path, "shop") == 0
+
+
+def test_an_import_goes_on_where_its_progress_cannot_be_noted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / progress.FOLDER).write_text("a file where the folder should be")
+    outcomes = [Outcome(str(number), "stored") for number in range(4)]
+    assert list(progress.noted(iter(outcomes), tmp_path, "shop", lambda: 4)) == outcomes
+    assert progress.coming(tmp_path, "shop") == 0
+    assert "the progress of the import is not shown" in caplog.text
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_import_goes_on_where_its_sources_cannot_be_counted(tmp_path: Path) -> None:
+    def count() -> int:
+        raise RuntimeError("a bug")
+
+    outcomes = [Outcome(str(number), "stored") for number in range(4)]
+    assert list(progress.noted(iter(outcomes), tmp_path, "shop", count)) == outcomes
+
+
+def test_what_a_killed_import_was_writing_is_forgotten(tmp_path: Path) -> None:
+    folder = tmp_path / progress.FOLDER
+    folder.mkdir()
+    for name in ("new.part", "old.part", "photos.unfinished"):
+        (folder / name).write_text("{")
+    os.utime(folder / "old.part", (0, 0))
+    os.utime(folder / "photos.unfinished", (0, 0))
+    assert progress.coming(tmp_path, "shop") == 0
+    assert {file.name for file in folder.iterdir()} == {"new.part", "photos.unfinished"}
+
+
 def test_the_index_tells_what_is_stored_and_what_is_coming(
     client: TestClient, engine: Engine, png: Png
 ) -> None:

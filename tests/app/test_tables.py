@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from app.engine import Engine
+from app.fetching import Fetcher
 from app.folder import Outcome, Source, bring_in
 from app.mapping import columns_of, read_mapping
 from app.tables import is_table, opened
@@ -262,3 +263,44 @@ def test_parquet_that_breaks_off_says_where(tmp_path: Path) -> None:
     assert last.reason == broken.end
     assert 1_400 < broken.number_of(last) <= 1_501  # rows are read some at a time
     assert broken.end.endswith("the rest of the table is not read")
+
+
+def test_whatever_the_address_in_a_row_raises_refuses_that_row_alone(
+    engine: Engine, tmp_path: Path
+) -> None:
+    table = tmp_path / "shop.csv"
+    table.write_text(
+        "sku,title,image\n1,red,\n2,red,http://x.test:99999/ä.png\n3,red,http://①②⑦.⓪.⓪.①/\n4,red,\n",
+        "utf-8",
+    )
+    with opened(table, {}) as products:
+        sources, fetch = products.sources(), Fetcher().fetch
+        outcomes = bring_in(engine, "default", sources, batch=2, most_bytes=10**6, fetch=fetch)
+        told = {products.number_of(one): (one.status, one.reason) for one in outcomes}
+    assert [told[number][0] for number in (2, 3, 4, 5)] == [
+        "stored",
+        "refused",
+        "refused",
+        "stored",
+    ]
+    assert "invalid port number" in told[3][1]
+    assert "not an address of the public internet" in told[4][1]
+
+
+def test_cells_nested_too_deep_refuse_their_row_or_are_texts(
+    engine: Engine, tmp_path: Path
+) -> None:
+    table = tmp_path / "shop.csv"
+    deep = "[" * 100_000
+    table.write_text(f"sku,title,images\n1,red,\n2,red,{deep}\n3,{deep},\n4,red,\n")
+    with opened(table, {}) as products:
+        outcomes = bring_in(engine, "default", products.sources(), batch=2, most_bytes=10**6)
+        told = {products.number_of(one): one.status for one in outcomes}
+    assert (told[2], told[3], told[5]) == ("stored", "refused", "stored")
+
+
+def test_a_header_that_is_no_csv_is_told(tmp_path: Path) -> None:
+    table = tmp_path / "shop.csv"
+    table.write_text('"sku"x,title\n1,red\n')
+    with pytest.raises(ValueError, match="header is no row of CSV"), opened(table, {}):
+        pass

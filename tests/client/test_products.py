@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tessera_client import AsyncClient, Client, NewItem, TesseraError, TooManyGone
 from tessera_client.models import Item
-from tessera_client.products import Report, difference
+from tessera_client.products import Report, difference, sync
 
 from app.engine import Engine
 from index import editing
@@ -265,3 +265,71 @@ def test_a_full_disk_ends_the_sync_and_the_next_one_goes_on(
         shop.products.sync(changed)
     assert failed.value.status == 507
     assert counts(shop.products.sync(changed)) == {"read": 3, "patched": 2, "unchanged": 1}
+
+
+def interleaved(shop: Client, ours: list[NewItem], theirs: Callable[[], object]) -> Report:
+    """A sync into which another one comes after it has read an item that it is to patch."""
+    work, answer, came = sync(ours), None, False
+    while True:
+        try:
+            step = work.throw(answer) if isinstance(answer, TesseraError) else work.send(answer)
+        except StopIteration as stop:
+            report: Report = stop.value
+            return report
+        try:
+            answer = shop.send(step)
+        except TesseraError as refused:
+            answer = refused
+        if step.method == "GET" and step.path == "/items/a" and not came:
+            came = True
+            theirs()
+
+
+def test_an_item_is_wholly_of_one_of_two_syncs_that_overlap(shop: Client, png: Png) -> None:
+    def listing(**metadata: Any) -> list[NewItem]:
+        return [NewItem("a", png("red"), metadata=metadata)]
+
+    shop.products.sync(listing(price=1, old=1))
+    first = listing(price=2, first=1)
+    report = interleaved(shop, first, lambda: shop.products.sync(listing(price=3, second=1)))
+    assert counts(report) == {"read": 1, "stored": 1}
+    assert stored(shop)["a"].metadata == {"price": 2, "first": 1}
+    assert counts(shop.products.sync(first)) == {"read": 1, "unchanged": 1}
+
+
+def test_a_patch_does_not_join_metadata_with_photos_of_another_sync(shop: Client, png: Png) -> None:
+    shop.products.sync([NewItem("a", png("red"), metadata={"price": 1})])
+    ours = [NewItem("a", png("red"), metadata={"price": 2})]
+    before = shop.item_image("a")
+
+    def theirs() -> Iterator[NewItem]:
+        shop.products.sync([NewItem("a", png("blue"), metadata={"price": 3})])
+        yield from ours
+
+    assert counts(shop.products.sync(theirs())) == {"read": 1, "stored": 1}
+    assert (stored(shop)["a"].metadata, shop.item_image("a")) == ({"price": 2}, before)
+
+
+def test_a_sync_does_not_make_again_what_is_dropped_meanwhile(
+    shop: Client, engine: Engine, catalogue: list[NewItem]
+) -> None:
+    def items() -> Iterator[NewItem]:
+        shop.drop_collection("shop")
+        yield from catalogue
+
+    with pytest.raises(TesseraError, match="no collection 'shop'"):
+        shop.products.sync(items())
+    assert not engine.knows("shop")
+
+
+def test_an_upload_does_not_make_again_what_is_dropped_meanwhile(
+    shop: Client, engine: Engine
+) -> None:
+    items = [NewItem(f"{number}", sentences=("red",)) for number in range(300)]
+
+    def drop(sent: int) -> None:
+        shop.drop_collection("shop")
+
+    with pytest.raises(TesseraError, match="no collection 'shop'"):
+        list(shop.upload(items, progress=drop))
+    assert not engine.knows("shop")

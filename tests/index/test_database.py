@@ -14,6 +14,7 @@ from index.failures import Busy, Damaged
 from index.follower import Follower
 from index.storage import Storage
 from index.tables import settings
+from tests.catalogs import Catalogs
 
 
 def test_address_is_of_sqlite_or_postgresql(tmp_path):
@@ -282,3 +283,39 @@ def test_statistics_of_postgresql_follow_a_collection_that_grows(postgresql, tmp
             catalog.put_many(home, [entry(f"{number}") for number in range(20)])
             Follower(catalog, home, tmp_path / name).step(flush=True)
             assert str(home.key) in counted()
+
+
+LACKING = {
+    "a secret": "DELETE FROM settings WHERE name = 'secret'",
+    "a secret that says something": "UPDATE settings SET value = '' WHERE name = 'secret'",
+    "settings": "DROP TABLE settings",
+    "a column": "ALTER TABLE items DROP COLUMN metadata",
+    "another column": "ALTER TABLE collections DROP COLUMN floor",
+    "a table": "DROP TABLE facets",
+    "a version": "DELETE FROM alembic_version",
+    "a table of versions": "DROP TABLE alembic_version",
+    "versions and a layout": "DROP TABLE alembic_version; DELETE FROM settings",
+    "all it says": "UPDATE alembic_version SET version_num = '0001'",
+}
+
+
+@pytest.mark.parametrize("lacking", LACKING)
+def test_catalog_that_lacks_something_is_refused_with_what_to_do(
+    catalogs: Catalogs, tmp_path, lacking
+):
+    with catalogs.in_folder(tmp_path):
+        pass
+    connection = sqlite3.connect(tmp_path / "catalog.sqlite")
+    connection.executescript(LACKING[lacking])
+    connection.close()
+    with pytest.raises((Damaged, ValueError), match="restore a snapshot into a new folder"):
+        Catalog.in_folder(tmp_path)
+
+
+def test_table_that_goes_while_it_is_used_is_told_as_damage(catalogs: Catalogs, tmp_path):
+    with catalogs.in_folder(tmp_path) as catalog:
+        home = catalog.collection("a", fingerprint="f", dimension=2, score="sum_of_max")
+        with catalog.exclusive.begin() as connection:
+            connection.exec_driver_sql("ALTER TABLE items DROP COLUMN stamp")
+        with pytest.raises(Damaged, match=r"no such column: items.stamp\): restore"):
+            catalog.list_items(home)

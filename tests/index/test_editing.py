@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from index import editing
 from index.editing import Change, Chosen, count, delete, merge, patch
-from index.items import ITEM_TEXT, MOST_KEYS, ConditionFailed, Expected
+from index.items import ITEM_TEXT, MOST_KEYS, ConditionFailed, Dropped, Expected
 from index.requests import Request
 from models.queries import Query
 
@@ -167,6 +167,17 @@ def test_one_of_many_conditional_changes_wins(filled, collection):
     with ThreadPoolExecutor(8) as pool:
         winners = [one for one in pool.map(change, range(8)) if one is not None]
     assert [filled.get(collection, "01").metadata["winner"]] == winners
+
+
+def test_deletion_does_not_go_on_in_what_has_the_name_next(filled, collection, monkeypatch):
+    monkeypatch.setattr(editing, "BATCH", 2)
+
+    def drop(_: float) -> None:
+        filled.names.drop(collection.name)
+
+    monkeypatch.setattr(editing.time, "sleep", drop)
+    with pytest.raises(Dropped, match="2 items were deleted before"):
+        delete(filled, collection, Chosen(where={"even": True}))
 
 
 def test_items_are_deleted_by_ids_and_by_filter(filled, collection):

@@ -22,6 +22,7 @@ from tessera_client.calls.items import (
     list_items,
     patch_item,
     put_item,
+    tagged_item,
     upload,
 )
 from tessera_client.calls.searches import search_images, search_products, search_sentences, suggest
@@ -55,5 +56,6 @@ __all__ = [
     "search_products",
     "search_sentences",
     "suggest",
+    "tagged_item",
     "upload",
 ]

@@ -32,12 +32,15 @@ class Call(Generic[Answer]):
     document: Mapping[str, Any] | None = None  # a JSON body that names no collection
     lines: bytes | None = None
     accept: str = "application/json"
+    match: str | None = None  # the ETag of what alone may be changed
     of_collection: bool = True
 
     def arguments(self, collection: str) -> dict[str, Any]:
         """What httpx2's `request` takes beside method and address."""
         query = {name: value for name, value in self.query.items() if value is not None}
         sent: dict[str, Any] = {"headers": {"Accept": self.accept}, "params": query}
+        if self.match is not None:
+            sent["headers"]["If-Match"] = self.match
         if self.fields is None and self.of_collection:
             query["collection"] = collection
         if self.lines is not None:

@@ -35,6 +35,12 @@ def get_item(id: str) -> Call[Item]:  # noqa: A002 - the service's own name
     return Call("GET", _item(id), model_of(Item))
 
 
+def tagged_item(id: str) -> Call[tuple[Item, str | None]]:  # noqa: A002 - the service's own name
+    """What is stored under an id, and the ETag of this state of it."""
+    read = model_of(Item)
+    return Call("GET", _item(id), lambda response: (read(response), response.headers.get("etag")))
+
+
 def item_image(id: str, photo: int = 0) -> Call[bytes]:  # noqa: A002 - the service's own name
     """The display copy of one of an item's photos, a JPEG."""
     query = {"photo": photo}
@@ -52,10 +58,12 @@ def patch_item(
     *,
     images: Sequence[int | Image] | None = None,
     stamp: str | None = None,
+    match: str | None = None,
 ) -> Call[Item]:
     """Merge a patch into an item's metadata: null deletes a key, None in place of it all keys.
 
-    `images` are the photos that it is to have: numbers of those that stay, and new ones.
+    `images` are the photos that it is to have: numbers of those that stay, and new ones. With
+    `match` it is refused, with status 412, unless that is the item's ETag.
     """
     sent: dict[str, Any] = {"metadata": metadata}
     if images is not None:
@@ -64,7 +72,7 @@ def patch_item(
         ]
     if stamp is not None:
         sent["stamp"] = stamp
-    return Call("PATCH", _item(id), model_of(Item), document=sent)
+    return Call("PATCH", _item(id), model_of(Item), document=sent, match=match)
 
 
 def delete_items(
@@ -93,9 +101,14 @@ def list_items(
     return Call("GET", "/items", model_of(Items), query=query)
 
 
-def upload(lines: bytes) -> Call[list[ImportStatus]]:
-    """Store the items in lines of JSON; a status for each."""
-    return Call("POST", "/items", _statuses, lines=lines, accept="application/x-ndjson")
+def upload(lines: bytes, *, create: bool = True) -> Call[list[ImportStatus]]:
+    """Store the items in lines of JSON; a status for each.
+
+    Makes the collection if it is new; without `create` that is refused, with status 404.
+    """
+    query = {} if create else {"create": "false"}
+    accept = "application/x-ndjson"
+    return Call("POST", "/items", _statuses, lines=lines, query=query, accept=accept)
 
 
 def _item(id: str) -> str:  # noqa: A002 - the service's own name
