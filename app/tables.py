@@ -251,7 +251,7 @@ def _texts(cell: Any) -> list[str]:
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
             cell = json.loads(cell)
-        except ValueError:
+        except (ValueError, RecursionError):
             return [cell.strip()]
     values = cell if isinstance(cell, list) else [cell]
     return [text for value in values if (text := _text(value))]

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+LONGEST_NUMBER = 4_300  # digits that Python turns into an integer, as it takes their square in time
+
 
 class KeyTwice(ValueError):
     """An object has a key twice."""
@@ -14,7 +16,14 @@ class KeyTwice(ValueError):
 
 def read(text: str | bytes) -> Any:
     """What JSON says; ValueError for what is none; KeyTwice."""
-    return json.loads(text, object_pairs_hook=_object)
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except KeyTwice:
+        raise
+    except ValueError as odd:
+        if isinstance(odd, json.JSONDecodeError | UnicodeDecodeError):
+            raise
+        raise ValueError(f"a number has more than {LONGEST_NUMBER:,} digits") from odd
 
 
 def check(text: str | bytes) -> None:

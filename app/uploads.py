@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Generic, Literal, TypeVar
 
 from fastapi import Request, Response
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -24,6 +25,7 @@ from models.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=BaseModel)
 FILES = ("image", "images")  # fields of forms
+SHORT = 2**14  # bytes of JSON that are read in less time than another thread takes to begin
 LightLane = Literal["searches", "photos"]
 
 
@@ -64,7 +66,7 @@ def reads(
             with lane.place():
                 limit = _json_bytes(settings, photos=most > 1)
                 data = b"".join([chunk async for chunk in bounded(request, limit)])
-                fields = read_json(model, data, text_check(data, settings.text_bytes))
+                fields = await read_aside(model, data, settings)
                 if not (isinstance(fields, PhotoBody) and fields.embeds_photo):
                     yield Upload(fields, (), decode, lane)
                     return
@@ -75,7 +77,7 @@ def reads(
             form = await _read_form(request, settings, most)
             try:
                 images = _images(form)
-                fields = read_fields(model, _fields(form), JSON_IN_FORMS)
+                fields = await run_in_threadpool(_form_fields, model, form)
                 yield Upload(fields, images, decode, lanes.photos)
             finally:
                 await form.close()
@@ -98,9 +100,17 @@ def reads_json(
             raise WrongMediaType(f"send {' or '.join(accepted)}")
         limit = _json_bytes(limits, photos=photos)
         data = b"".join([chunk async for chunk in bounded(request, limit)])
-        return read_json(model, data, text_check(data, limits.text_bytes))
+        return await read_aside(model, data, limits)
 
     return read
+
+
+async def read_aside(model: type[Fields], data: bytes, limits: Settings) -> Fields:
+    """What JSON says; a long one is read on another thread, as others wait for the event loop."""
+    check = text_check(data, limits.text_bytes)
+    if len(data) <= SHORT:
+        return read_json(model, data, check)
+    return await run_in_threadpool(read_json, model, data, check)
 
 
 def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
@@ -193,6 +203,10 @@ def _images(form: FormData) -> tuple[BinaryIO, ...]:
         raise ValueError("image: send it as a file, with a filename")
     sent = (file for name, file in form.multi_items() if name in FILES)
     return tuple(image.file for image in sent if isinstance(image, UploadFile))
+
+
+def _form_fields(model: type[Fields], form: FormData) -> Fields:
+    return read_fields(model, _fields(form), JSON_IN_FORMS)
 
 
 def _fields(form: FormData) -> dict[str, Any]:

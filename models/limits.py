@@ -14,12 +14,13 @@ MOST_WORDS = 200
 LONGEST_TEXT = 40 * MOST_WORDS  # characters
 MOST_SIGNS = 3 * MOST_WORDS  # punctuation and symbols: a text has about one in eight words
 MOST_TOGETHER = 5 * MOST_WORDS  # words of all phrases of a query
-LONGEST_RUN = 100  # characters without a space that are read as one: beyond, a run is cut
+LONGEST_RUN = 200  # characters without a space: a longer run is cut at signs
 
 RUN = re.compile(r"\S+")
-# A piece of a long run: up to the last sign in reach, or as much as is in reach.
-PIECE = re.compile(rf"\S{{1,{LONGEST_RUN - 1}}}[^\w\s]|\S{{1,{LONGEST_RUN}}}")
-SIGN = re.compile(r"[^\w\s]|_")  # and the marks of scripts, which are parts of words
+# Signs, and the marks of scripts, which are parts of words.
+SIGN, LETTERS = r"(?:[^\w\s]|_)", r"[^\W_]+"
+# A piece of a long run: up to the last sign in reach, or letters alone, which take no longer.
+PIECE = re.compile(rf"\S{{1,{LONGEST_RUN - 1}}}{SIGN}|{SIGN}?{LETTERS}|{SIGN}")
 
 
 def refuse_huge(text: str) -> None:
@@ -52,15 +53,15 @@ def count_signs(text: str) -> int:
     >>> count_signs("well-known, isn’t it? नमस्ते")
     4
     """
-    return sum(unicodedata.category(sign)[0] != "M" for sign in SIGN.findall(text))
+    return sum(unicodedata.category(sign)[0] != "M" for sign in re.findall(SIGN, text))
 
 
 def cut_runs(text: str) -> tuple[str, list[int]]:
     """A text with a space at each place where a long run is cut, and where these spaces are.
 
-    >>> spaced, cuts = cut_runs("a " + "b" * 250)
+    >>> spaced, cuts = cut_runs("a " + "%" * 450 + "b" * 250)
     >>> [len(run) for run in spaced.split()], cuts
-    ([1, 100, 100, 50], [102, 203])
+    ([1, 200, 200, 50, 250], [202, 403, 454])
     """
     if max(map(len, text.split()), default=0) <= LONGEST_RUN:
         return text, []

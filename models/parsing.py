@@ -128,8 +128,8 @@ def forgetting(nlp: Language) -> Iterator[None]:
 def parse(text: str) -> ParsedSentence:
     """Split a text into words; punctuation is no word.
 
-    Raises ValueError for a text without a word, or over the limits of models.limits. A run without
-    spaces that is longer than LONGEST_RUN is read as several.
+    Raises ValueError for a text without a word, or over the limits of models.limits. A long run
+    without spaces is read as several, see models.limits.cut_runs.
     """
     refuse_huge(text)
     with forgetting(tokenizer()):

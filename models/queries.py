@@ -227,7 +227,8 @@ class Draft:
         cls, weighted: Sequence[tuple[str, float]], known: Collection[str], *, any_word: bool
     ) -> Draft:
         """Phrases with their weights, read; ValueError as `read` raises it, and for too many."""
-        refuse_many([phrase for phrase, _ in weighted])
+        if len(weighted) > 1:
+            refuse_many([phrase for phrase, _ in weighted])
         readings = [read(phrase, known, any_word=any_word) for phrase, _ in weighted]
         parts = len(readings) + sum(len(reading.negated) for reading in readings)
         if parts > MOST_PARTS:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic_core import from_json
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
@@ -124,7 +125,7 @@ class Import:
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; each that is refused says why."""
-        parsed = [self._parsed(line) for line in lines]
+        parsed = await run_in_threadpool(lambda: [self._parsed(line) for line in lines])
         sent = [content for _, content in parsed]
         fetches = [self.lanes.fetches.run(self._photos, content) for content in sent]
         read = await self.lanes.batches.run(self._embed, sent, await asyncio.gather(*fetches))
