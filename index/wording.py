@@ -136,9 +136,7 @@ class Wording:
                 compound = Alternative(stem(joined))
                 for place in (at, at + 1):
                     word = query_words[place]
-                    query_words[place] = replace(
-                        word, alternatives=(*word.alternatives, compound)
-                    )
+                    query_words[place] = replace(word, alternatives=(*word.alternatives, compound))
 
     def corrected(self, text: str, query_words: Sequence[QueryWord]) -> str:
         """The text with the spellings that its words were corrected to."""

@@ -230,11 +230,6 @@ class Draft:
         if len(weighted) > 1:
             refuse_many([phrase for phrase, _ in weighted])
         readings = [read(phrase, known, any_word=any_word) for phrase, _ in weighted]
-        parts = len(readings) + sum(len(reading.negated) for reading in readings)
-        if parts > MOST_PARTS:
-            raise ValueError(
-                f"the query has {parts} phrases, negated ones included; send at most {MOST_PARTS}"
-            )
         texts, weights, starts, start = list[str](), list[float](), list[int](), 0
         for (phrase, weight), reading in zip(weighted, readings, strict=True):
             texts += [reading.asked] if reading.asked is not None else []
@@ -243,6 +238,11 @@ class Draft:
             weights += [-NEGATED * weight] * len(reading.negated)
             starts += [start] * (len(texts) - len(starts))
             start += len(phrase) + len(", ")
+        if len(texts) > MOST_PARTS:
+            raise ValueError(
+                f"the query has {len(texts)} phrases, negated ones included; "
+                f"send at most {MOST_PARTS}"
+            )
         notes = dict.fromkeys(chain.from_iterable(reading.notes for reading in readings))
         notes.pop(NOTHING_KNOWN, None)  # of one phrase, perhaps not of all
         text = ", ".join(phrase for phrase, _ in weighted)
