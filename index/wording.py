@@ -26,6 +26,7 @@ EDITS = 2  # that are corrected in a word of LONG letters; one in a shorter word
 LONG = 8
 OTHER_START = 1.0  # how many e-fold more documents a word with another first letter must have
 SYNONYM = 0.9  # the weight of a synonym
+MOST_SYNONYMS = 100  # of a line
 
 
 Synonyms = Mapping[str, Sequence[str]]
@@ -47,10 +48,19 @@ class QueryWord:
 
 
 def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Synonyms of folded words, from lines such as "sofa, couch, settee"; # begins a comment."""
+    """Synonyms of folded words, from lines such as "sofa, couch, settee"; # begins a comment.
+
+    ValueError for a line of more than MOST_SYNONYMS: a search looks up all of them for each word.
+    """
     groups = [
         [fold(word) for word in line.partition("#")[0].split(",") if fold(word)] for line in lines
     ]
+    for number, group in enumerate(groups, start=1):
+        if len(group) > MOST_SYNONYMS:
+            raise ValueError(
+                f"line {number} of the synonyms has {len(group):,} words; "
+                f"{MOST_SYNONYMS} at most are taken for each other"
+            )
     return {
         word: tuple(synonym for synonym in group if synonym != word)
         for group in groups
