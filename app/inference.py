@@ -16,6 +16,7 @@ from index.bags import as_stored
 from models import alignment, backbones, checkpoint, images, parsing, queries, region_captions
 from models.checkpoint import Checkpoint
 from models.images import Photo
+from models.limits import refuse_huge, refuse_many
 from models.looks import Look, share_sight
 from models.noun_phrases import noun_phrases
 from models.queries import Query
@@ -190,6 +191,16 @@ class Models:
         words = self.calibration.words if self.calibration else frozenset[str]()
         return queries.of_phrases(self.matcher, weighted, words)
 
+    def _queries(self, texts: Sequence[str]) -> list[Query]:
+        """Each text as a query, embedded at once."""
+        words = self.calibration.words if self.calibration else frozenset[str]()
+        different = list(dict.fromkeys(texts))
+        with stage("embed_text"):
+            lists = [[(text, 1.0)] for text in different]
+            embedded = queries.of_several(self.matcher, lists, words)
+        query_of = dict(zip(different, embedded, strict=True))
+        return [query_of[text] for text in texts]
+
     def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
         """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
         bag = self.bag(Look(photo.pixels if part is None else images.crop(photo.pixels, part)))
@@ -283,16 +294,18 @@ class Models:
         if phrases is None:
             spans = noun_phrases(text) or [Span(0, len(text))]
         else:
+            refuse_huge(text)
+            refuse_many(phrases)
             spans = [queries.find_phrase(text, phrase) for phrase in phrases]
         with stage("ground"):
             boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
         if self.calibration is not None:
             bag = bag or self.photo(photo)
+        asked = self._queries([span.of(text) for span in spans])
         grounded = []
-        for span, row in zip(spans, similarities, strict=True):
+        for span, row, query in zip(spans, similarities, asked, strict=True):
             best = row.topk(min(count, len(boxes)))
             ranked = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            query = self.query(text[span.start : span.end])
             probability = self.probability(bag, query) if bag is not None else None
             absent = probability is not None and probability < (self.weak_below or 0.0)
             shown = bool(query.parts) and not absent

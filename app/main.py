@@ -22,7 +22,7 @@ from app.decoding.pool import Decoders
 from app.engine import Engine
 from app.fetching import Fetcher
 from app.lanes import Lanes
-from app.middleware import Heads, OneLength, RawPaths
+from app.middleware import Heads, OneLength, RawPaths, ShortHeaders
 from app.observation import observe
 from app.openapi import describe
 from app.origins import AllowedHosts, SameOrigin, allowed_hosts
@@ -93,6 +93,7 @@ def create_app(
     app.add_middleware(SameOrigin, trusted=settings.cors_origins)
     app.add_middleware(AllowedHosts, allowed=allowed_hosts(settings))
     app.add_middleware(OneLength)
+    app.add_middleware(ShortHeaders)
     app.add_middleware(SecurityHeaders)
     observe(app, queries=settings.log_queries)
     return app

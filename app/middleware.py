@@ -10,6 +10,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.errors import Kind, problem
 
 TWO_LENGTHS = Kind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two lengths")
+LONG_HEADER = Kind(
+    "header-too-large", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "A header is too large"
+)
+LONGEST_HEADER = 8_000  # bytes: parsers of cookies take time by the square of these
 
 NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a name
 
@@ -75,6 +79,27 @@ class OneLength:
         if "content-length" in headers and "transfer-encoding" in headers:
             detail = "send Content-Length or Transfer-Encoding, not both"
             refusal = problem(TWO_LENGTHS, detail, scope["path"], Connection="close")
+            await refusal(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+class ShortHeaders:
+    """Refuses requests with a header that no browser and no client sends so long."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on whose headers have up to LONGEST_HEADER bytes each."""
+        headers = scope["headers"] if scope["type"] == "http" else ()
+        name, value = max(headers, key=lambda header: len(header[1]), default=(b"", b""))
+        if len(value) > LONGEST_HEADER:
+            detail = (
+                f"the header {name.decode('latin-1'):.100} has {len(value):,} bytes; "
+                f"{LONGEST_HEADER:,} at most are read"
+            )
+            refusal = problem(LONG_HEADER, detail, scope["path"])
             await refusal(scope, receive, send)
         else:
             await self.app(scope, receive, send)

@@ -9,6 +9,8 @@ from typing import Any
 
 from index.metadata import DEEPEST
 
+LONGEST_NUMBER = 4_300  # digits that Python turns into an integer, as it takes their square in time
+
 
 class KeyTwice(ValueError):
     """An object has a key twice."""
@@ -18,8 +20,14 @@ def read(text: str | bytes) -> Any:
     """What JSON says; ValueError for what is none, or is nested too deep to be read; KeyTwice."""
     try:
         return json.loads(text, object_pairs_hook=_object)
+    except KeyTwice:
+        raise
     except RecursionError:
         raise ValueError(f"it is nested far more than {DEEPEST} deep; flatten it") from None
+    except ValueError as odd:
+        if isinstance(odd, json.JSONDecodeError | UnicodeDecodeError):
+            raise
+        raise ValueError(f"a number has more than {LONGEST_NUMBER:,} digits") from odd
 
 
 def check(text: str | bytes) -> None:

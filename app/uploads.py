@@ -30,6 +30,7 @@ from models.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=BaseModel)
 FILES = ("image", "images")  # fields of forms
+SHORT = 2**14  # bytes of JSON that are read in less time than another thread takes to begin
 LightLane = Literal["searches", "photos"]
 
 
@@ -79,7 +80,7 @@ def reads(
                 form = await _read_form(request, model, settings, most)
             try:
                 images = _images(form)
-                fields = read_fields(model, _fields(form), JSON_IN_FORMS)
+                fields = await to_thread.run_sync(_form_fields, model, form)
                 yield Upload(fields, images, decode, lanes.photos, caller)
             finally:
                 await form.close()
@@ -132,9 +133,7 @@ async def _json(request: Request, model: type[Fields], *, photos: bool) -> Async
         size = body.size or 0
         async with lanes.photos.room(size):
             # Long ones elsewhere, so that the event loop goes on.
-            yield (
-                read(body.file) if size <= IN_MEMORY else await to_thread.run_sync(read, body.file)
-            )
+            yield (read(body.file) if size <= SHORT else await to_thread.run_sync(read, body.file))
 
 
 def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
@@ -242,6 +241,10 @@ def _images(form: FormData) -> tuple[BinaryIO, ...]:
         raise ValueError("image: send it as a file, with a filename")
     sent = (file for name, file in form.multi_items() if name in FILES)
     return tuple(image.file for image in sent if isinstance(image, UploadFile))
+
+
+def _form_fields(model: type[Fields], form: FormData) -> Fields:
+    return read_fields(model, _fields(form), JSON_IN_FORMS)
 
 
 def _fields(form: FormData) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from itertools import chain
 
 from index.documents import Documents
 from index.naming import is_named
-from index.terms import spelled
+from index.terms import spelled, words
 from index.wording import MOST_CORRECTED, QueryWord
 from models.lexicon import is_known, listed, plain
+from models.limits import MOST_WORDS, refuse_huge
 from models.negation import NEGATIONS, Negated, negations
-from models.parsing import parse, refuse_huge
+from models.parsing import parse
 from models.queries import blanked
 from models.types import ParsedSentence, Span
 
@@ -122,18 +123,20 @@ class Parts:
 
 
 def read_text(text: str, documents: Documents) -> ProductText:
-    """Read a text with the vocabulary of some documents; ValueError for a huge one.
+    """Read a text with the vocabulary of some documents; ValueError for one over limits.
 
     A word behind a minus, or in a phrase that is negated ("without leather"), is refused, unless
     items are named so ("no show socks"): then the negation is a word as others are. The documents'
     lock is held for moments alone.
     """
     refuse_huge(text)
+    if (count := sum(1 for _ in words(text))) > MOST_WORDS:
+        raise ValueError(f"the text has {count:,} words; send at most {MOST_WORDS}")
     wording, parts = documents.wording(), Parts.of(text, documents)
     corrections = wording.corrections(text)
     asked = wording.read(parts.asked, corrections, {negation.start for negation, _ in parts.names})
-    minus = [wording.read(_only(text, span), corrections) for span in parts.minus]
-    denied = [wording.read(_only(text, part.phrase), corrections) for part in parts.denied]
+    minus = [wording.read(text, corrections, within=span) for span in parts.minus]
+    denied = [wording.read(text, corrections, within=part.phrase) for part in parts.denied]
     unknown = tuple(
         _of(text, word)
         for word in asked

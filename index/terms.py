@@ -14,6 +14,7 @@ import snowballstemmer
 WORD = re.compile(r"[^\W_]+(?:[-–./'’&+][^\W_]+)*")
 PART = re.compile(r"[^\W_]+")
 STEMMER = snowballstemmer.stemmer("english")
+LONGEST_WORD = 100  # letters: a longer one is no word of a language
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,13 @@ class Word:
     end: int
 
 
-def words(text: str) -> Iterator[Word]:
-    """The words of a text; one with signs inside counts as a whole.
+def words(text: str, start: int = 0, end: int | None = None) -> Iterator[Word]:
+    """The words of text[start:end]; one with signs inside counts as a whole.
 
     >>> [word.folded for word in words("Women's T-Shirts, size 4.5")]
     ['women', 'tshirts', 'size', '45']
     """
-    for match in WORD.finditer(text):
+    for match in WORD.finditer(text, start, len(text) if end is None else end):
         if folded := fold(match.group()):
             yield Word(folded, match.start(), match.end())
 
@@ -52,16 +53,29 @@ def spelled(text: str) -> Iterator[tuple[str, str]]:
             yield fold(word), word.lower()
 
 
-@lru_cache(2**16)
 def fold(word: str) -> str:
     """A word in lower case, without accents and signs."""
+    return _fold(word) if len(word) > LONGEST_WORD else _cached_fold(word)
+
+
+def stem(folded: str) -> str:
+    """A folded word without its ending, as it is compared.
+
+    One with digits stays as it is, and so does one that is longer than words are.
+    """
+    return folded if len(folded) > LONGEST_WORD else _stem(folded)
+
+
+def _fold(word: str) -> str:
     letters = unicodedata.normalize("NFKD", _without_possessive(word).casefold())
     return "".join(sign for sign in letters if sign.isalnum())
 
 
+_cached_fold = lru_cache(2**16)(_fold)
+
+
 @lru_cache(2**16)
-def stem(folded: str) -> str:
-    """A folded word without its ending, as it is compared; one with digits stays as it is."""
+def _stem(folded: str) -> str:
     if any(sign.isdigit() for sign in folded):
         return folded
     stemmed: str = STEMMER.stemWord(folded)

@@ -16,8 +16,9 @@ from rapidfuzz.distance import OSA
 
 from index import spelling
 from index.lexical import Alternative
-from index.terms import Word, fold, stem, words
+from index.terms import LONGEST_WORD, Word, fold, stem, words
 from models.lexicon import is_common, is_function_word
+from models.types import Span
 
 LEAST_LETTERS = 3  # of a word that is corrected, and of each half of a compound
 MOST_CORRECTED = 10  # words of a text: each is compared with all words that items have
@@ -25,6 +26,7 @@ EDITS = 2  # that are corrected in a word of LONG letters; one in a shorter word
 LONG = 8
 OTHER_START = 1.0  # how many e-fold more documents a word with another first letter must have
 SYNONYM = 0.9  # the weight of a synonym
+MOST_SYNONYMS = 100  # of a line
 
 
 Synonyms = Mapping[str, Sequence[str]]
@@ -46,10 +48,19 @@ class QueryWord:
 
 
 def parse_synonyms(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Synonyms of folded words, from lines such as "sofa, couch, settee"; # begins a comment."""
+    """Synonyms of folded words, from lines such as "sofa, couch, settee"; # begins a comment.
+
+    ValueError for a line of more than MOST_SYNONYMS: a search looks up all of them for each word.
+    """
     groups = [
         [fold(word) for word in line.partition("#")[0].split(",") if fold(word)] for line in lines
     ]
+    for number, group in enumerate(groups, start=1):
+        if len(group) > MOST_SYNONYMS:
+            raise ValueError(
+                f"line {number} of the synonyms has {len(group):,} words; "
+                f"{MOST_SYNONYMS} at most are taken for each other"
+            )
     return {
         word: tuple(synonym for synonym in group if synonym != word)
         for group in groups
@@ -107,30 +118,35 @@ class Wording:
         text: str,
         corrections: Corrections | None = None,
         naming: Collection[int] = (),
+        within: Span | None = None,
     ) -> tuple[QueryWord, ...]:
         """The words of a query that say something; function words are left out.
 
         The text may be a part of the one that the corrections are of. `naming` are the starts of
-        function words that are parts of names.
+        function words that are parts of names. Only those words are read that are `within` a part.
         """
         if corrections is None:
             corrections = self.corrections(text)
+        start, end = (within.start, within.end) if within else (0, None)
         content_words = [
             word
-            for word in words(text)
+            for word in words(text, start, end)
             if word.start in naming or not is_function_word(word.folded)
         ]
         query_words = [part for word in content_words for part in self._read(word, corrections)]
-        for (first, second), (left, right) in zip(
-            pairwise(query_words), pairwise(content_words), strict=False
-        ):
-            joined = left.folded + right.folded
-            if joined in self._vocabulary and len(query_words) == len(content_words):
-                at = query_words.index(first)
-                compound = Alternative(stem(joined))
-                query_words[at] = replace(first, alternatives=(*first.alternatives, compound))
-                query_words[at + 1] = replace(second, alternatives=(*second.alternatives, compound))
+        if len(query_words) == len(content_words):
+            self._add_compounds(query_words, content_words)
         return tuple(query_words)
+
+    def _add_compounds(self, query_words: list[QueryWord], content_words: Sequence[Word]) -> None:
+        """Let two words in a row be looked up as the one that they make together, too."""
+        for at, (left, right) in enumerate(pairwise(content_words)):
+            joined = left.folded + right.folded
+            if joined in self._vocabulary:
+                compound = Alternative(stem(joined))
+                for place in (at, at + 1):
+                    word = query_words[place]
+                    query_words[place] = replace(word, alternatives=(*word.alternatives, compound))
 
     def corrected(self, text: str, query_words: Sequence[QueryWord]) -> str:
         """The text with the spellings that its words were corrected to."""
@@ -190,6 +206,8 @@ class Wording:
 
     def _halves(self, folded: str) -> tuple[str, str] | None:
         """The two known words that a compound is made of, those that most documents have."""
+        if len(folded) > LONGEST_WORD:
+            return None
         vocabulary = self._vocabulary
         halves = [
             (folded[:at], folded[at:])
@@ -206,7 +224,7 @@ class Wording:
         Not a short English word, which near ones are other words of: "sofa" is not "soft".
         """
         return (
-            len(folded) >= LEAST_LETTERS
+            LEAST_LETTERS <= len(folded) <= LONGEST_WORD
             and not any(sign.isdigit() for sign in folded)
             and not is_function_word(folded)
             and not (len(folded) < LONG and is_common(folded))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -129,18 +131,21 @@ def phrases(
     one, each has the region of its content word.
     """
     phrase_list: list[Phrase] = []
-    start = 0
-    for part in query.parts:
-        fragments = range(start, start + len(part))
-        part_links = [
-            replace(link, fragment=link.fragment - start)
-            for link in links
-            if link.fragment in fragments
-        ]
+    starts = list(accumulate(map(len, query.parts), initial=0))
+    links_of = by_part(links, starts)
+    for number, part in enumerate(query.parts):
         if isinstance(part.places[0], Span):
-            phrase_list += part_phrases(image, part, part_links, beta)
-        start += len(part)
+            phrase_list += part_phrases(image, part, links_of[number], beta)
     return tuple(phrase_list)
+
+
+def by_part(links: Sequence[Link], starts: Sequence[int]) -> list[list[Link]]:
+    """The links of each part of a query, counting its own fragments; parts begin at `starts`."""
+    links_of: list[list[Link]] = [[] for _ in starts]
+    for link in links:
+        part = bisect_right(starts, link.fragment) - 1
+        links_of[part].append(replace(link, fragment=link.fragment - starts[part]))
+    return links_of
 
 
 def part_phrases(
@@ -156,9 +161,13 @@ def part_phrases(
         regions: list[int] = heads.argmax(dim=1).tolist()
     else:
         groups, regions = joined(sentence, groups, decode_chain(heads, beta))
+    group_of = {at: number for number, group in enumerate(groups) for at in group.fragments}
+    links_of: list[list[Link]] = [[] for _ in groups]
+    for link in links:
+        links_of[group_of[link.fragment]].append(link)
     return [
-        phrase(image, sentence, group, region, similarity, links)
-        for group, region in zip(groups, regions, strict=True)
+        phrase(image, sentence, group, region, similarity, group_links)
+        for group, region, group_links in zip(groups, regions, links_of, strict=True)
     ]
 
 
@@ -219,12 +228,11 @@ def phrase(
     group: Group,
     region: int,
     similarity: Tensor,
-    links: Sequence[Link],
+    group_links: Sequence[Link],
 ) -> Phrase:
     """One group's phrase, with its region if that earned a box; similarity is (T, R)."""
     places = [sentence.places[fragment] for fragment in group.fragments]
     spans = [place for place in places if isinstance(place, Span)]
-    group_links = [link for link in links if link.fragment in group.fragments]
     wholes = [link.whole for link in group_links if link.whole is not None]
     total, negated = (
         sum(link.similarity for link in group_links),

@@ -84,6 +84,7 @@ ENDINGS: Endings = (
 LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
 # Letters of a compound and of each part; shorter ones would make words of keyboard noise.
 LEAST_COMPOUND, LEAST_PART = 7, 3
+LONGEST_COMPOUND = 100  # letters: a longer word is not cut
 
 
 @cache
@@ -132,7 +133,7 @@ def is_listed(word: str, words: Collection[str]) -> bool:
     if word in words or inflected(word, words):
         return True
     cuts = range(LEAST_PART, len(word) - LEAST_PART + 1)
-    return len(word) >= LEAST_COMPOUND and any(
+    return LEAST_COMPOUND <= len(word) <= LONGEST_COMPOUND and any(
         word[:cut] in words and (word[cut:] in words or inflected(word[cut:], words))
         for cut in cuts
     )

@@ -14,6 +14,7 @@ from models import registry
 from models.correlation import Correlated, Correlation, correlate
 from models.distances import LENGTHENED, lengthened_images, lengthened_sentences
 from models.offsets import Offsets
+from models.passes import passes
 from models.regions import BATCH
 from models.scoring import SCORES
 from models.terms import Terms
@@ -21,6 +22,7 @@ from models.towers import ImageTower, Sight, TextTower
 from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
 
 SENTENCES = 64  # sentences in one pass
+SQUARED = SENTENCES * 160**2  # characters: captions go together, and MOST_WORDS go alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,21 +237,26 @@ class Matcher(nn.Module):
     @torch.inference_mode()
     def embed_sentences(self, texts: Sequence[str]) -> list[FragmentBag]:
         """Bags of sentences; ValueError for a text without words or with too many."""
-        bags: list[FragmentBag] = []
-        for at in range(0, len(texts), SENTENCES):
-            inputs, places = self.text.reader(texts[at : at + SENTENCES])
-            words = [[label for label, _ in sentence_places] for sentence_places in places]
-            vectors = unpadded(self.sentence_bags(PaddedBags.of(inputs), words))
-            bags += [
-                FragmentBag(
-                    bag,
-                    tuple(span for _, span in sentence_places),
-                    tuple(label for label, _ in sentence_places),
-                    self.dimension - self.general,
-                )
-                for bag, sentence_places in zip(vectors, places, strict=True)
-            ]
-        return bags
+        bags: dict[int, FragmentBag] = {}
+        lengths = [sum(map(len, text.split())) for text in texts]
+        for batch in passes(lengths, SENTENCES, SQUARED):
+            bags |= zip(batch, self._embed_batch([texts[at] for at in batch]), strict=True)
+        return [bags[at] for at in range(len(texts))]
+
+    def _embed_batch(self, texts: Sequence[str]) -> list[FragmentBag]:
+        """Bags of a few sentences, padded to the longest."""
+        inputs, places = self.text.reader(texts)
+        words = [[label for label, _ in sentence_places] for sentence_places in places]
+        vectors = unpadded(self.sentence_bags(PaddedBags.of(inputs), words))
+        return [
+            FragmentBag(
+                bag,
+                tuple(span for _, span in sentence_places),
+                tuple(label for label, _ in sentence_places),
+                self.dimension - self.general,
+            )
+            for bag, sentence_places in zip(vectors, places, strict=True)
+        ]
 
 
 Model = Matcher  # the name that the registry builds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from models.negation import NEGATIONS
-from models.parsing import parse_trees
+from models.parsing import NO_HEAD, parse_trees
 from models.types import Span, Word
 
 INSIDE = frozenset({"compound", "flat"})  # relations of nouns that are part of another's name
@@ -36,8 +36,8 @@ def noun_phrases(text: str) -> list[Span]:
 
 def _first(words: Sequence[Word], noun: int) -> int:
     """Where the words begin that describe a noun, right before it."""
-    first = noun
-    while first > 0 and _below(words, first - 1, noun) and not _leads(words[first - 1], noun):
+    first, below = noun, {noun: True}
+    while first > 0 and _below(words, first - 1, below) and not _leads(words[first - 1], noun):
         first -= 1
     return first
 
@@ -60,10 +60,15 @@ def _last(words: Sequence[Word], noun: int) -> int:
     return noun
 
 
-def _below(words: Sequence[Word], place: int, noun: int) -> bool:
-    """Whether a word depends on a noun, through others or directly."""
-    for _ in words:  # a tree has no longer path
+def _below(words: Sequence[Word], place: int, below: dict[int, bool]) -> bool:
+    """Whether a word depends on one that is known to be below, through others or directly.
+
+    What is learned of the words on the way is added: each is looked at once.
+    """
+    way = []
+    while place != NO_HEAD and place not in below:
+        way.append(place)
         place = words[place].head
-        if place in (noun, -1):
-            return place == noun
-    return False
+    depends = below.get(place, False)
+    below |= dict.fromkeys(way, depends)
+    return depends

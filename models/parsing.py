@@ -6,23 +6,31 @@ spaCy is imported when it is first needed: a process that searches rows alone pa
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from models import shipped
+from models.limits import MOST_WORDS, cut_runs, refuse_huge
 from models.types import ParsedSentence, Span, Word
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
 
-MOST_WORDS = 200
-LONGEST_TEXT = 40 * MOST_WORDS  # characters
 NO_HEAD = -1
+
+
+class Placed(NamedTuple):
+    """A token, and where it starts in the text."""
+
+    token: Token
+    start: int
+
 
 chosen = str(shipped.PARSER)  # the pipeline that `choose` sets
 turn = Lock()  # a pipeline forgets the words it met between two turns
@@ -120,12 +128,14 @@ def forgetting(nlp: Language) -> Iterator[None]:
 def parse(text: str) -> ParsedSentence:
     """Split a text into words; punctuation is no word.
 
-    Raises ValueError for a text without a word, or with more than MOST_WORDS.
+    Raises ValueError for a text without a word, or over the limits of models.limits. A long run
+    without spaces is read as several, see models.limits.cut_runs.
     """
     refuse_huge(text)
     with forgetting(tokenizer()):
-        token_list = tokens(tokenizer(), text)
-        return ParsedSentence(text, tuple(word(token) for token in token_list if is_word(token)))
+        placed = tokens(tokenizer(), text)
+        words = (word(token, start) for token, start in placed if is_word(token))
+        return ParsedSentence(text, tuple(words))
 
 
 def parse_trees(texts: Sequence[str]) -> list[ParsedSentence]:
@@ -140,32 +150,30 @@ def parse_trees(texts: Sequence[str]) -> list[ParsedSentence]:
         refuse_huge(text)
     nlp = parser(chosen)
     with forgetting(nlp):
-        token_lists = [tokens(nlp, text) for text in texts]
-        docs = nlp.pipe([without_spaces(nlp, token_list) for token_list in token_lists])
+        placed_lists = [tokens(nlp, text) for text in texts]
+        docs = nlp.pipe(
+            [without_spaces(nlp, [token for token, _ in placed]) for placed in placed_lists]
+        )
         return [
-            ParsedSentence(text, tree(doc, [token.idx for token in token_list]))
-            for text, token_list, doc in zip(texts, token_lists, docs, strict=True)
+            ParsedSentence(text, tree(doc, [start for _, start in placed]))
+            for text, placed, doc in zip(texts, placed_lists, docs, strict=True)
         ]
 
 
-def refuse_huge(text: str) -> None:
-    """Raise ValueError by a cheap count, before a huge text is tokenized."""
-    if len(text) > LONGEST_TEXT or len(text.split()) > MOST_WORDS:
-        raise ValueError(
-            f"the text has {len(text.split()):,} words and {len(text):,} characters; "
-            f"send a sentence of at most {MOST_WORDS} words and {LONGEST_TEXT:,} characters"
-        )
-
-
-def tokens(nlp: Language, text: str) -> list[Token]:
+def tokens(nlp: Language, text: str) -> list[Placed]:
     """Words and punctuation of a text; ValueError if it has no word, or too many."""
-    token_list = [token for token in nlp.make_doc(text) if not token.is_space]
-    count = sum(map(is_word, token_list))
+    spaced, cuts = cut_runs(text)
+    placed = [
+        Placed(token, token.idx - bisect_left(cuts, token.idx))
+        for token in nlp.make_doc(spaced)
+        if not token.is_space
+    ]
+    count = sum(is_word(token) for token, _ in placed)
     if not count:
         raise ValueError("the text has no words; describe what the photo should show")
     if count > MOST_WORDS:
         raise ValueError(f"the text has {count} words; send at most {MOST_WORDS}")
-    return token_list
+    return placed
 
 
 def is_word(token: Token) -> bool:
@@ -173,9 +181,9 @@ def is_word(token: Token) -> bool:
     return any(character.isalnum() for character in token.text)
 
 
-def word(token: Token) -> Word:
+def word(token: Token, start: int) -> Word:
     """A token's text and where it is."""
-    return Word(token.text, Span(token.idx, token.idx + len(token.text)))
+    return Word(token.text, Span(start, start + len(token.text)))
 
 
 def without_spaces(nlp: Language, token_list: Sequence[Token]) -> Doc:

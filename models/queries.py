@@ -11,6 +11,7 @@ from itertools import chain
 import torch
 
 from models.lexicon import is_function_word, is_known, is_latin, plain
+from models.limits import refuse_many
 from models.negation import Negated, negations
 from models.parsing import parse
 from models.registry import Matcher
@@ -19,6 +20,8 @@ from models.types import FragmentBag, Span, Word
 # What a negated phrase takes from the score, as a share of what it would give if it were asked for.
 # Measured by benchmarks/negation.py, see docs/decisions/0017-negation.md.
 NEGATED = 0.5
+MOST_PARTS = 100  # of a query: each is searched, and explained, by itself
+LETTER = re.compile(r"\w")
 NOTHING_KNOWN = "No word of the query is known, so there is nothing to search for."
 
 
@@ -158,9 +161,10 @@ def symbols(text: str) -> list[str]:
 
 def blanked(text: str, spans: Iterable[Span]) -> str:
     """A text with blanks in the place of some spans."""
+    characters = list(text)
     for span in spans:
-        text = text[: span.start] + " " * (span.end - span.start) + text[span.end :]
-    return text
+        characters[span.start : span.end] = " " * (span.end - span.start)
+    return "".join(characters)
 
 
 def find_phrase(text: str, phrase: str) -> Span:
@@ -168,11 +172,25 @@ def find_phrase(text: str, phrase: str) -> Span:
 
     ValueError for a phrase that is not in the text.
     """
-    escaped = re.escape(phrase)
-    for pattern in (rf"(?<!\w){escaped}(?!\w)", escaped):
-        if match := re.search(pattern, text, re.IGNORECASE):
-            return Span(match.start(), match.end())
-    raise ValueError(f"phrases: {phrase!r:.100} is not in the text; copy it from there")
+    folded, sought = without_case(text), without_case(phrase)
+    first = at = folded.find(sought)
+    while at >= 0 and not is_whole(text, at, at + len(phrase)):
+        at = folded.find(sought, at + 1)
+    if first < 0:
+        raise ValueError(f"phrases: {phrase!r:.100} is not in the text; copy it from there")
+    start = first if at < 0 else at
+    return Span(start, start + len(phrase))
+
+
+def without_case(text: str) -> str:
+    """A text of the same length in which case makes no difference."""
+    return "".join(c if len(folded := c.casefold()) > 1 else folded for c in text)
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether no letter or digit stands right before or behind a part of a text."""
+    around = text[max(start - 1, 0) : start] + text[end : end + 1]
+    return not LETTER.search(around)
 
 
 def of_phrases(
@@ -208,7 +226,9 @@ class Draft:
     def of(
         cls, weighted: Sequence[tuple[str, float]], known: Collection[str], *, any_word: bool
     ) -> Draft:
-        """Phrases with their weights, read; errors are those of `read`."""
+        """Phrases with their weights, read; ValueError as `read` raises it, and for too many."""
+        if len(weighted) > 1:
+            refuse_many([phrase for phrase, _ in weighted])
         readings = [read(phrase, known, any_word=any_word) for phrase, _ in weighted]
         texts, weights, starts, start = list[str](), list[float](), list[int](), 0
         for (phrase, weight), reading in zip(weighted, readings, strict=True):
@@ -218,6 +238,11 @@ class Draft:
             weights += [-NEGATED * weight] * len(reading.negated)
             starts += [start] * (len(texts) - len(starts))
             start += len(phrase) + len(", ")
+        if len(texts) > MOST_PARTS:
+            raise ValueError(
+                f"the query has {len(texts)} phrases, negated ones included; "
+                f"send at most {MOST_PARTS}"
+            )
         notes = dict.fromkeys(chain.from_iterable(reading.notes for reading in readings))
         notes.pop(NOTHING_KNOWN, None)  # of one phrase, perhaps not of all
         text = ", ".join(phrase for phrase, _ in weighted)

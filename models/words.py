@@ -15,6 +15,7 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
 from models import packaged
+from models.passes import passes
 from models.types import PaddedBags, ParsedSentence, Span, Word
 
 MINILM_HIDDEN = 384
@@ -33,6 +34,7 @@ LAYER = {
     "narrow": "output.dense",
     "done": "output.LayerNorm",
 }
+SQUARED = 2**20  # pieces of a pass, padded: attention takes 50 MB for them
 WORDS_KEPT = 50_000  # about 75 MB
 UNKNOWN = 0  # the index of every word that the vocabulary lacks
 
@@ -171,6 +173,13 @@ class LowerMiniLM(nn.Module):
         Raises ValueError for a sentence with more pieces than MiniLM has positions.
         """
         pieces = [piece(sentence) for sentence in sentences]
+        states: dict[int, Tensor] = {}
+        for batch in passes([len(encoding.ids) for encoding in pieces], len(pieces), SQUARED):
+            states |= zip(batch, self.states([pieces[at] for at in batch]), strict=True)
+        return [states[at] for at in range(len(pieces))]
+
+    def states(self, pieces: Sequence[Encoding]) -> list[Tensor]:
+        """States of the words of a few sentences, padded to the longest."""
         device = self.embeddings.words.weight.device
         batch = PaddedBags.of([torch.tensor(encoding.ids)[:, None] for encoding in pieces])
         mask = batch.mask.to(device)

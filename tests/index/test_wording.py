@@ -66,6 +66,23 @@ def test_two_words_are_looked_up_joined_as_well(wording: Wording) -> None:
     assert looked_up(wording, "book shelf") == [["book", "bookshelf"], ["shelf", "bookshelf"]]
 
 
+def test_a_word_may_be_part_of_two_compounds() -> None:
+    wording = wording_of(["bookcase", "casebook", "book", "case"])
+    terms = looked_up(wording, "book case book")
+    assert terms == [["book", "bookcas"], ["case", "bookcas", "casebook"], ["book", "casebook"]]
+
+
+def test_a_word_longer_than_words_are_is_neither_corrected_nor_cut() -> None:
+    wording = wording_of(["oak " + "x" * 200])
+    (word,) = wording.read("y" + "x" * 200)
+    assert word.spelling is None
+
+
+def test_a_line_of_too_many_synonyms_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"line 2 .* has 101 words"):
+        parse_synonyms(["sofa, couch", ", ".join(f"w{n}" for n in range(101))])
+
+
 def test_synonym_finds_what_the_word_itself_does_not(wording: Wording) -> None:
     assert looked_up(wording, "sofa") == [["sofa", "couch", "chair"]]
     assert wording.read("sofa")[0].spelling is None
