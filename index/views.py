@@ -163,8 +163,8 @@ class View:
     def keys(self) -> list[str]:
         """The metadata keys that items have."""
         here = facets.c.collection == self.collection
-        steps = select(func.min(facets.c.key).label("key")).where(here)
-        steps = steps.cte("steps", recursive=True)
+        least = select(func.min(facets.c.key).label("key")).where(here)
+        steps = least.cte("steps", recursive=True)
         # One look at the index for each key, instead of at all values; one statement for all.
         later = select(func.min(facets.c.key)).where(here, facets.c.key > steps.c.key)
         further = select(later.correlate(steps).scalar_subquery())
