@@ -120,17 +120,18 @@ class Index:
         for _ in range(TRIES):
             snapshot = self._reader.current()
             contending = self._contending(request, terms, snapshot)
-            ranked, vanished = self._exact.best(contending.contenders, request, terms)
-            if not vanished:
+            best = self._exact.best(contending.contenders, request, terms)
+            if not best.vanished:
                 break
-            self._explain(vanished, snapshot)
+            self._explain(best.vanished, snapshot)
         answer = Answer(
-            self._exact.hits(ranked[: request.limit], request),
+            self._exact.hits(best.ranked[: request.limit], request),
             exact=contending.exact,
             candidates=contending.candidates,
             rows=contending.rows,
             behind=snapshot.behind,
-            more=len(ranked) > request.limit,
+            more=len(best.ranked) > request.limit,
+            damaged=frozenset(best.damaged),
         )
         self._note(request, answer)
         return answer

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, select
 
 from index.bags import IMAGE, position_of, unpack_bag, unpack_vectors
+from index.checksums import LOG, ItemDamaged, is_sound_bag, is_sound_item
 from index.items import Collection, Entry, Item, Picture, Shown, check_id
 from index.pictures import PictureLost, Pictures
 from index.revisions import live, state_of
@@ -60,9 +61,36 @@ def unknown(collection: Collection, item: str) -> LookupError:
     return LookupError(f"no item {item!r:.220} in collection {collection.name!r}")
 
 
-def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]) -> list[Item]:
-    """Rows of items as values, with their sentences and photos."""
-    texts: dict[int, list[str]] = {row.revision: [] for row in rows}
+def read_items(
+    connection: Connection,
+    collection: int,
+    rows: Sequence[Row[Any]],
+    damaged: set[str] | None = None,
+) -> list[Item]:
+    """Rows of items as values, with their sentences and photos.
+
+    ItemDamaged for one that is not as it was stored; with `damaged` it is left out instead, and
+    its id is added there.
+    """
+    texts = _texts(connection, collection, [row.revision for row in rows])
+    shown = picture_rows(connection, collection, list(texts))
+    read: list[Item] = []
+    for row in rows:
+        try:
+            read.append(_item(row, shown[row.revision], texts[row.revision]))
+        except ItemDamaged:
+            if damaged is None:
+                raise
+            LOG.add(collection, row.revision, row.id)
+            damaged.add(row.id)
+    return read
+
+
+def _texts(
+    connection: Connection, collection: int, revisions: Sequence[int]
+) -> dict[int, list[str]]:
+    """The sentences of items by revision."""
+    texts: dict[int, list[str]] = {revision: [] for revision in revisions}
     for part in chunks(list(texts)):
         sentences = (
             select(bags.c.revision, bags.c.text)
@@ -72,22 +100,34 @@ def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]
         )
         for revision, text in connection.execute(sentences):
             texts[revision].append(text)
-    shown = picture_rows(connection, collection, list(texts))
-    return [
-        Item(
-            id=row.id,
-            revision=row.revision,
-            metadata=json.loads(row.metadata),
-            source=row.source,
-            stamp=row.stamp,
-            sentences=tuple(texts[row.revision]),
-            photos=tuple(
-                Shown(picture["width"], picture["height"], picture["digest"])
-                for picture in shown[row.revision]
-            ),
-        )
-        for row in rows
-    ]
+    return texts
+
+
+def _item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> Item:
+    if not is_sound_item(row._mapping, pictures, texts):
+        raise ItemDamaged(row.id)
+    try:
+        metadata = json.loads(row.metadata)
+    except (ValueError, TypeError, RecursionError) as broken:  # a row without checksums
+        raise ItemDamaged(row.id) from broken
+    return Item(
+        id=row.id,
+        revision=row.revision,
+        metadata=metadata,
+        source=row.source,
+        stamp=row.stamp,
+        sentences=tuple(texts),
+        photos=tuple(
+            Shown(picture["width"], picture["height"], picture["digest"]) for picture in pictures
+        ),
+    )
+
+
+def check_bag(item: Row[Any], bag: Row[Any]) -> None:
+    """ItemDamaged for a bag of an item that is not as it was stored."""
+    place = (bag.revision, bag.position, bag.details, bag.vectors)
+    if not is_sound_bag(item.checksums, item.id, *place):
+        raise ItemDamaged(item.id)
 
 
 def read_entries(
@@ -95,12 +135,15 @@ def read_entries(
 ) -> list[Entry]:
     """Rows of items as whole entries: pictures and bags too.
 
-    PictureLost where a picture is missing from the store or damaged.
+    PictureLost where a picture is missing from the store or damaged, ItemDamaged where a row is not
+    as it was stored.
     """
     unpacked: dict[int, dict[int, FragmentBag]] = {row.revision: {} for row in rows}
+    by_revision = {row.revision: row for row in rows}
     for part in chunks(list(unpacked)):
         condition = (bags.c.collection == collection.key) & bags.c.revision.in_(part)
         for bag in connection.execute(select(bags).where(condition)):
+            check_bag(by_revision[bag.revision], bag)
             unpacked[bag.revision][bag.position] = _bag(bag, collection.dimension)
     shown = picture_rows(connection, collection.key, list(unpacked))
     return [
