@@ -105,7 +105,7 @@ class CatalogReader:
             return read()
 
     def bag(self, collection: Collection, item: str, photo: int = 0) -> FragmentBag:
-        """The bag of one of an item's photos, without its picture; errors are those of `picture`."""
+        """The bag of one of an item's photos; errors are those of `picture`."""
         with translating(), self.reader.begin() as connection:
             revision = row_of(connection, collection, item).revision
             rows = picture_rows(connection, collection.key, [revision])[revision]

@@ -117,6 +117,8 @@ def is_sound_bag(
         return True
     start = (SIZE if position >= 0 else len(checksums)) + SIZE * position
     try:
-        return checksums[start : start + SIZE] == checksum_bag(item, revision, position, details, vectors)
+        return checksums[start : start + SIZE] == checksum_bag(
+            item, revision, position, details, vectors
+        )
     except (TypeError, AttributeError):
         return False

@@ -21,6 +21,8 @@ from models.calibration import Calibration
 from models.kernels import Floats
 from models.scoring import Score
 
+Refused = Mapping[tuple[int, int], str]  # items by the revisions and positions of damaged bags
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -109,32 +111,31 @@ class ExactScores:
 
     def _fetched(
         self, contenders: Contenders, request: Request, terms: Sequence[Term]
-    ) -> tuple[list[Ranked], Mapping[tuple[int, int], str]]:
-        """Rows with their bags and exact scores, and the items of those that are damaged.
+    ) -> tuple[list[Ranked], Refused]:
+        """Rows with their bags and exact scores, and those that are damaged.
 
         Those deleted meanwhile are in neither.
         """
         keys = contenders.keys
         photos = request.side == "images"  # of another side are rows of a disk that fails
-        sound = [key for key in keys if (key[1] <= IMAGE) == photos]
-        bags = self._catalog.look_up(self._collection, sound)
-        ranked = self._ranked(bags.sound, request, terms)
+        own = [key for key in keys if (key[1] <= IMAGE) == photos]
+        ranked, refused = self.ranked(own, request, terms)
         for key, total, error in zip(keys, contenders.total, contenders.error, strict=True):
             if key in ranked and abs(ranked[key].key.score - total) > error:
                 self._report(key[0])
-        return list(ranked.values()), bags.damaged
+        return list(ranked.values()), refused
 
     def ranked(
         self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[Term]
-    ) -> dict[tuple[int, int], Ranked]:
-        """Bags by revision and position with their exact scores, if they are there and sound."""
-        return self._ranked(self._catalog.bags(self._collection, keys), request, terms)
+    ) -> tuple[dict[tuple[int, int], Ranked], Refused]:
+        """Bags by revision and position with their exact scores, if they are still there.
 
-    def _ranked(
-        self, stored: Mapping[tuple[int, int], Stored], request: Request, terms: Sequence[Term]
-    ) -> dict[tuple[int, int], Ranked]:
+        Also the items of those that are not as they were stored.
+        """
+        found = self._catalog.look_up(self._collection, keys)
+        stored = found.sound
         if not stored:
-            return {}
+            return {}, found.damaged
         bags = [bag.vectors for bag in stored.values()]
         vectors, offsets = np.concatenate(bags), offsets_of([len(bag) for bag in bags])
         parts = np.stack(
@@ -142,12 +143,13 @@ class ExactScores:
         )
         total = ranking.totals(parts, [term.weight for term in terms])
         probabilities = self._probabilities(vectors, offsets, parts, request)
-        return {
+        ranked = {
             key: Ranked(Key(-score, bag.item, bag.position), key[0], bag, probability)
             for (key, bag), score, probability in zip(
                 stored.items(), total.tolist(), probabilities, strict=True
             )
         }
+        return ranked, found.damaged
 
     def _probabilities(
         self, vectors: Floats, offsets: Numbers, parts: Floats, request: Request

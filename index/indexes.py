@@ -9,6 +9,7 @@ from threading import Event, Lock, Thread
 
 from index import following
 from index.catalog import Catalog
+from index.checksum_filling import lacks_checksums
 from index.follower import Sizes
 from index.items import Collection
 from index.search import Index
@@ -94,15 +95,18 @@ class Indexes:
     def _watch(self) -> None:
         """Start a follower as soon as there is enough to follow, or garbage to delete."""
         process: subprocess.Popen[bytes] | None = None
+        unfilled = True  # until a follower has been there that fills in missing checksums
         while not self._stopped.wait(WATCH):
             try:
-                needed = self._needed()
+                unfilled = unfilled and lacks_checksums(self.catalog)
+                needed = self._needed() or unfilled
             except Exception:
                 log.exception("the collections cannot be listed; it is tried again")
                 continue
             idle = process is None or process.poll() is not None
             if needed and idle and following.free(self._folder):
                 process = following.start(self.catalog.storage, self._follower)
+                unfilled = False
         if process is not None:
             process.kill()
             process.communicate()  # waits, and closes the pipe

@@ -130,7 +130,7 @@ class Answer:
     behind: int = 0
     more: bool = False
     coverage: float = 1.0
-    damaged: frozenset[str] = frozenset()
+    damaged: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -131,7 +131,7 @@ class Index:
             rows=contending.rows,
             behind=snapshot.behind,
             more=len(best.ranked) > request.limit,
-            damaged=frozenset(best.damaged),
+            damaged=tuple(sorted(best.damaged)),
         )
         self._note(request, answer)
         return answer
@@ -225,11 +225,20 @@ class Index:
         )
 
     def explained(
-        self, side: Side, query: Query, rows: Sequence[tuple[int, int]]
+        self,
+        side: Side,
+        query: Query,
+        rows: Sequence[tuple[int, int]],
+        damaged: set[str] | None = None,
     ) -> dict[int, Hit]:
-        """Of rows by revision and position, the best of each revision, if it is still there."""
+        """Of rows by revision and position, the best of each revision, if it is still there.
+
+        The items of those that are not as they were stored are added to `damaged`.
+        """
         request = Request(side, self._checked(query, side))
-        ranked = self._exact.ranked(rows, request, terms_of(request.query))
+        ranked, refused = self._exact.ranked(rows, request, terms_of(request.query))
+        if damaged is not None:
+            damaged.update(refused.values())
         best: dict[int, Ranked] = {}
         for (revision, _), row in ranked.items():
             best[revision] = min(best.get(revision, row), row, key=Ranked.by_probability)

@@ -117,7 +117,7 @@ class ShardedIndex(Index):
             rows=sum(part.rows for part in parts),
             behind=newest - reached,
             more=len(best.ranked) > request.limit,
-            damaged=frozenset(best.damaged),
+            damaged=tuple(sorted(best.damaged)),
             coverage=gathered.coverage,
         )
         self._note(request, answer)
