@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from index.storage import WAIT, Storage
+from index.storage import VERIFY, WAIT, Storage
 from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
@@ -39,6 +39,11 @@ class Settings(BaseSettings):
     )
     database_wait: PositiveFloat = Field(
         default=WAIT, description="Seconds to wait for the database's locks; 503 beyond."
+    )
+    verify_seconds: PositiveFloat = Field(
+        default=VERIFY,
+        description="Seconds in which all files of the index are read again and compared with "
+        "their checksums; more where that would be over 100 MB a second.",
     )
     pictures: str = Field(
         default="",
@@ -228,7 +233,8 @@ class Settings(BaseSettings):
             database=self.database,
             pictures=self.pictures,
             wait=self.database_wait,
-            shared=self.workers > 1 or self.database.startswith("postgres"),
+            shared=True,
+            verify=self.verify_seconds,
         )
 
     @property

@@ -156,8 +156,14 @@ def check(database: Path, wait: float) -> None:
         )
 
 
-def accept(database: Path) -> None:
+def accept(database: Path, wait: float) -> None:
     """Go on with a database as it is; what is left of a log that was damaged is kept aside."""
+    try:
+        check(database, wait)
+    except AcknowledgedLost as lost:
+        log.warning("accepted: %s", lost)
+    else:
+        return
     log_file = database.with_name(f"{database.name}-wal")
     if log_file.exists() and log_file.stat().st_size:
         shutil.copy2(log_file, log_file.with_name(f"{log_file.name}-damaged"))

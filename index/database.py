@@ -72,6 +72,12 @@ def file_of(url: URL) -> Path | None:
     return Path(str(url.database))
 
 
+def accept_loss(storage: Storage) -> None:
+    """Have an SQLite database opened though it lacks changes that were acknowledged."""
+    if file := file_of(url_of(storage.database, storage.folder)):
+        acknowledged.accept(file, storage.wait)
+
+
 def connect(url: str | URL, wait: float = WAIT) -> Engines:
     """Open a database; its tables are made if there are none.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from index import probable
+from index import page_faults, probable
 from index.candidates import PER_HIT
 from index.catalog import Catalog
 from index.choice import Chosen, choose
@@ -118,12 +118,16 @@ class Index:
         request = self._prepared(request)
         terms = terms_of(request.query)
         for _ in range(TRIES):
+            faults = page_faults.count()
             snapshot = self._reader.current()
             contending = self._contending(request, terms, snapshot)
             best = self._exact.best(contending.contenders, request, terms)
-            if not best.vanished:
+            if page_faults.count() != faults:  # zeros may have been read, and rows missed
+                self._reader.publish()
+            elif not best.vanished:
                 break
-            self._explain(best.vanished, snapshot)
+            else:
+                self._explain(best.vanished, snapshot)
         answer = Answer(
             self._exact.hits(best.ranked[: request.limit], request),
             exact=contending.exact,

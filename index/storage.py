@@ -8,6 +8,7 @@ from pathlib import Path
 from index.buckets import ALL, Buckets
 
 WAIT = 5.0  # seconds
+VERIFY = 45.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Storage:
     or the URL of an object store, a folder below the data folder if empty. Transactions wait up to
     `wait` seconds for a lock. With `shared`, searches include what any process has written, and
     not only what their own has: each asks the database.
+    Published segments are read again and compared with their checksums within `verify` seconds.
     `buckets` are those whose bags are searched and written to segments: not all for a shard.
     """
 
@@ -26,4 +28,5 @@ class Storage:
     pictures: str = ""
     wait: float = WAIT
     shared: bool = False
+    verify: float = VERIFY
     buckets: Buckets = ALL

@@ -70,7 +70,7 @@ def restore(
                 outcome = backup.verify(file, report)
         else:
             archives.read_head(file)  # a file that is no snapshot makes no data folder
-            with _opened(settings.storage, create=True) as catalog:
+            with _opened(settings.storage, create=True, accept_loss=force) as catalog:
                 with shown(Console(stderr=True)) as report:
                     outcome = backup.restore(catalog, file, settings.data, report, force=force)
                 catalog.sweep(settings.data / SEGMENTS)
@@ -82,8 +82,12 @@ def check(
     repair: Annotated[
         bool, typer.Option("--repair", help="Repair what can be; restart services afterwards.")
     ] = False,
+    accept_loss: Annotated[
+        bool,
+        typer.Option("--accept-loss", help="Go on without acknowledged changes that are gone."),
+    ] = False,
 ) -> None:
-    """Check all that is stored, byte by byte, and say what is wrong.
+    """Check all that is stored by its checksums, and say what is wrong.
 
     Example: `tessera check --repair`
     """
@@ -91,7 +95,7 @@ def check(
     from index.checks.everything import check as check_everything
 
     table, left = Table("part", "what", "problem", "repair"), 0
-    with plain_errors(), _opened(settings.storage) as catalog:
+    with plain_errors(), _opened(settings.storage, accept_loss=accept_loss) as catalog:
         with shown(Console(stderr=True)) as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
@@ -116,12 +120,17 @@ def _repaired(finding: Finding, repair: bool) -> str:
 
 
 @contextmanager
-def _opened(storage: Storage, *, create: bool = False) -> Iterator[Catalog]:
+def _opened(
+    storage: Storage, *, create: bool = False, accept_loss: bool = False
+) -> Iterator[Catalog]:
     """The catalog of a data folder; LookupError where there is none, and none is made."""
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
     from index.catalog import Catalog
+    from index.database import accept_loss as accept
 
+    if accept_loss:
+        accept(storage)
     with closing(Catalog(storage)) as catalog:
         yield catalog
 

@@ -70,7 +70,7 @@ def test_damaged_log_of_a_killed_process_is_noticed_and_stays(killed, share):
         with pytest.raises(AcknowledgedLost, match=r"acknowledged changes of 12|gone or empty"):
             Catalog.in_folder(killed)
         assert log.read_bytes() == damaged
-    acknowledged.accept(file_of(killed))
+    acknowledged.accept(file_of(killed), 1.0)
     with closing(Catalog.in_folder(killed)) as catalog:
         home = catalog.collection("default", **NEW)
         assert catalog.count(home) < 10
