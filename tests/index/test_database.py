@@ -10,7 +10,7 @@ from sqlalchemy import make_url, text
 from index import database as databases
 from index.catalog import Catalog
 from index.database import connect, migrate, url_of
-from index.failures import Busy, Damaged
+from index.failures import Busy, Damaged, DiskRefuses, translating
 from index.follower import Follower
 from index.storage import Storage
 from index.tables import settings
@@ -282,3 +282,12 @@ def test_statistics_of_postgresql_follow_a_collection_that_grows(postgresql, tmp
             catalog.put_many(home, [entry(f"{number}") for number in range(20)])
             Follower(catalog, home, tmp_path / name).step(flush=True)
             assert str(home.key) in counted()
+
+
+def test_disk_that_takes_no_writes_is_told_in_our_words(tmp_path):
+    connect(f"sqlite:///{tmp_path / 'a.sqlite'}").dispose()
+    address = f"file:{tmp_path / 'a.sqlite'}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        with pytest.raises(DiskRefuses, match="read-only or fails, so nothing was stored"):
+            with translating():
+                connection.execute("DELETE FROM settings")
