@@ -58,8 +58,8 @@ LOG = Log()
 
 
 def checksum_item(
-    item: Mapping[str, Any],
-    pictures: Iterable[Mapping[str, Any]],
+    item: Mapping[Any, Any],
+    pictures: Iterable[Mapping[Any, Any]],
     texts: Sequence[str],
     bags: bytes,
 ) -> bytes:
@@ -81,9 +81,9 @@ def checksum_bag(item: str, revision: int, position: int, details: bytes, vector
 
 
 def checksums_of(
-    item: Mapping[str, Any],
-    pictures: Iterable[Mapping[str, Any]],
-    bags: Iterable[Mapping[str, Any]],
+    item: Mapping[Any, Any],
+    pictures: Iterable[Mapping[Any, Any]],
+    bags: Iterable[Mapping[Any, Any]],
 ) -> bytes:
     """The checksums of an item by its row and the rows of its pictures and bags."""
     by_place = sorted(bags, key=lambda bag: (bag["position"] < 0, bag["position"]))
@@ -97,7 +97,7 @@ def checksums_of(
 
 
 def is_sound_item(
-    item: Mapping[str, Any], pictures: Iterable[Mapping[str, Any]], texts: Sequence[str]
+    item: Mapping[Any, Any], pictures: Iterable[Mapping[str, Any]], texts: Sequence[str]
 ) -> bool:
     """Whether an item is as it was stored, but for its bags; True where nobody knows."""
     stored = item["checksums"]

@@ -88,7 +88,7 @@ def _compile(byte: int):  # type: ignore[no-untyped-def] # numba has no types
     default.argtypes = [ctypes.c_int, ctypes.c_int64]
     again.argtypes, again.restype = [ctypes.c_int], ctypes.c_int
 
-    @cfunc(types.void(types.int32, types.CPointer(types.int64), types.int64))  # type: ignore[untyped-decorator]
+    @cfunc(types.void(types.int32, types.CPointer(types.int64), types.int64))
     def handle(_number, info, _context):  # type: ignore[no-untyped-def]
         # siginfo_t: si_signo and si_errno, si_code and padding, then si_addr.
         start = info[2] - info[2] % page

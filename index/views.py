@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, Select, func, literal, select
+from sqlalchemy import Connection, Select, func, literal, select
 
 from index.buckets import ALL, Buckets
 from index.checksums import LOG, is_sound_bag
@@ -196,7 +196,7 @@ class View:
         texts = self.connection.execute(select(text).where(named).limit(EXAMPLES)).scalars()
         return next((about[key] for about in map(json.loads, texts) if key in about), None)
 
-    def _is_sound(self, row: Row[Any]) -> bool:
+    def _is_sound(self, row: Any) -> bool:
         """Whether a bag is as it was stored, or else is logged."""
         place = (row.revision, row.position, row.details, row.vectors)
         sound = is_sound_bag(row.checksums, row.id, *place)

@@ -8,8 +8,10 @@ from sqlalchemy import delete, select, update
 from index import editing
 from index.backup import restore, snapshot
 from index.catalog import Catalog
+from index.checksum_filling import lacks_checksums
 from index.checksums import ItemDamaged, checksums_of
 from index.documents import Documents
+from index.following import Following
 from index.items import Picture
 from index.pictures import name_of
 from index.requests import Request
@@ -142,6 +144,22 @@ def unsound(catalog) -> list[str]:
             if row.checksums != checksums_of(row._mapping, shown, rows):
                 wrong.append(row.id)
     return wrong
+
+
+def test_rows_of_an_older_version_get_theirs_and_broken_ones_none(filled, collection, tmp_path):
+    with filled.writer.begin() as connection:
+        connection.execute(update(items).values(checksums=None))
+        broken = bags.update().where(bags.c.revision == 2, bags.c.position == 0)
+        connection.execute(broken.values(vectors=b"e123"))
+    assert lacks_checksums(filled)
+    assert [item.id for item in filled.list_items(collection)] == IDS
+    following = Following(filled, tmp_path / "data")
+    for _ in range(20):
+        following.step()
+    assert unsound(filled) == ["b"]
+    with filled.reader.begin() as connection:
+        stored = connection.execute(select(items.c.checksums).where(items.c.revision == 2))
+        assert stored.scalar() is None
 
 
 def test_snapshot_keeps_checksums_and_what_they_say(filled, collection, tmp_path):

@@ -288,6 +288,6 @@ def test_disk_that_takes_no_writes_is_told_in_our_words(tmp_path):
     connect(f"sqlite:///{tmp_path / 'a.sqlite'}").dispose()
     address = f"file:{tmp_path / 'a.sqlite'}?mode=ro"
     with closing(sqlite3.connect(address, uri=True)) as connection:
-        with pytest.raises(DiskRefuses, match="read-only or fails, so nothing was stored"):
-            with translating():
-                connection.execute("DELETE FROM settings")
+        refused = pytest.raises(DiskRefuses, match="read-only or fails, so nothing was stored")
+        with refused, translating():
+            connection.execute("DELETE FROM settings")
