@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -211,8 +212,10 @@ class Engine:
         """The best hits, and those of their items that are there still, by id."""
 
         def find(home: Collection) -> tuple[Answer, dict[str, Item]]:
-            answer = self._search(home, request)
-            return answer, self.catalog.get_many(home, [hit.item for hit in answer.hits])
+            answer, damaged = self._search(home, request), set[str]()
+            items = self.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
+            damaged.update(answer.damaged)
+            return replace(answer, damaged=tuple(sorted(damaged))), items
 
         return self.read(collection, find)
 

@@ -21,6 +21,7 @@ from app import security
 from app.bounds import OutOfBounds
 from app.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
 from index.backup import InProgress
+from index.checksums import ItemDamaged
 from index.disk import is_full
 from index.failures import Busy, Damaged, StoreAway
 from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
@@ -146,6 +147,7 @@ KINDS: dict[type[Exception], Kind] = {
         "condition-failed", HTTPStatus.PRECONDITION_FAILED, "The item is not as it was expected"
     ),
     NotFetched: Kind("not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"),
+    ItemDamaged: Kind("item-damaged", HTTPStatus.CONFLICT, "What is stored of the item is damaged"),
     PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
     NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
     InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),

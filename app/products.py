@@ -33,7 +33,7 @@ class Found:
 
     `explained` are the best photo and sentence of items by their revisions, for the `queries` that
     were asked of them. `coverage` is the share of the collection whose photos and sentences were
-    searched.
+    searched, and `damaged` are items that were left out because what is stored of them is.
     """
 
     answer: ProductAnswer
@@ -44,6 +44,7 @@ class Found:
     notes: tuple[str, ...]
     schema: Schema
     coverage: float
+    damaged: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +75,22 @@ def _search(engine: Engine, home: Collection, request: ProductRequest, sought: S
             queries, notes = {}, (*notes, UNCALIBRATED)
         else:
             queries = _queries(engine, request, text, sought)
+    damaged = set[str]()
     with stage("search"):
         near = _near(index, documents, request, queries)
         answer = products.search(documents, request, near)
-        explained = _explained(index, queries, near, answer)
+        explained = _explained(index, queries, near, answer, damaged)
     hits = [_exact(request, hit, explained) for hit in answer.hits]
     if request.sort is None:  # probabilities are exact now
         hits.sort(key=lambda hit: (-hit.score, hit.id))
-    items = engine.catalog.get_many(home, [hit.id for hit in hits])
+    items = engine.catalog.get_many(home, [hit.id for hit in hits], damaged)
+    items = {item: stored for item, stored in items.items() if item not in damaged}
     with documents.lock:
         schema = documents.schema()
     answer = replace(answer, hits=tuple(hits))
     coverage = min((candidates.coverage for candidates in near.values()), default=1.0)
-    return Found(answer, explained, items, request, queries, notes, schema, coverage)
+    about = (request, queries, notes, schema, coverage)
+    return Found(answer, explained, items, *about, frozenset(damaged))
 
 
 def _queries(
@@ -157,13 +161,16 @@ def _explained(
     queries: Mapping[Near, Query],
     near: Mapping[Near, Promising],
     answer: ProductAnswer,
+    damaged: set[str],
 ) -> Explained:
     """The best photos and sentences of the hits that they gave something to, exactly scored."""
     explained: Explained = {}
     for kind, rows in near.items():
         revisions = [hit.revision for hit in answer.hits if kind in hit.probabilities]
         shown = rows.of_items(revisions)
-        explained[kind] = index.explained(SIDE_OF[kind], queries[kind], shown) if shown else {}
+        explained[kind] = (
+            index.explained(SIDE_OF[kind], queries[kind], shown, damaged) if shown else {}
+        )
     return explained
 
 

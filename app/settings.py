@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretSt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.items import ITEM_TEXT
-from index.storage import DAY, WAIT, Storage
+from index.storage import DAY, VERIFY, WAIT, Storage
 from models import shipped
 from models.photo_files import MOST_BYTES, MOST_PIXELS
 
@@ -40,6 +40,11 @@ class Settings(BaseSettings):
     )
     database_wait: PositiveFloat = Field(
         default=WAIT, description="Seconds to wait for the database's locks; 503 beyond."
+    )
+    verify_seconds: PositiveFloat = Field(
+        default=VERIFY,
+        description="Seconds in which all files of the index are read again and compared with "
+        "their checksums; more where that would be over 100 MB a second.",
     )
     pictures: str = Field(
         default="",
@@ -252,8 +257,9 @@ class Settings(BaseSettings):
             pictures=self.pictures,
             wait=self.database_wait,
             item_text=self.text_bytes,
-            shared=self.workers > 1 or self.database.startswith("postgres"),
+            shared=True,
             sweep_after=self.sweep_after,
+            verify=self.verify_seconds,
         )
 
     @property

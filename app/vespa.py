@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from index.bags import photo_at, position_of
 from index.catalog import Catalog
+from index.checksums import ItemDamaged
 from index.items import Collection, Item
 from index.lookup import Stored
 from models.queries import Query
@@ -134,7 +135,10 @@ def documents(catalog: Catalog, collection: Collection) -> Iterator[dict[str, An
                 *range(len(item.sentences)),
             )
         }
-        for key, stored in catalog.bags(collection, list(keys)).items():
+        bags = catalog.look_up(collection, list(keys))
+        for item_id in bags.damaged.values():
+            raise ItemDamaged(item_id)
+        for key, stored in bags.sound.items():
             yield document(keys[key], stored, collection)
 
 

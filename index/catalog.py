@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from index import garbage
 from index.catalog_reader import CatalogReader
 from index.database import connect, url_of
-from index.failures import FULL, StoreAway
+from index.failures import FULL, REFUSES, DiskRefuses, StoreAway
 from index.garbage import Collector
 from index.items import (
     ANY,
@@ -288,10 +288,12 @@ def pictures_of(storage: Storage) -> Pictures:
 
 @contextmanager
 def room() -> Iterator[None]:
-    """Tell a full disk of pictures from other failures, as the database does for itself."""
+    """Tell a disk of pictures that is full or refuses, as the database does for itself."""
     try:
         yield
     except OSError as failed:
         if failed.errno in (errno.ENOSPC, errno.EDQUOT):
             raise NoSpace(FULL) from failed
+        if failed.errno in (errno.EROFS, errno.EIO):
+            raise DiskRefuses(f"{REFUSES} ({failed.strerror})") from failed
         raise

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, func, select
 
 from index.bags import position_of
+from index.checksums import ItemDamaged
 from index.conditions import Scalar
 from index.facets import passing
 from index.failures import translating
 from index.items import Collection, Entry, Item, Picture, check_photo
-from index.lookup import Stored, read_bags
+from index.lookup import Bags, Stored, read_bags
 from index.pictures import PictureLost, Pictures
 from index.revisions import live, read_revision, state_of, unless_gone
 from index.storage import Storage
@@ -45,21 +46,25 @@ class CatalogReader:
             return read_revision(connection, self.reader.dialect, collection)
 
     def get(self, collection: Collection, item: str) -> Item:
-        """An item without its pictures and bags; LookupError for an unknown id."""
+        """An item without its pictures and bags; LookupError for an unknown id, or ItemDamaged."""
         with self.reader.begin() as connection:
             return read_items(connection, collection.key, [row_of(connection, collection, item)])[0]
 
-    def get_many(self, collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
-        """Those of the items that are there, by id."""
+    def get_many(
+        self, collection: Collection, ids: Sequence[str], damaged: set[str] | None = None
+    ) -> dict[str, Item]:
+        """Those of the items that are there and sound, by id; the others' go to `damaged`."""
         chosen = select_items(collection.key).where(items.c.id.in_(ids))
         with self.reader.begin() as connection:
             rows = unless_gone(connection, collection, connection.execute(chosen).all())
-            return {item.id: item for item in read_items(connection, collection.key, rows)}
+            damaged = set() if damaged is None else damaged
+            read = read_items(connection, collection.key, rows, damaged)
+            return {item.id: item for item in read}
 
     def entry(self, collection: Collection, item: str) -> Entry:
         """An item with its pictures and bags; LookupError for an unknown id.
 
-        PictureLost if a picture is missing from the store, or damaged.
+        PictureLost if a picture is missing from the store, or damaged; ItemDamaged if its rows are.
         """
 
         def read(connection: Connection) -> Entry:
@@ -71,7 +76,11 @@ class CatalogReader:
     def bags(
         self, collection: Collection, keys: Sequence[tuple[int, int]]
     ) -> dict[tuple[int, int], Stored]:
-        """The bags with these revisions and positions that are still there."""
+        """The bags with these revisions and positions that are still there, and sound."""
+        return self.look_up(collection, keys).sound
+
+    def look_up(self, collection: Collection, keys: Sequence[tuple[int, int]]) -> Bags:
+        """As `bags`, and the items of those that are damaged."""
         with translating(), closing(self.reader.raw_connection()) as connection:
             return read_bags(connection, self.reader.dialect, collection, keys)
 
@@ -83,8 +92,9 @@ class CatalogReader:
 
         def read() -> Picture:
             with self.reader.begin() as connection:
-                revision = row_of(connection, collection, item).revision
-                rows = picture_rows(connection, collection.key, [revision])[revision]
+                row = row_of(connection, collection, item)
+                read_items(connection, collection.key, [row])  # which checks what it reads
+                rows = picture_rows(connection, collection.key, [row.revision])[row.revision]
             check_photo(item, photo, len(rows))
             # Outside the transaction: no connection waits for a store that does not answer.
             return read_picture(item, rows[photo], self.pictures)
@@ -95,14 +105,16 @@ class CatalogReader:
             return read()
 
     def bag(self, collection: Collection, item: str, photo: int = 0) -> FragmentBag:
-        """The bag of one of an item's photos, without its picture; LookupError as `picture`."""
+        """The bag of one of an item's photos; errors are those of `picture`."""
         with translating(), self.reader.begin() as connection:
             revision = row_of(connection, collection, item).revision
             rows = picture_rows(connection, collection.key, [revision])[revision]
             check_photo(item, photo, len(rows))
             key = revision, position_of(photo)
             stored = read_bags(connection.connection, connection.dialect, collection, [key])
-            return stored[key].bag
+            if key not in stored.sound:
+                raise ItemDamaged(item)
+            return stored.sound[key].bag
 
     def read_pictures(self, read: Callable[[Connection], Read]) -> Read:
         """Read rows and their pictures in one transaction.
@@ -124,15 +136,20 @@ class CatalogReader:
         after: str = "",
         limit: int = 100,
         where: Mapping[str, Any] | None = None,
+        damaged: set[str] | None = None,
     ) -> list[Item]:
-        """Items by id, from the first one behind `after`, that the metadata filter lets through."""
+        """Items by id, from the first one behind `after`, that the metadata filter lets through.
+
+        ItemDamaged for one that is not as it was stored; with `damaged` it is left out instead, and
+        its id is added there.
+        """
         chosen = select_items(collection.key).where(items.c.id > after)
         if where:
             chosen = chosen.where(passing(collection.key, where))
         with self.reader.begin() as connection:
             selected = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
             rows = unless_gone(connection, collection, selected)
-            return read_items(connection, collection.key, rows)
+            return read_items(connection, collection.key, rows, damaged)
 
     def count(self, collection: Collection) -> int:
         """How many items there are."""

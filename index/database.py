@@ -14,8 +14,9 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from index import migrations
-from index.failures import RESTORE, Busy, Damaged, Pool, translated
+from index import acknowledged, migrations
+from index.acknowledged import AcknowledgedLost, CountingConnection, Marks
+from index.failures import RESTORE, Busy, Damaged, Pool, translated, translating
 from index.storage import WAIT, Storage
 from index.tables import check_tables
 
@@ -24,6 +25,7 @@ LOCK = 0x7E55E2A  # the number of our advisory lock in a database of PostgreSQL
 POSTGRESQL = "postgresql+psycopg"
 DRIVERS = {"sqlite": "sqlite"} | dict.fromkeys(("postgres", "postgresql", POSTGRESQL), POSTGRESQL)
 OLDEST = 15  # of PostgreSQL
+UNOPENED = (Busy, Damaged, DBAPIError, sqlite3.Error)  # failures that say why, but not of what
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,19 @@ def url_of(database: str, folder: Path) -> URL:
     return url.set(drivername=driver)
 
 
+def file_of(url: URL) -> Path | None:
+    """The file of an SQLite database; None for others."""
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    return Path(str(url.database))
+
+
+def accept_loss(storage: Storage) -> None:
+    """Have an SQLite database opened though it lacks changes that were acknowledged."""
+    if file := file_of(url_of(storage.database, storage.folder)):
+        acknowledged.accept(file, storage.wait)
+
+
 def connect(url: str | URL, wait: float = WAIT) -> Engines:
     """Open a database; its tables are made if there are none.
 
@@ -102,10 +117,13 @@ def _opened(url: str | URL, wait: float) -> Iterator[Engines]:
     """Engines of a database, closed if what is done with them first fails."""
     engines = _engines(make_url(url), wait)
     try:
+        if file := file_of(make_url(url)):
+            with translating():
+                acknowledged.check(file, wait)
         yield engines
     except BaseException as failed:
         engines.dispose()
-        if not isinstance(failed, Busy | Damaged | DBAPIError):
+        if isinstance(failed, AcknowledgedLost) or not isinstance(failed, UNOPENED):
             raise
         kind = type(failed) if isinstance(failed, Busy | Damaged) else OSError
         # Damaged says what to do; of others the driver's words say more.
@@ -117,8 +135,10 @@ def _opened(url: str | URL, wait: float) -> Iterator[Engines]:
 def _engines(url: URL, wait: float) -> Engines:
     options: dict[str, Any] = {"poolclass": Pool, "pool_timeout": wait}
     if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, pool_size=8, max_overflow=64, **options)
-        event.listen(engine, "connect", _prepare_sqlite(wait))
+        counting = {"factory": CountingConnection}
+        engine = create_engine(url, pool_size=8, max_overflow=64, connect_args=counting, **options)
+        file = file_of(url)
+        event.listen(engine, "connect", _prepare_sqlite(wait, Marks(file) if file else None))
         event.listen(engine, "begin", _begin_sqlite)
         reader = engine
     else:
@@ -208,8 +228,9 @@ def _prepare_postgresql(wait: float) -> Callable[[Any, object], None]:
     return prepare
 
 
-def _prepare_sqlite(wait: float) -> Callable[[Any, object], None]:
+def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object], None]:
     def prepare(connection: Any, _record: object) -> None:
+        connection.marks = marks
         connection.isolation_level = None  # transactions begin where SQLAlchemy says, see below
         # Milliseconds; before anything that waits.
         connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}")
@@ -221,10 +242,16 @@ def _prepare_sqlite(wait: float) -> Callable[[Any, object], None]:
         connection.execute("PRAGMA foreign_keys = ON")
         # A file from elsewhere may define what computes; none of our tables does.
         connection.execute("PRAGMA trusted_schema = OFF")
+        # Text of a damaged page may be no UTF-8; it is not as it was stored, see index.checksums.
+        connection.text_factory = _decode
         # Bags are read in a quarter of the time where the file is mapped; SQLite maps 2 GB at most.
         connection.execute("PRAGMA mmap_size = 2147418112")
 
     return prepare
+
+
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def _enable_wal(connection: Any, wait: float) -> None:
@@ -248,3 +275,4 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     if writes:
         _check_version(connection)
+        connection.connection.dbapi_connection.begin_writing()  # type: ignore[union-attr]

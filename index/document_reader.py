@@ -87,14 +87,14 @@ class DocumentReader:
         """Add a step of newer items, and note which are gone; says whether there was anything."""
         if documents.revision == view.revision:
             return False
-        rows = view.items(documents.revision, STEP)
+        rows, end = view.items(documents.revision, STEP)
         with documents.lock:
             if documents.newest < view.floor:
                 documents.keep(view.revisions())
             else:
                 documents.retire(view.retired(documents.newest))
             documents.add(rows)
-            documents.revision = rows[-1].revision if len(rows) == STEP else view.revision
+            documents.revision = end
             documents.newest, documents.mark = view.revision, view.mark(view.revision)
         return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ from index.rows import Numbers, offsets_of
 from models.calibration import Calibration
 from models.kernels import Floats
 from models.scoring import Score
+
+Refused = Mapping[tuple[int, int], str]  # items by the revisions and positions of damaged bags
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,19 @@ class Ranked:
         return -(self.probability or 0.0), *self.by_score()
 
 
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best hits of a search by the catalog's bags, and what is missing among them.
+
+    vanished: the revisions of rows that were looked for and that the catalog lacks. damaged: the
+    items with a bag that is not as it was stored.
+    """
+
+    ranked: list[Ranked]
+    vanished: list[int]
+    damaged: set[str]
+
+
 class ExactScores:
     """Exact scores and probabilities of a collection's rows, from their bags in the catalog."""
 
@@ -55,12 +70,8 @@ class ExactScores:
         self._catalog, self._collection = catalog, collection
         self._score, self._calibration, self._report = score, calibration, report
 
-    def best(
-        self, contenders: Contenders, request: Request, terms: Sequence[Term]
-    ) -> tuple[list[Ranked], list[int]]:
+    def best(self, contenders: Contenders, request: Request, terms: Sequence[Term]) -> Best:
         """The best hits, one more than is asked for if there are so many, by the catalog's bags.
-
-        Also the revisions of rows that were looked for and that the catalog lacks.
 
         Rows come by the scores that they may have, until none that is left can be among the best.
         Of an item's photos the best one counts, so an item is on the page before once any of its
@@ -71,15 +82,17 @@ class ExactScores:
         best: dict[tuple[str, int], Ranked] = {}  # by item, and by position where it tells hits
         ranked: list[Ranked] = []
         vanished: list[int] = []
+        damaged = set[str]()
         for batch in batches(highest, needed + SPARE):
             if len(ranked) >= needed:
                 batch = batch[highest[batch] >= ranked[needed - 1].key.score]
             if not len(batch):
                 break
             asked = contenders.only(batch)
-            fetched = self._fetched(asked, request, terms)
+            fetched, refused = self._fetched(asked, request, terms)
+            damaged.update(refused.values())
             if len(fetched) < len(asked):
-                there = {(row.revision, row.key.position) for row in fetched}
+                there = refused.keys() | {(row.revision, row.key.position) for row in fetched}
                 vanished += [key[0] for key in asked.keys if key not in there]
             for candidate in fetched:
                 if request.least is None or (candidate.probability or 0.0) >= request.least:
@@ -94,28 +107,35 @@ class ExactScores:
                 if request.after is None or candidate.key > request.after
             ]
             ranked.sort(key=lambda candidate: candidate.key)
-        return ranked, vanished
+        return Best(ranked, vanished, damaged)
 
     def _fetched(
         self, contenders: Contenders, request: Request, terms: Sequence[Term]
-    ) -> list[Ranked]:
-        """Rows with their bags and exact scores; those deleted meanwhile are missing."""
+    ) -> tuple[list[Ranked], Refused]:
+        """Rows with their bags and exact scores, and those that are damaged.
+
+        Those deleted meanwhile are in neither.
+        """
         keys = contenders.keys
         photos = request.side == "images"  # of another side are rows of a disk that fails
-        sound = [key for key in keys if (key[1] <= IMAGE) == photos]
-        ranked = self.ranked(sound, request, terms)
+        own = [key for key in keys if (key[1] <= IMAGE) == photos]
+        ranked, refused = self.ranked(own, request, terms)
         for key, total, error in zip(keys, contenders.total, contenders.error, strict=True):
             if key in ranked and abs(ranked[key].key.score - total) > error:
                 self._report(key[0])
-        return list(ranked.values())
+        return list(ranked.values()), refused
 
     def ranked(
         self, keys: Sequence[tuple[int, int]], request: Request, terms: Sequence[Term]
-    ) -> dict[tuple[int, int], Ranked]:
-        """Bags by revision and position with their exact scores, if they are still there."""
-        stored = self._catalog.bags(self._collection, keys)
+    ) -> tuple[dict[tuple[int, int], Ranked], Refused]:
+        """Bags by revision and position with their exact scores, if they are still there.
+
+        Also the items of those that are not as they were stored.
+        """
+        found = self._catalog.look_up(self._collection, keys)
+        stored = found.sound
         if not stored:
-            return {}
+            return {}, found.damaged
         bags = [bag.vectors for bag in stored.values()]
         vectors, offsets = np.concatenate(bags), offsets_of([len(bag) for bag in bags])
         parts = np.stack(
@@ -123,12 +143,13 @@ class ExactScores:
         )
         total = ranking.totals(parts, [term.weight for term in terms])
         probabilities = self._probabilities(vectors, offsets, parts, request)
-        return {
+        ranked = {
             key: Ranked(Key(-score, bag.item, bag.position), key[0], bag, probability)
             for (key, bag), score, probability in zip(
                 stored.items(), total.tolist(), probabilities, strict=True
             )
         }
+        return ranked, found.damaged
 
     def _probabilities(
         self, vectors: Floats, offsets: Numbers, parts: Floats, request: Request

@@ -15,6 +15,8 @@ from index.items import NoSpace
 
 RESTORE = "restore a snapshot into a new folder, or a new database: tessera restore FILE --data NEW"
 FULL = "the disk is full, so nothing was stored; make room, then try again"
+REFUSES = "the disk is read-only or fails, so nothing was stored; try again once it is mended"
+REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 # PostgreSQL's SQLSTATEs: a transaction that lost against another one, or waited for too long.
 CONTENDED = {"40001", "40P01", "55P03", "57014"}
 # Connections, too many of them, memory, shutdown, and a standby that takes no writes.
@@ -34,6 +36,10 @@ class Busy(OSError):
 
 class StoreAway(Busy):
     """The picture store cannot be reached, or refuses what it is asked."""
+
+
+class DiskRefuses(Busy):
+    """The disk takes no writes, as one that is mounted read-only, or fails."""
 
 
 class Damaged(OSError):
@@ -84,6 +90,8 @@ def _of_sqlite(error: sqlite3.Error) -> Exception | None:
         return Busy("another process is writing to the catalog; try again in a moment")
     if code == sqlite3.SQLITE_FULL:
         return NoSpace(FULL)
+    if code in REFUSED:
+        return DiskRefuses(f"{REFUSES} ({error})")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return Damaged(f"the catalog is damaged, or no SQLite database ({error}); restore a backup")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):

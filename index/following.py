@@ -12,6 +12,7 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from threading import Event, Thread
@@ -19,6 +20,7 @@ from time import monotonic
 
 from index.buckets import Buckets
 from index.catalog import Catalog
+from index.checksum_filling import Filler
 from index.follower import Follower, Sizes
 from index.items import Collection, ModelMismatch
 from index.ownership import LOCK, LOOK
@@ -53,6 +55,7 @@ class Following:
     def __init__(self, catalog: Catalog, folder: Path, sizes: Sizes | None = None) -> None:
         self._catalog, self._folder, self._sizes = catalog, folder, sizes
         self._followers: dict[str, Follower] = {}
+        self._fillers: dict[str, Filler] = {}
         self._resting: dict[str, float] = {}  # what failed, by token: when to try it again
         self._tidied = self._swept = float("-inf")
         self.failure: Exception | None = None  # the last one
@@ -63,23 +66,50 @@ class Following:
         One that fails is logged, and rests for a while.
         """
         followed = {collection.token: collection for collection in self._catalog.names.followed()}
-        for token in self._followers.keys() - followed.keys():
-            del self._followers[token]
-            self._swept = float("-inf")  # its files are to go soon
+        self._leave(self._followers.keys() - followed.keys())
         worked = False
         for token, collection in followed.items():
             if monotonic() >= self._resting.get(token, 0.0):
                 worked |= self._worked(collection)
+        if not worked:
+            worked = self._fill(followed.values())
         if not worked and monotonic() - self._tidied > TIDY:
-            self._tidied = monotonic()
-            for follower in self._followers.values():
-                try:
-                    follower.forget()
-                except Exception:
-                    log.exception("what a collection retired cannot be forgotten yet")
-            if self._tidied - self._swept > SWEEP:
-                self._sweep()
+            self._tidy()
         return worked
+
+    def _leave(self, tokens: Iterable[str]) -> None:
+        """Follow some collections no more: they are gone."""
+        for token in tokens:
+            del self._followers[token]
+            self._fillers.pop(token, None)
+            self._swept = float("-inf")  # its files are to go soon
+
+    def _tidy(self) -> None:
+        """Have the catalog forget what all segments have, and now and then delete garbage."""
+        self._tidied = monotonic()
+        for follower in self._followers.values():
+            try:
+                follower.forget()
+            except Exception:
+                log.exception("what a collection retired cannot be forgotten yet")
+        if self._tidied - self._swept > SWEEP:
+            self._sweep()
+
+    def _fill(self, followed: Iterable[Collection]) -> bool:
+        """Fill in some checksums of rows of an older version; False where none are missing."""
+        for collection in followed:
+            token = collection.token
+            if monotonic() < self._resting.get(token, 0.0):
+                continue
+            filler = self._fillers.setdefault(token, Filler(self._catalog, collection))
+            try:
+                if filler.step():
+                    return True
+            except OSError as failed:  # such as a database that is busy
+                log.warning("checksums cannot be filled in yet: %s", failed)
+                self._fillers.pop(token)
+                self._resting[token] = monotonic() + RETRY
+        return False
 
     def _sweep(self) -> None:
         """Delete what interruptions left behind; where that fails, again in TIDY seconds."""

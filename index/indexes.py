@@ -7,11 +7,13 @@ import subprocess
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from index import following
+from index import following, page_faults, verification
 from index.catalog import Catalog
+from index.checksum_filling import lacks_checksums
 from index.follower import Sizes
 from index.items import Collection
 from index.search import Index
+from index.verification import Verifier
 from index.wording import Synonyms
 from models.calibration import Calibration
 
@@ -44,6 +46,7 @@ class Indexes:
         self._lock = Lock()
         self._stopped = Event()
         self._watcher: Thread | None = None
+        self._verification: Thread | None = None
 
     def of(self, collection: Collection) -> Index:
         """What a collection is searched with."""
@@ -82,27 +85,45 @@ class Indexes:
             for index in self._open.values():
                 index.start()
         self._watcher.start()
+        self._verification = self._verify()
+
+    def _verify(self) -> Thread:
+        """Verify segments in the background, and guard what is mapped."""
+        page_faults.install()
+        lock = self._folder / verification.LOCK
+        seconds = self.catalog.storage.verify
+        verifier = Verifier(self._folder / following.SEGMENTS, lock, seconds)
+        thread = Thread(
+            target=verifier.run, args=(self._stopped,), name="verification", daemon=True
+        )
+        thread.start()
+        return thread
 
     def close(self) -> None:
         """Let go of all indexes, and of the follower that was started."""
         self._stopped.set()
         if self._watcher is not None:
             self._watcher.join()
+        if self._verification is not None:
+            self._verification.join()
         for index in self._open.values():
             index.close()
 
     def _watch(self) -> None:
         """Start a follower as soon as there is enough to follow, or garbage to delete."""
         process: subprocess.Popen[bytes] | None = None
+        unfilled = True  # until a follower has been there that fills in missing checksums
         while not self._stopped.wait(WATCH):
             try:
-                needed = self._needed()
+                unfilled = unfilled and lacks_checksums(self.catalog)
+                needed = self._needed() or unfilled
             except Exception:
                 log.exception("the collections cannot be listed; it is tried again")
                 continue
             idle = process is None or process.poll() is not None
             if needed and idle and following.free(self._folder):
                 process = following.start(self.catalog.storage, self._follower)
+                unfilled = False
         if process is not None:
             process.kill()
             process.communicate()  # waits, and closes the pipe

@@ -24,12 +24,21 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from index.bags import unpack_bag, unpack_together
+from index.checksums import LOG, is_sound_bag
 from index.items import Collection
 from index.stored_items import chunks
 from index.tables import bags, items
 from models.types import FragmentBag
 
 COLUMNS = ("revision", "position")  # of a key
+
+
+@dataclass(frozen=True, slots=True)
+class Bags:
+    """Stored bags by revision and position, and the items of those that are damaged."""
+
+    sound: dict[tuple[int, int], Stored]
+    damaged: dict[tuple[int, int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +61,32 @@ def read_bags(
     dialect: Dialect,
     collection: Collection,
     keys: Sequence[tuple[int, int]],
-) -> dict[tuple[int, int], Stored]:
+) -> Bags:
     """The stored bags with these revisions and positions.
 
-    Those that were replaced or deleted are missing. Every search does this, and SQLAlchemy's own
+    Those that were replaced or deleted are missing, and those that are not as they were stored are
+    told apart. Every search does this, and SQLAlchemy's own
     work takes longer than the database's: so the driver is called, whose failures the caller
     translates.
     """
-    stored = {}
+    stored: dict[tuple[int, int], Stored] = {}
+    damaged: dict[tuple[int, int], str] = {}
     cursor = connection.cursor()
     for part in chunks(keys):
         statement = _bags_of(dialect, len(part))
         cursor.execute(statement.string, _parameters(statement, collection, part))
-        rows = cursor.fetchall()
+        rows = []
+        for row in cursor.fetchall():
+            revision, position, vectors, details, item, checksums = row
+            if is_sound_bag(checksums, item, revision, position, details, vectors):
+                rows.append(row)
+            else:
+                LOG.add(collection.key, revision, item)
+                damaged[revision, position] = item
         unpacked = unpack_together([row[2] for row in rows], collection.dimension)
-        for (revision, position, _, details, item), vectors in zip(rows, unpacked, strict=True):
+        for (revision, position, _, details, item, _), vectors in zip(rows, unpacked, strict=True):
             stored[revision, position] = Stored(item, position, vectors, details)
-    return stored
+    return Bags(stored, damaged)
 
 
 def _parameters(
@@ -94,8 +112,9 @@ def _bags_of(dialect: Dialect, count: int) -> SQLCompiler:
     """
     keys = _arrays() if dialect.name == "postgresql" else _pairs(count)
     same_key = (bags.c.revision == keys.c.revision) & (bags.c.position == keys.c.position)
+    columns = (bags.c.revision, bags.c.position, bags.c.vectors, bags.c.details)
     statement = (
-        select(bags.c.revision, bags.c.position, bags.c.vectors, bags.c.details, items.c.id)
+        select(*columns, items.c.id, items.c.checksums)
         .select_from(keys)
         .join(bags, same_key)
         .join(items)

@@ -30,6 +30,7 @@ from index.bags import (
     pack_vectors,
     position_of,
 )
+from index.checksums import ItemDamaged, checksums_of
 from index.facets import facets_of
 from index.items import (
     Entry,
@@ -80,12 +81,14 @@ def changed(
     """A row of items with other metadata; its bags are copied as they are stored.
 
     `photos` are the photos that it is to have, in order: new ones, and numbers of those it has.
-    LookupError for a number that it has not.
+    LookupError for a number that it has not, ItemDamaged where it is not as it was stored.
     """
     columns = (bags.c.position, bags.c.text, bags.c.details, bags.c.vectors)
     condition = (bags.c.collection == collection) & (bags.c.revision == row.revision)
     stored = [dict(bag._mapping) for bag in connection.execute(select(*columns).where(condition))]
     shown = picture_rows(connection, collection, [row.revision])[row.revision]
+    if row.checksums not in (None, checksums_of(row._mapping, shown, stored)):
+        raise ItemDamaged(row.id)  # or new checksums would vouch for the damage
     if photos is not None:
         images = sorted((bag for bag in stored if bag["position"] <= IMAGE), key=_by_photo)
         chosen = [
@@ -157,13 +160,17 @@ def write(
     _insert(connection, retired, collection, replaced)
     _insert(connection, retired_pictures, collection, unseen)
     numbered = sorted(latest.values(), key=lambda pair: pair[0])
-    _insert(
-        connection, items, collection, ({"revision": r} | record.item for r, record in numbered)
-    )
+    _insert(connection, items, collection, (_item_row(*pair) for pair in numbered))
     for table, name in ((bags, "bags"), (facets, "facets"), (pictures, "pictures")):
         rows = ({"revision": r} | row for r, record in numbered for row in getattr(record, name))
         _insert(connection, table, collection, rows)
     return was
+
+
+def _item_row(revision: int, record: Record) -> Values:
+    """The row of an item, with the checksums of all that is stored of it."""
+    item = {"revision": revision} | record.item
+    return item | {"checksums": checksums_of(item, record.pictures, record.bags)}
 
 
 def retire(connection: Connection, collection: int, changes: Mapping[str, int]) -> Replacing:

@@ -119,7 +119,8 @@ class Answer:
     exact: whether every row was looked at. candidates: how many rows were scored by their codes.
     rows: how many were searched. behind: how many changes of the catalog are not searched yet.
     more: whether there are hits behind the last one. coverage: the share of the collection's
-    buckets that were searched, below 1 while a shard does not answer.
+    buckets that were searched, below 1 while a shard does not answer. damaged: the items that were
+    left out because what is stored of them is damaged.
     """
 
     hits: tuple[Hit, ...]
@@ -129,6 +130,7 @@ class Answer:
     behind: int = 0
     more: bool = False
     coverage: float = 1.0
+    damaged: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:

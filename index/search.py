@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from index import probable
+from index import page_faults, probable
 from index.candidates import PER_HIT
 from index.catalog import Catalog
 from index.choice import Chosen, choose
@@ -118,19 +118,24 @@ class Index:
         request = self._prepared(request)
         terms = terms_of(request.query)
         for _ in range(TRIES):
+            faults = page_faults.count()
             snapshot = self._reader.current()
             contending = self._contending(request, terms, snapshot)
-            ranked, vanished = self._exact.best(contending.contenders, request, terms)
-            if not vanished:
+            best = self._exact.best(contending.contenders, request, terms)
+            if page_faults.count() != faults:  # zeros may have been read, and rows missed
+                self._reader.publish()
+            elif not best.vanished:
                 break
-            self._explain(vanished, snapshot)
+            else:
+                self._explain(best.vanished, snapshot)
         answer = Answer(
-            self._exact.hits(ranked[: request.limit], request),
+            self._exact.hits(best.ranked[: request.limit], request),
             exact=contending.exact,
             candidates=contending.candidates,
             rows=contending.rows,
             behind=snapshot.behind,
-            more=len(ranked) > request.limit,
+            more=len(best.ranked) > request.limit,
+            damaged=tuple(sorted(best.damaged)),
         )
         self._note(request, answer)
         return answer
@@ -224,11 +229,20 @@ class Index:
         )
 
     def explained(
-        self, side: Side, query: Query, rows: Sequence[tuple[int, int]]
+        self,
+        side: Side,
+        query: Query,
+        rows: Sequence[tuple[int, int]],
+        damaged: set[str] | None = None,
     ) -> dict[int, Hit]:
-        """Of rows by revision and position, the best of each revision, if it is still there."""
+        """Of rows by revision and position, the best of each revision, if it is still there.
+
+        The items of those that are not as they were stored are added to `damaged`.
+        """
         request = Request(side, self._checked(query, side))
-        ranked = self._exact.ranked(rows, request, terms_of(request.query))
+        ranked, refused = self._exact.ranked(rows, request, terms_of(request.query))
+        if damaged is not None:
+            damaged.update(refused.values())
         best: dict[int, Ranked] = {}
         for (revision, _), row in ranked.items():
             best[revision] = min(best.get(revision, row), row, key=Ranked.by_probability)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ BROKEN = "broken"  # a file that says so
 SMALL = 2**12  # bytes
 # What other arrays are read by: a disk that fails later must not have kernels read elsewhere.
 COPIED = ("offsets", "revisions")
+Sums = dict[str, tuple[int, str]]  # files by name: their bytes and checksums
 PIECE = 2**24  # bytes that are read at a time for a checksum
 
 
@@ -61,6 +62,7 @@ class Segment:
     structures: dict[Side, Structure] = field(default_factory=dict)
     folder: Path | None = None
     hold: Hold | None = None  # keeps the files while anyone uses the segment
+    sums: Sums = field(default_factory=dict)  # of its files
 
     @property
     def size(self) -> int:
@@ -182,9 +184,6 @@ def join(parts: Sequence[Segment], seen: Span) -> Segment:
     return Segment(span, images, sentences)
 
 
-Sums = dict[str, tuple[int, str]]  # files by name: their bytes and checksums
-
-
 def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
     """Write the live rows of neighbours to a new folder; on disk when this returns.
 
@@ -234,7 +233,7 @@ def opened(folder: Path, span: Span, sums: Sums) -> Segment:
     except BaseException:
         hold.close()
         raise
-    return Segment(span, sides["images"], sides["sentences"], structures, folder, hold)
+    return Segment(span, sides["images"], sides["sentences"], structures, folder, hold, sums)
 
 
 def _heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:
@@ -261,10 +260,19 @@ def mark_broken(folder: Path) -> None:
 
 def checksum(path: Path) -> str:
     """XXH3 of a file, 64 bits."""
+    digest = checksum_slowly(path, PIECE, lambda _: True)
+    assert digest is not None
+    return digest
+
+
+def checksum_slowly(path: Path, piece: int, pace: Callable[[int], bool]) -> str | None:
+    """As `checksum`; `pace` is called after each piece with its bytes, and ends it by False."""
     digest = xxhash.xxh3_64()
     with path.open("rb", buffering=0) as file:
-        while piece := file.read(PIECE):
-            digest.update(piece)
+        while data := file.read(piece):
+            digest.update(data)
+            if not pace(len(data)):
+                return None
     return digest.hexdigest()
 
 

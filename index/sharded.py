@@ -98,25 +98,26 @@ class ShardedIndex(Index):
             parts: Sequence[ShardAnswer] = gathered.answers
             reached = min((part.revision for part in parts), default=revision)
             contenders = Contenders.together([part.contenders for part in parts])
-            ranked, vanished = self._exact.best(contenders, request, terms)
-            gone = bool(vanished) or any(part.gone for part in parts)
+            best = self._exact.best(contenders, request, terms)
+            gone = bool(best.vanished) or any(part.gone for part in parts)
             if reached < revision:
                 revision = reached  # what one shard has not taken in yet, no other shows
             elif gone and revision == newest:
                 newest = self._catalog.revision(self._collection)
                 if newest == revision:  # nothing has changed that would have taken them away
-                    for lost in set(vanished):
+                    for lost in set(best.vanished):
                         self.report(lost)
                 revision = newest
             else:
                 break
         answer = Answer(
-            self._exact.hits(ranked[: request.limit], request),
+            self._exact.hits(best.ranked[: request.limit], request),
             exact=all(part.exact for part in parts),
             candidates=sum(part.candidates for part in parts),
             rows=sum(part.rows for part in parts),
             behind=newest - reached,
-            more=len(ranked) > request.limit,
+            more=len(best.ranked) > request.limit,
+            damaged=tuple(sorted(best.damaged)),
             coverage=gathered.coverage,
         )
         self._note(request, answer)

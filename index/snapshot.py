@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from index import manifest, segments
+from index import manifest, page_faults, segments
 from index.catalog import Catalog
 from index.items import Collection, ModelMismatch
 from index.manifest import Listed
@@ -86,6 +86,7 @@ class Reader:
         self._lock, self._publishing = Lock(), Lock()
         self._snapshot = Snapshot()
         self._version, self._doubted = (-1, -1), False
+        self._faults = page_faults.count()
         self._stopped = Event()
         self._thread: Thread | None = None
 
@@ -153,7 +154,8 @@ class Reader:
         """Take in the segments that the follower has published since the last time."""
         with self._publishing:
             version = manifest.version(self._directory)
-            if version == self._version and not self._doubted:
+            self._check_pages()
+            if version == self._version and not self._doubted and not self._marked():
                 return
             self._doubted = False
             try:
@@ -168,6 +170,25 @@ class Reader:
                 previous = replace(self._of_history(self._snapshot, view), published=published)
                 self._snapshot = self._followed(previous, view)
             self._version = version
+
+    def _marked(self) -> bool:
+        """Whether some process has marked a segment that is searched here."""
+        folders = [segment.folder for segment in self._snapshot.published if segment.folder]
+        return any((folder / segments.BROKEN).exists() for folder in folders)
+
+    def _check_pages(self) -> None:
+        """Mark segments that are not as they were written, where pages could not be read."""
+        faults = page_faults.count()
+        if faults == self._faults:
+            return
+        self._faults = faults
+        for segment in self._snapshot.published:
+            if segment.folder is not None:
+                try:
+                    segments.check(segment.folder, segment.sums)
+                except (OSError, ValueError) as broken:
+                    log.error("segment %s is built anew: %s", segment.folder.name, str(broken))
+                    segments.mark_broken(segment.folder)
 
     def report(self, revision: int) -> None:
         """Say that a row does not agree with the catalog: its segment is built anew.

@@ -10,6 +10,7 @@ from index.items import ITEM_TEXT
 
 WAIT = 5.0  # seconds
 DAY = 86_400  # seconds
+VERIFY = 45.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Storage:
     that was first seen. With `shared`, searches include what any process has written, and
     not only what their own has: each asks the database.
     `item_text` is how many bytes of metadata and sentences an item may have.
+    Published segments are read again and compared with their checksums within `verify` seconds.
     `buckets` are those whose bags are searched and written to segments: not all for a shard.
     """
 
@@ -31,5 +33,6 @@ class Storage:
     wait: float = WAIT
     shared: bool = False
     item_text: int = ITEM_TEXT
+    verify: float = VERIFY
     buckets: Buckets = ALL
     sweep_after: int = DAY

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, select
 
 from index.bags import IMAGE, position_of, unpack_bag, unpack_vectors
-from index.failures import Damaged
+from index.checksums import LOG, ItemDamaged, is_sound_bag, is_sound_item
 from index.items import Collection, Entry, Item, Picture, Shown, check_id
 from index.metadata import read_metadata
 from index.pictures import PictureLost, Pictures
@@ -61,12 +61,36 @@ def unknown(collection: Collection, item: str) -> LookupError:
     return LookupError(f"no item {item!r:.220} in collection {collection.name!r}")
 
 
-def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]) -> list[Item]:
+def read_items(
+    connection: Connection,
+    collection: int,
+    rows: Sequence[Row[Any]],
+    damaged: set[str] | None = None,
+) -> list[Item]:
     """Rows of items as values, with their sentences and photos.
 
-    One whose metadata is damaged is without, and says so in its notes.
+    ItemDamaged for one that is not as it was stored; with `damaged` it is left out instead, and
+    its id is added there.
     """
-    texts: dict[int, list[str]] = {row.revision: [] for row in rows}
+    texts = _texts(connection, collection, [row.revision for row in rows])
+    shown = picture_rows(connection, collection, list(texts))
+    read: list[Item] = []
+    for row in rows:
+        try:
+            read.append(_item(row, shown[row.revision], texts[row.revision]))
+        except ItemDamaged:
+            if damaged is None:
+                raise
+            LOG.add(collection, row.revision, row.id)
+            damaged.add(row.id)
+    return read
+
+
+def _texts(
+    connection: Connection, collection: int, revisions: Sequence[int]
+) -> dict[int, list[str]]:
+    """The sentences of items by revision."""
+    texts: dict[int, list[str]] = {revision: [] for revision in revisions}
     for part in chunks(list(texts)):
         sentences = (
             select(bags.c.revision, bags.c.text)
@@ -76,32 +100,35 @@ def read_items(connection: Connection, collection: int, rows: Sequence[Row[Any]]
         )
         for revision, text in connection.execute(sentences):
             texts[revision].append(text)
-    shown = picture_rows(connection, collection, list(texts))
-    return [
-        Item(
-            id=row.id,
-            revision=row.revision,
-            metadata=metadata,
-            source=row.source,
-            stamp=row.stamp,
-            sentences=tuple(texts[row.revision]),
-            photos=tuple(
-                Shown(picture["width"], picture["height"], picture["digest"])
-                for picture in shown[row.revision]
-            ),
-            notes=notes,
-        )
-        for row in rows
-        for metadata, notes in [_metadata(row)]
-    ]
+    return texts
 
 
-def _metadata(row: Row[Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The metadata of a row of items, and notes: none of it where it is damaged."""
+def _item(row: Row[Any], pictures: Sequence[Values], texts: Sequence[str]) -> Item:
+    if not is_sound_item(row._mapping, pictures, texts):
+        raise ItemDamaged(row.id)
     try:
-        return read_metadata(row.metadata)
-    except ValueError as damaged:
-        return {}, (str(damaged),)
+        metadata, notes = read_metadata(row.metadata)
+    except (ValueError, TypeError) as broken:  # a row without checksums
+        raise ItemDamaged(row.id) from broken
+    return Item(
+        id=row.id,
+        revision=row.revision,
+        metadata=metadata,
+        source=row.source,
+        stamp=row.stamp,
+        sentences=tuple(texts),
+        photos=tuple(
+            Shown(picture["width"], picture["height"], picture["digest"]) for picture in pictures
+        ),
+        notes=notes,
+    )
+
+
+def check_bag(item: Row[Any], bag: Row[Any]) -> None:
+    """ItemDamaged for a bag of an item that is not as it was stored."""
+    place = (bag.revision, bag.position, bag.details, bag.vectors)
+    if not is_sound_bag(item.checksums, item.id, *place):
+        raise ItemDamaged(item.id)
 
 
 def read_entries(
@@ -109,18 +136,21 @@ def read_entries(
 ) -> list[Entry]:
     """Rows of items as whole entries: pictures and bags too.
 
-    PictureLost where a picture is missing from the store or damaged, Damaged where the metadata is.
+    PictureLost where a picture is missing from the store or damaged, ItemDamaged where a row is not
+    as it was stored.
     """
     unpacked: dict[int, dict[int, FragmentBag]] = {row.revision: {} for row in rows}
+    by_revision = {row.revision: row for row in rows}
     for part in chunks(list(unpacked)):
         condition = (bags.c.collection == collection.key) & bags.c.revision.in_(part)
         for bag in connection.execute(select(bags).where(condition)):
+            check_bag(by_revision[bag.revision], bag)
             unpacked[bag.revision][bag.position] = _bag(bag, collection.dimension)
     shown = picture_rows(connection, collection.key, list(unpacked))
     return [
         Entry(
             id=item.id,
-            metadata=_whole(item),
+            metadata=item.metadata,
             pictures=tuple(
                 read_picture(item.id, picture, store) for picture in shown[item.revision]
             ),
@@ -134,13 +164,6 @@ def read_entries(
         )
         for item in read_items(connection, collection.key, rows)
     ]
-
-
-def _whole(item: Item) -> dict[str, Any]:
-    """The metadata of an item of which nothing is missing."""
-    if item.notes and not item.metadata:
-        raise Damaged(f"item {item.id!r}: {item.notes[0]}")
-    return item.metadata
 
 
 def read_picture(item: str, row: Values, store: Pictures) -> Picture:

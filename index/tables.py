@@ -73,7 +73,7 @@ changes = Table(
     Column("kept", Integer),  # seconds since 1970: when a segment was last known to need the mark
 )
 
-# Every put makes a new row with a new revision; a row never changes.
+# Every put makes a new row with a new revision; a row never changes, but for missing checksums.
 items = Table(
     "items",
     schema,
@@ -84,6 +84,7 @@ items = Table(
     Column("metadata", Text, nullable=False),
     Column("source", Text),
     Column("stamp", Text),
+    Column("checksums", LargeBinary),  # see index.checksums; null in rows of an older version
     UniqueConstraint("collection", "id"),
     Index("items_by_source", "collection", "source").ddl_if(dialect="sqlite"),
     # Paths may be longer than an entry of a B-tree.

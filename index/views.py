@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, func, literal, select
 
 from index.buckets import ALL, Buckets
+from index.checksums import LOG, is_sound_bag
 from index.conditions import Scalar, Simple
 from index.facets import carrying
 from index.metadata import read_metadata
+from index.stored_items import read_items
 from index.tables import bags, changes, facets, items, retired
 
 CHUNK = 2**27  # bytes
@@ -110,11 +112,13 @@ class View:
     def bags(self, after: int, until: int, size: int = CHUNK) -> tuple[list[BagRow], int]:
         """The bags of items put later than `after`, by revision and position.
 
-        They end with revision `until`, or sooner once there are `size` bytes of them. The second
-        value is the revision up to which they are complete.
+        Damaged ones are left out. They end with revision `until`, or sooner once there are `size`
+        bytes of them. The second value is the revision up to which they are complete.
         """
+        columns = (bags.c.revision, bags.c.position, bags.c.vectors)
         chosen = (
-            select(bags.c.revision, bags.c.position, bags.c.vectors)
+            select(*columns, bags.c.details, items.c.id, items.c.checksums)
+            .join(items)
             .where(
                 bags.c.collection == self.collection,
                 bags.c.revision > after,
@@ -124,7 +128,7 @@ class View:
         )
         if self.buckets != ALL:
             condition = items.c.bucket.between(self.buckets.first, self.buckets.end - 1)
-            chosen = chosen.join(items).where(condition)
+            chosen = chosen.where(condition)
         rows: list[BagRow] = []
         filled = 0
         # Rows are of some 10 KB.
@@ -132,33 +136,25 @@ class View:
             for row in stream:
                 if filled >= size and row.revision != rows[-1].revision:
                     return rows, rows[-1].revision
-                rows.append(BagRow(*row))
-                filled += len(row.vectors)
+                if self._is_sound(row):
+                    rows.append(BagRow(row.revision, row.position, row.vectors))
+                    filled += len(row.vectors)
         return rows, until
 
-    def items(self, after: int, count: int) -> list[ItemRow]:
-        """The first items that were put later than `after`, by revision."""
-        chosen = (
-            select(items.c.revision, items.c.id, items.c.metadata)
-            .where(items.c.collection == self.collection, items.c.revision > after)
-            .order_by(items.c.revision)
-            .limit(count)
+    def items(self, after: int, count: int) -> tuple[list[ItemRow], int]:
+        """The first items that were put later than `after`, by revision, but for damaged ones.
+
+        The second value is the revision up to which they are complete.
+        """
+        chosen = select(items).where(
+            items.c.collection == self.collection, items.c.revision > after
         )
-        rows = self.connection.execute(chosen).all()
-        sentences: dict[int, list[str]] = {row.revision: [] for row in rows}
-        if rows:
-            texts = (
-                select(bags.c.revision, bags.c.text)
-                .where(bags.c.collection == self.collection, bags.c.text.is_not(None))
-                .where(bags.c.revision.between(rows[0].revision, rows[-1].revision))
-                .order_by(bags.c.revision, bags.c.position)
-            )
-            for revision, text in self.connection.execute(texts):
-                sentences[revision].append(text)
-        return [
-            ItemRow(row.revision, row.id, _read(row.metadata), tuple(sentences[row.revision]))
-            for row in rows
+        rows = self.connection.execute(chosen.order_by(items.c.revision).limit(count)).all()
+        read = [
+            ItemRow(item.revision, item.id, item.metadata, item.sentences)
+            for item in read_items(self.connection, self.collection, rows, set())
         ]
+        return read, rows[-1].revision if len(rows) == count else self.revision
 
     def keys(self) -> list[str]:
         """The metadata keys that items have."""
@@ -200,6 +196,14 @@ class View:
         # Some of them may have the key inside of another's value.
         texts = self.connection.execute(select(text).where(named).limit(EXAMPLES)).scalars()
         return next((about[key] for about in map(_read, texts) if key in about), None)
+
+    def _is_sound(self, row: Any) -> bool:
+        """Whether a bag is as it was stored, or else is logged."""
+        place = (row.revision, row.position, row.details, row.vectors)
+        sound = is_sound_bag(row.checksums, row.id, *place)
+        if not sound:
+            LOG.add(self.collection, row.revision, row.id)
+        return sound
 
     def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
         return np.fromiter(self.connection.execute(query).scalars(), np.int64)

@@ -55,6 +55,7 @@ def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) 
         behind=answer.behind,
         complete=result.coverage == 1.0,
         coverage=result.coverage,
+        damaged=sorted(result.damaged),
         total=answer.total,
         groups=answer.groups,
         facets=[

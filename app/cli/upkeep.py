@@ -77,7 +77,7 @@ def restore(
         else:
             head = archives.read_head(file)  # a file that is no snapshot makes no data folder
             claim = ADOPTING if adopt_pictures else Claim(origin=head.catalog)
-            with _opened(settings.storage, claim, create=True) as catalog:
+            with _opened(settings.storage, claim, create=True, accept_loss=force) as catalog:
                 with shown(Console(stderr=True)) as report:
                     outcome = backup.restore(catalog, file, settings.data, report, force=force)
                 catalog.sweep(settings.data / SEGMENTS)
@@ -89,8 +89,12 @@ def check(
     repair: Annotated[
         bool, typer.Option("--repair", help="Repair what can be; restart services afterwards.")
     ] = False,
+    accept_loss: Annotated[
+        bool,
+        typer.Option("--accept-loss", help="Go on without acknowledged changes that are gone."),
+    ] = False,
 ) -> None:
-    """Check all that is stored, byte by byte, and say what is wrong.
+    """Check all that is stored by its checksums, and say what is wrong.
 
     Example: `tessera check --repair`
     """
@@ -99,7 +103,7 @@ def check(
     from index.ownership import TELL
 
     table, left = Table("part", "what", "problem", "repair"), 0
-    with plain_errors(), _opened(settings.storage, TELL) as catalog:
+    with plain_errors(), _opened(settings.storage, TELL, accept_loss=accept_loss) as catalog:
         with shown(Console(stderr=True)) as report:
             findings = list(check_everything(catalog, settings.data, report))
         for finding in findings:
@@ -174,14 +178,21 @@ def _repaired(finding: Finding, repair: bool) -> str:
 
 @contextmanager
 def _opened(
-    storage: Storage, claim: Claim | None = None, *, create: bool = False
+    storage: Storage,
+    claim: Claim | None = None,
+    *,
+    create: bool = False,
+    accept_loss: bool = False,
 ) -> Iterator[Catalog]:
     """The catalog of a data folder; LookupError where there is none, and none is made."""
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
     from index.catalog import Catalog
+    from index.database import accept_loss as accept
     from index.ownership import REFUSE
 
+    if accept_loss:
+        accept(storage)
     with closing(Catalog(storage, claim=claim or REFUSE)) as catalog:
         yield catalog
 

@@ -163,13 +163,18 @@ def list_items(
     where = read_fields(Listing, {"filter": json_of("filter", filter)}).filter if filter else None
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
     after = cursors.read(cursor, kind) if cursor else ""
+    damaged = set[str]()
     items = engine.read(
         collection,
-        lambda home: engine.catalog.list_items(home, after=after, limit=limit + 1, where=where),
+        lambda home: engine.catalog.list_items(
+            home, after=after, limit=limit + 1, where=where, damaged=damaged
+        ),
     )
-    page = items[:limit]
+    ids = sorted([*(item.id for item in items), *damaged])
+    page = ids[:limit]
     return ItemsOut(
         collection=collection,
-        items=[item_out(collection, item) for item in page],
-        cursor=cursors.write(kind, page[-1].id) if len(items) > limit else None,
+        items=[item_out(collection, item) for item in items if item.id in page],
+        cursor=cursors.write(kind, page[-1]) if len(ids) > limit and page[-1] > after else None,
+        damaged=sorted(damaged.intersection(page)),
     )

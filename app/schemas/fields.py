@@ -41,6 +41,13 @@ Cursor = Annotated[
     str | None, Field(max_length=LONGEST_CURSOR, description="`cursor` of the page before.")
 ]
 ItemId = Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
+DamagedItems = Annotated[
+    list[str],
+    Field(
+        description="Items that were left out because what is stored of them is damaged: put them "
+        "again, or restore a snapshot."
+    ),
+]
 ImageUrl = Annotated[
     str | None,
     Field(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
-from app.schemas.fields import INTEGRAL, Body, Filter, ImageUrl, ItemId
+from app.schemas.fields import INTEGRAL, Body, DamagedItems, Filter, ImageUrl, ItemId
 from index.items import MOST_PHOTOS, MOST_SENTENCES, check_new_id, check_text
 
 
@@ -154,3 +154,4 @@ class ItemsOut(BaseModel):
     collection: str
     items: list[ItemOut]
     cursor: str | None
+    damaged: DamagedItems = []

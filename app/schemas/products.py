@@ -10,6 +10,7 @@ from app.schemas.fields import (
     INTEGRAL,
     MOST_FIELDS,
     Cursor,
+    DamagedItems,
     Filter,
     Fraction,
     HitPhoto,
@@ -199,6 +200,7 @@ class ProductsOut(BaseModel):
     coverage: float = Field(
         description="The share of them that was, below 1 while a shard of a cluster is away."
     )
+    damaged: DamagedItems = []
     total: int = Field(description="How many items are relevant and pass the filter.")
     groups: int = Field(description="How many hits there are: groups, where they are collapsed.")
     facets: list[FacetOut]

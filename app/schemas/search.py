@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from app.schemas.fields import (
     MOST_FIELDS,
     Cursor,
+    DamagedItems,
     Filter,
     Fraction,
     HitPhoto,
@@ -132,6 +133,7 @@ class SearchedOut(BaseModel):
     coverage: float = Field(
         description="The share of it that was, below 1 while a shard of a cluster is away."
     )
+    damaged: DamagedItems = []
 
 
 class ImageHit(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, text
 
 UNDONE = {
+    "0004": ("ALTER TABLE items DROP COLUMN checksums",),
     "0003": (
         "CREATE TABLE older (collection INTEGER, revision INTEGER, width INTEGER NOT NULL, "
         "height INTEGER NOT NULL, digest VARCHAR NOT NULL, name VARCHAR NOT NULL, "

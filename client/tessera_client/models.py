@@ -326,6 +326,12 @@ class Searched(BaseModel):
         float,
         Field(description="The share of it that was, below 1 while a shard of a cluster is away."),
     ]
+    damaged: Annotated[
+        list[str],
+        Field(
+            description="Items that were left out because what is stored of them is damaged: put them again, or restore a snapshot."
+        ),
+    ] = []
 
 
 class SentenceHit(BaseModel):
@@ -606,6 +612,12 @@ class Items(BaseModel):
     collection: str
     items: list[Item]
     cursor: str | None
+    damaged: Annotated[
+        list[str],
+        Field(
+            description="Items that were left out because what is stored of them is damaged: put them again, or restore a snapshot."
+        ),
+    ] = []
 
 
 class MadeSnapshot(BaseModel):
@@ -688,6 +700,12 @@ class Products(BaseModel):
             description="The share of them that was, below 1 while a shard of a cluster is away."
         ),
     ]
+    damaged: Annotated[
+        list[str],
+        Field(
+            description="Items that were left out because what is stored of them is damaged: put them again, or restore a snapshot."
+        ),
+    ] = []
     total: Annotated[int, Field(description="How many items are relevant and pass the filter.")]
     groups: Annotated[
         int, Field(description="How many hits there are: groups, where they are collapsed.")

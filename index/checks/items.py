@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, delete, insert, select
 from index.bags import unpack_bag, unpack_vectors
 from index.catalog import Catalog
 from index.checks.finding import Finding, named
+from index.checksums import checksums_of
 from index.editing import Change, patch
 from index.facets import facets_of
 from index.items import Collection, ConditionFailed, Expected, bucket_of
@@ -88,11 +89,13 @@ def check_items(catalog: Catalog, collection: Collection, progress: Progress) ->
 
 def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
     item, subject = rows.item, named(collection, rows.item.id)
-    yield from _check_metadata(catalog, collection, rows)
-    if item.bucket != bucket_of(item.id):
-        yield Finding("items", subject, "its bucket is another id's; put it again")
-    if problem := _wrong_bags(rows, collection.dimension):
+    problems = list(_problems(rows, collection.dimension))
+    if not problems and not _is_as_stored(rows):
+        problems = ["it is not as it was stored: its checksums are of something else"]
+    for problem in problems:
         yield Finding("items", subject, f"{problem}; put it again")
+    if not problems:  # else what filters know may be right, and the item wrong
+        yield from _check_metadata(catalog, collection, rows)
     for number, picture in enumerate(rows.pictures):
         if _is_lost(catalog, collection, item, picture["name"]):
             label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
@@ -100,18 +103,40 @@ def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Fin
 
 
 def _check_metadata(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
+    """Whether filters know what sound metadata says, and whether it is too deep."""
     item, subject = rows.item, named(collection, rows.item.id)
-    try:
-        metadata, notes = read_metadata(item.metadata)
-    except ValueError as damaged:
-        yield Finding("items", subject, str(damaged))
-        return
+    metadata, notes = read_metadata(item.metadata)
     expected = facets_of(metadata)
     if rows.facets != expected:
         rebuild = Rebuild(catalog, collection.key, item.revision, expected)
         yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
     if notes:
         yield Finding("items", subject, notes[0], Flatten(catalog, collection, item))
+
+
+def _problems(rows: Rows, dimension: int) -> Iterator[str]:
+    """What is wrong with the rows of an item, but for what filters know."""
+    item = rows.item
+    try:
+        facets_of(read_metadata(item.metadata)[0])
+    except (ValueError, TypeError, AttributeError) as broken:
+        yield f"its metadata is broken ({broken})"
+    if not isinstance(item.id, str) or item.bucket != bucket_of(item.id):
+        yield "its bucket is another id's"
+    if problem := _wrong_bags(rows, dimension):
+        yield problem
+
+
+def _is_as_stored(rows: Rows) -> bool:
+    """Whether all rows of an item have their checksums, which rows of an older version lack."""
+    item = rows.item._mapping
+    if item["checksums"] is None:
+        return True
+    stored = [bag._mapping for bag in rows.bags]
+    try:
+        return bool(item["checksums"] == checksums_of(item, rows.pictures, stored))
+    except (TypeError, AttributeError):  # a row whose types are damaged
+        return False
 
 
 def _wrong_bags(rows: Rows, dimension: int) -> str | None:

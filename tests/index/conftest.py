@@ -24,7 +24,14 @@ MakeBag = Callable[..., FragmentBag]
 MakeEntry = Callable[..., Entry]
 DIMENSION = 8
 SPEAK_SQL = {
-    *("test_backup", "test_catalog", "test_editing", "test_facets", "test_filters"),
+    *(
+        "test_backup",
+        "test_catalog",
+        "test_checksums",
+        "test_editing",
+        "test_facets",
+        "test_filters",
+    ),
     *("test_garbage", "test_names", "test_reembedding", "test_sharded", "test_shards"),
     "test_snapshot",
 }

@@ -10,7 +10,7 @@ from sqlalchemy import make_url, text
 from index import database as databases
 from index.catalog import Catalog
 from index.database import connect, migrate, url_of
-from index.failures import Busy, Damaged
+from index.failures import Busy, Damaged, DiskRefuses, translating
 from index.follower import Follower
 from index.storage import Storage
 from index.tables import settings
@@ -101,7 +101,7 @@ def test_writer_that_waits_too_long_is_told_busy_and_readers_are_not(engines):
             pass
         assert time.monotonic() - started > 0.15
         with engines.reader.begin() as connection:
-            assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 2
+            assert connection.execute(text("SELECT count(*) FROM settings")).scalar() == 3
     with engines.writer.begin():
         pass
 
@@ -319,3 +319,12 @@ def test_table_that_goes_while_it_is_used_is_told_as_damage(catalogs: Catalogs, 
             connection.exec_driver_sql("ALTER TABLE items DROP COLUMN stamp")
         with pytest.raises(Damaged, match=r"no such column: items.stamp\): restore"):
             catalog.list_items(home)
+
+
+def test_disk_that_takes_no_writes_is_told_in_our_words(tmp_path):
+    connect(f"sqlite:///{tmp_path / 'a.sqlite'}").dispose()
+    address = f"file:{tmp_path / 'a.sqlite'}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        refused = pytest.raises(DiskRefuses, match="read-only or fails, so nothing was stored")
+        with refused, translating():
+            connection.execute("DELETE FROM settings")

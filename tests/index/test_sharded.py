@@ -25,7 +25,7 @@ from index.search import Index
 from index.segments import BROKEN
 from index.shard_server import ShardServer, storage_of
 from index.sharded import Gathered, ShardedIndex, ShardedIndexes
-from index.tables import bags
+from index.tables import bags, items
 from models.queries import Query
 from tests.index.conftest import TINY
 from tests.index.searches import CALIBRATION, pages, requests_of, stored
@@ -167,6 +167,8 @@ def test_a_row_that_disagrees_is_reported_to_the_shard_that_holds_it(
     with catalog.writer.begin() as connection:
         changed = bags.update().where(bags.c.revision == item.revision)
         connection.execute(changed.values(vectors=other))
+        older = items.update().where(items.c.revision == item.revision)
+        connection.execute(older.values(checksums=None))
     sharded.best(request)
     marked = [bool(list(folder.rglob(BROKEN))) for folder in folders]
     home = [one.first <= bucket_of(hit.item) < one.end for one in cut(3)]
