@@ -78,16 +78,18 @@ def _page(
     )
     cursors = Cursors(engine.catalog.secret)
     request = placed(cursors, search, request)
+    items: dict[str, Item]
     answer, items = engine.hits(search.collection, request)
-    hits = [
+    hits: list[HitOut] = [
         hit_out(search, query, hit, items[hit.item])
         for hit in answer.hits
         if hit.item in items  # one that was deleted since the search is not
     ]
+    notes = [*_unknown(engine, search, hits), *notes_of(items.values())]
     return hits, AboutHits(
         collection=search.collection,
         model=engine.models.name,
-        query=query_out(query, [*_unknown(engine, search, hits), *notes_of(items.values())]),
+        query=query_out(query, notes),
         weak_below=engine.models.weak_below,
         searched=SearchedOut.model_validate(answer, from_attributes=True),
         cursor=following(cursors, search, request, answer),

@@ -43,10 +43,7 @@ Cursor = Annotated[
 ItemId = Annotated[str, Field(description="An id of its owner's choosing, 1 to 200 characters.")]
 DamagedItems = Annotated[
     list[str],
-    Field(
-        description="Items that were left out because what is stored of them is damaged: put them "
-        "again, or restore a snapshot."
-    ),
+    Field(description="Damaged items that were left out: put them again, or restore a snapshot."),
 ]
 ImageUrl = Annotated[
     str | None,

@@ -329,7 +329,7 @@ class Searched(BaseModel):
     damaged: Annotated[
         list[str],
         Field(
-            description="Items that were left out because what is stored of them is damaged: put them again, or restore a snapshot."
+            description="Damaged items that were left out: put them again, or restore a snapshot."
         ),
     ] = []
 
@@ -615,7 +615,7 @@ class Items(BaseModel):
     damaged: Annotated[
         list[str],
         Field(
-            description="Items that were left out because what is stored of them is damaged: put them again, or restore a snapshot."
+            description="Damaged items that were left out: put them again, or restore a snapshot."
         ),
     ] = []
 
@@ -703,7 +703,7 @@ class Products(BaseModel):
     damaged: Annotated[
         list[str],
         Field(
-            description="Items that were left out because what is stored of them is damaged: put them again, or restore a snapshot."
+            description="Damaged items that were left out: put them again, or restore a snapshot."
         ),
     ] = []
     total: Annotated[int, Field(description="How many items are relevant and pass the filter.")]
