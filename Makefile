@@ -8,7 +8,7 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirem
 # Else every process compiles thousands of files of torch and others anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock map client image clean
+.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock client image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,9 +50,6 @@ lock: $(VENV)/uv.stamp  ## Pin every dependency anew, for all platforms
 
 client: $(VENV)/test.stamp  ## Write the client's models from the OpenAPI document
 	PYTHONPATH=. $(BIN)/python client/make_models.py
-
-map:  ## Write docs/map.md from the files' first lines
-	$(PYTHON) docs/make_map.py
 
 image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs
 	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .

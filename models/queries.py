@@ -17,7 +17,7 @@ from models.registry import Matcher
 from models.types import FragmentBag, Span, Word
 
 # What a negated phrase takes from the score, as a share of what it would give if it were asked for.
-# Measured by benchmarks/negation.py, see docs/decisions/0017-negation.md.
+# Measured by benchmarks/negation.py, see docs/decisions/0007-negation-by-rules.md.
 NEGATED = 0.5
 NOTHING_KNOWN = "No word of the query is known, so there is nothing to search for."
 
