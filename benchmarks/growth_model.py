@@ -20,7 +20,9 @@ CODES, HEADS, SUMMARY, LISTED, REST = 20 * 258, 1300, 2 * 258, 272, 40
 PHOTO = CODES + HEADS + SUMMARY + LISTED + REST
 STORED = 2 * 20 * 258 + 2000  # bytes in the database: halves, places and labels, indexes
 ANSWER = 790  # bytes of a shard's answer: 16 contenders of five numbers
-POWER = math.log(24.1 / 6.89) / math.log(50)  # docs/research/performance.md: from 20,000 to a million photos
+POWER = math.log(24.1 / 6.89) / math.log(
+    50
+)  # docs/research/performance.md: from 20,000 to a million photos
 NODE = 64 * 2**30  # bytes of memory that a node has for segments
 CORES = 2  # of the machine that was measured
 SIZES = (10**7, 10**8, 10**9)

@@ -58,9 +58,7 @@ def test_the_page_of_settings_has_every_setting(name: str):
 
 
 def test_no_document_names_a_setting_that_is_not_there():
-    pages = "".join(
-        file.read_text("utf-8") for file in DOCUMENTS if file.name != "notes.md"
-    )
+    pages = "".join(file.read_text("utf-8") for file in DOCUMENTS if file.name != "notes.md")
     named = set(re.findall(r"TESSERA_([A-Z_]+[A-Z])\b", pages))
     assert named == {name.upper() for name in Settings.model_fields}
 
