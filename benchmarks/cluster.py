@@ -39,8 +39,8 @@ from index.search import Index
 from index.sharded import ShardedIndex
 from index.storage import Storage
 from models.queries import Query
-from training import measurements
 from tests.clusters import actors, eventually, kill, running
+from training import measurements
 
 ACTORS = (1, 2, 4)
 KINDS = (("candidates", False), ("exact scan", True))

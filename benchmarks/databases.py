@@ -37,8 +37,8 @@ from index.search import Index
 from index.storage import Storage
 from models.queries import Query
 from models.types import FragmentBag, Span
-from training import measurements
 from tests.servers import server
+from training import measurements
 
 SINGLE = 100  # items that are put, patched, read and deleted one at a time, or waited for
 WORDS = 10  # of a title

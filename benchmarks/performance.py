@@ -1,4 +1,4 @@
-"""The page docs/research/performance.md: measurements of the index in, Markdown and a picture out."""
+"""The page docs/research/performance.md and its picture, from measurements of the index."""
 
 from __future__ import annotations
 

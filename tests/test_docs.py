@@ -30,6 +30,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("models/pretrained/*.md"),
     ]
 )
+RECORDS = sorted(ROOT.glob("docs/decisions/0*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
@@ -109,12 +110,14 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_the_index_of_decisions_has_every_record_by_its_title():
-    folder = ROOT / "docs" / "decisions"
-    index = (folder / "README.md").read_text("utf-8")
-    for record in sorted(folder.glob("0*.md")):
-        title = HEADING.findall(record.read_text("utf-8"))[0].partition(". ")[2]
-        assert f"| [{record.name[:4]}]({record.name}) | {title} |" in index
+@pytest.mark.parametrize("record", RECORDS, ids=lambda file: file.name[:4])
+def test_a_record_is_short_has_a_status_and_is_in_the_index(record: Path):
+    text = record.read_text("utf-8")
+    assert len(re.findall(r"\S*\w\S*", text)) <= 300
+    assert re.search(r"^Status: (accepted|replaced by \d{4})", text, re.MULTILINE)
+    title = HEADING.findall(text)[0].partition(". ")[2]
+    index = (record.parent / "README.md").read_text("utf-8")
+    assert f"| [{record.name[:4]}]({record.name}) | {title} |" in index
 
 
 def test_version_is_the_newest_of_the_changelog():
