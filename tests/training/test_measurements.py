@@ -1,3 +1,7 @@
+from pathlib import Path
+
+import pytest
+
 from training import measurements
 
 
@@ -20,3 +24,21 @@ def test_the_last_epoch_is_kept(tmp_path):
     measurements.add(file, {"run-0": run})
     assert measurements.read(file) == {"run-0": {"seed": 0, "epochs": [{"epoch": 2}]}}
     assert len(run["epochs"]) == 2
+
+
+def test_a_run_is_named_by_its_folder_and_a_measurement_by_its_file():
+    assert measurements.name_of(Path("runs/bow-0/run.json")) == "bow-0"
+    assert measurements.name_of(Path("matcher-val.json")) == "matcher-val"
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "3", '{"bleu": 1}', '{"run": []}', ""])
+def test_a_line_without_a_run_is_refused_by_its_number(tmp_path, line):
+    file = tmp_path / "measurements.jsonl"
+    file.write_text('{"run": "one"}\n' + line + "\n")
+    with pytest.raises(ValueError, match="line 2: no JSON object with its"):
+        measurements.read(file)
+
+
+def test_a_folder_of_files_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"is a folder: name a file of lines"):
+        measurements.read(tmp_path)

@@ -256,7 +256,7 @@ def write_report(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="First add a run.json or a file of evaluate's --json, under the file's name.",
+            help="First add a run.json, named by its folder, or a file of evaluate's --json.",
         ),
     ] = None,
 ) -> None:
@@ -268,7 +268,9 @@ def write_report(
         from training import report
 
         if add:
-            measured = {file.stem: json.loads(file.read_text("utf-8")) for file in add}
+            measured = {
+                measurements.name_of(file): json.loads(file.read_text("utf-8")) for file in add
+            }
             measurements.add(results, measured)
         out.write_text(report.report(report.read(results)), encoding="utf-8")
 
