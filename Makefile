@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
 
-# Else every process compiles thousands of files of torch and others anew where this is set.
+# Where this is set, every process compiles thousands of files of torch and others again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock map client image clean
+.PHONY: help run test check format test-system test-cluster test-slow test-gpu coverage lock client image clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,15 +44,12 @@ test-gpu: $(VENV)/test.stamp  ## The tests that need a CUDA device
 coverage: $(VENV)/test.stamp  ## The normal and system tests, and the lines and branches they miss
 	$(BIN)/pytest -p pytest_cov -m "not slow and not gpu and not cluster" --cov --cov-report=term-missing:skip-covered
 
-lock: $(VENV)/uv.stamp  ## Pin every dependency anew, for all platforms
+lock: $(VENV)/uv.stamp  ## Pin every dependency again, for all platforms
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev \
 	  --no-annotate --no-header --upgrade --output-file requirements.lock pyproject.toml
 
 client: $(VENV)/test.stamp  ## Write the client's models from the OpenAPI document
 	PYTHONPATH=. $(BIN)/python client/make_models.py
-
-map:  ## Write docs/map.md from the files' first lines
-	$(PYTHON) docs/make_map.py
 
 image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs
 	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .

@@ -21,7 +21,7 @@ def import_torch(device: str) -> None:
     """Import torch, unless something has; on a CPU without libraries that it needs on a GPU alone.
 
     It preloads those of every CUDA that is installed, and FAISS's package for GPUs brings another
-    one than torch has: 214 MB (decision 0067).
+    one than torch has: 214 MB (decision 0021).
     """
     if "torch" in sys.modules:
         return

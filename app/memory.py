@@ -6,7 +6,7 @@ import ctypes
 
 # glibc's numbers of options, and their values. A buffer of MMAP_THRESHOLD bytes or more is mapped
 # by itself and unmapped when it is freed, so each of its pages of 4 KB costs a page fault every
-# time. With a threshold of 1 MB these took nearly half of the time of a photo (decision 0038).
+# time. With a threshold of 1 MB these took nearly half of the time of a photo (decision 0021).
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 OPTIONS = {TRIM_THRESHOLD: 2**27, MMAP_THRESHOLD: 2**25, ARENA_MAX: 2}
 

@@ -6,14 +6,13 @@
     python -m benchmarks.cluster report
 
 The cluster's nodes, PostgreSQL and the actors all run on this machine, so several actors share its
-processors. Results are files of --out, which `report` makes a page's tables and picture of. An
+processors. Results are lines of --out, which `report` makes a page's tables and picture of. An
 empty --database is filled and kept for the next time, and so are segments in --work.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -41,6 +40,7 @@ from index.sharded import ShardedIndex
 from index.storage import Storage
 from models.queries import Query
 from tests.clusters import actors, eventually, kill, running
+from training import measurements
 
 ACTORS = (1, 2, 4)
 KINDS = (("candidates", False), ("exact scan", True))
@@ -167,7 +167,7 @@ def searching(options: argparse.Namespace) -> None:
                 print(results["recovery"])
             servers.remove()
         local.close()
-    write(options.out / f"cluster-search-{options.photos}.json", results)
+    measurements.add(options.out, {f"cluster-search-{options.photos}": results})
 
 
 def delaying(options: argparse.Namespace) -> None:
@@ -188,7 +188,7 @@ def delaying(options: argparse.Namespace) -> None:
             }
             print(count, row, flush=True)
             servers.remove()
-    write(options.out / "cluster-delays.json", results)
+    measurements.add(options.out, {"cluster-delays": results})
 
 
 def started(kind: Any, address: str, catalog: Catalog, collection: Collection, count: int) -> Any:
@@ -251,31 +251,27 @@ def importing(options: argparse.Namespace) -> None:
                     rate = imported(photos, Path(work), options.limit, more)
                     results["rates"].setdefault(name, []).append(rate)
                     print(name, f"{rate:.2f} photos a second", flush=True)
-    write(options.out / "cluster-import.json", results)
+    measurements.add(options.out, {"cluster-import": results})
 
 
 def reporting(options: argparse.Namespace) -> None:
-    """Print the tables of docs/cluster.md, and draw its picture."""
-    files = options.out.glob("cluster-search-*.json")
-    searches = sorted((json.loads(file.read_text()) for file in files), key=itemgetter("photos"))
+    """Print the tables of docs/use/cluster.md, and draw its picture."""
+    stored = measurements.read(options.out)
+    searches = sorted(
+        (row for name, row in stored.items() if name.startswith("cluster-search-")),
+        key=itemgetter("photos"),
+    )
     print(growth_model.tables(searches))
     growth_model.picture(searches, Path("docs/images/cluster-growth.svg"))
-    if (file := options.out / "cluster-delays.json").exists():
-        delays = json.loads(file.read_text())
+    if delays := stored.get("cluster-delays"):
         print(growth_model.delays_table(delays))
         growth_model.delays_picture(delays, Path("docs/images/cluster-delays.svg"))
-
-
-def write(file: Path, results: dict[str, Any]) -> None:
-    """Keep results."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("docs/measurements"))
+    parser.add_argument("--out", type=Path, default=measurements.FILE)
     commands = parser.add_subparsers(required=True)
     for name, run, counts in (("search", searching, ACTORS), ("delays", delaying, ACTORS[:2])):
         search = commands.add_parser(name)

@@ -27,7 +27,6 @@ import torch
 
 from benchmarks import machine
 from benchmarks.editing_speed import MODEL, entry
-from benchmarks.index_speed import save
 from benchmarks.questions import of_sentence
 from index import editing, following
 from index.catalog import Catalog
@@ -39,13 +38,13 @@ from index.storage import Storage
 from models.queries import Query
 from models.types import FragmentBag, Span
 from tests.servers import server
+from training import measurements
 
 SINGLE = 100  # items that are put, patched, read and deleted one at a time, or waited for
 WORDS = 10  # of a title
 PAUSE = 0.02  # seconds between the puts of a writer while others search
 PATIENCE = 60.0  # seconds until an item has to be found
 STARTING = 15.0  # seconds until the follower's process has imported what it needs
-OUT = Path("docs/measurements/index/databases.json")
 
 Steps = Mapping[str, Callable[[Catalog, Collection], int]]
 Taken = dict[str, float]  # milliseconds, for each thing
@@ -366,7 +365,7 @@ def main() -> None:
     parser.add_argument("--database", default="", help="an empty one of PostgreSQL")
     parser.add_argument("--rows", type=int, default=1_024)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, default=measurements.FILE)
     parser.add_argument("--write", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -381,7 +380,8 @@ def main() -> None:
         medians = [f"{taken[name]:.2f} ms" for name in ("sqlite", "postgresql")]
         print(f"{step}: {', '.join(medians)}, × {taken['ratio']:.2f}")
     about = {"measures": "databases", "rows": options.rows, "rounds": options.rounds}
-    save(options.out, about | {"machine": machine.described(1), "numbers": numbers})
+    measured = about | {"machine": machine.described(1), "numbers": numbers}
+    measurements.add(options.out, {"index-databases": measured})
 
 
 if __name__ == "__main__":

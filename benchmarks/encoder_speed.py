@@ -65,7 +65,7 @@ def seconds(compute: Callable[[], object], rounds: int) -> tuple[float, float]:
 def in_eight_bits(network: nn.Module) -> nn.Module:
     """A copy with affine maps of 8-bit weights, by torch's dynamic quantisation, a scale a row.
 
-    torch deprecates it, and says so: here it tells what eight bits are worth (decision 0062).
+    torch deprecates it, and says so: here it tells what eight bits are worth (decision 0022).
     """
     from torch.ao import quantization
 

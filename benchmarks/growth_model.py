@@ -2,7 +2,7 @@
 
 A search waits for its slowest shard: T = hop + max over shards of t(N / A), where A actors share N
 photos. An exact scan reads a number of bytes of every photo, so t grows with N; a search by
-candidates looks at a number of lists that grows with a power of N (docs/performance.md).
+candidates looks at a number of lists that grows with a power of N (docs/research/performance.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ CODES, HEADS, SUMMARY, LISTED, REST = 20 * 258, 1300, 2 * 258, 272, 40
 PHOTO = CODES + HEADS + SUMMARY + LISTED + REST
 STORED = 2 * 20 * 258 + 2000  # bytes in the database: halves, places and labels, indexes
 ANSWER = 790  # bytes of a shard's answer: 16 contenders of five numbers
-POWER = math.log(24.1 / 6.89) / math.log(50)  # docs/performance.md: from 20,000 to a million photos
+POWER = math.log(24.1 / 6.89) / math.log(
+    50
+)  # docs/research/performance.md: from 20,000 to a million photos
 NODE = 64 * 2**30  # bytes of memory that a node has for segments
 CORES = 2  # of the machine that was measured
 SIZES = (10**7, 10**8, 10**9)

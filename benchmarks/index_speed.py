@@ -7,14 +7,15 @@
     python -m benchmarks.index_speed report
 
 Other engines: `uv pip install --group benchmarks`. What is measured is not measured again: results
-are files of --out, and bags, stores and true answers are kept in --work; delete a file, or give
---again, to measure anew. Run it from the repository's folder.
+are lines of --out, and bags, stores and true answers are kept in --work; delete a line, or give
+--again, to measure again. Run it from the repository's folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -38,6 +39,7 @@ from benchmarks.race import (
     summed_up,
 )
 from models import checkpoint, shipped
+from training import measurements
 from training.data import folders
 from training.progress import silent
 
@@ -69,10 +71,10 @@ def searching(asked: Options) -> None:
 
 def one_size(source: Collection, asked: Options) -> None:
     """Race the engines over one collection; the file grows by a kind of query at a time."""
-    file = asked.out / f"{source.side}-{source.count}.json"
-    told = json.loads(file.read_text()) if file.exists() and not asked.again else {}
+    name = f"index-{source.side}-{source.count}"
+    told = {} if asked.again else measurements.read(asked.out).get(name, {})
     if told and {*told["kinds"]} >= {*questions.KINDS[source.side]} and told["resident"]:
-        print(f"{file} is there")
+        print(f"{name} is there")
         return
     print(f"{source.count:,} {source.side}", flush=True)
     told = {
@@ -95,9 +97,9 @@ def one_size(source: Collection, asked: Options) -> None:
             best = truth.find(source, queries, asked.work)
             told["kinds"][kind] = summed_up(race(engines, queries, best, asked.seconds))
             say(kind, told["kinds"][kind])
-            save(file, told | {"resident": {}})
-    told["resident"] = {name: memory_of(name, source, asked) for name in found[0]}
-    save(file, told)
+            save(asked.out, name, told | {"resident": {}})
+    told["resident"] = {one: memory_of(one, source, asked) for one in found[0]}
+    save(asked.out, name, told)
 
 
 def say(kind: str, numbers: dict[str, Any]) -> None:
@@ -139,8 +141,8 @@ def changing(asked: Options) -> None:
     """Measure imports, searches meanwhile, other processes and cold starts."""
     real = Real(asked.real)
     setting = living.Setting(real, asked.work, asked.photos, asked.seconds, asked.puts)
-    file = asked.out / "living.json"
-    told = json.loads(file.read_text()) if file.exists() and not asked.again else {"numbers": {}}
+    stored = {} if asked.again else measurements.read(asked.out)
+    told = stored.get("index-living", {})
     if told.get("photos") != asked.photos:
         told = {"measures": "living", "photos": asked.photos, "numbers": {}}
     told["machine"] = machine.described(asked.threads)
@@ -148,7 +150,7 @@ def changing(asked: Options) -> None:
         if name not in told["numbers"] and name in (asked.only or living.MEASUREMENTS):
             told["numbers"][name] = measure(setting)
             print(name, json.dumps(told["numbers"][name]), flush=True)
-            save(file, told)
+            save(asked.out, "index-living", told)
 
 
 def writing(asked: Options) -> None:
@@ -167,24 +169,21 @@ def comparing(asked: Options) -> None:
         sides[side] = fidelity.measure(real, side, asking)
         for name, one in sides[side].items():
             print(side, name, json.dumps(one))
-    save(asked.out / "fidelity.json", {"measures": "fidelity", "sides": sides})
+    save(asked.out, "index-fidelity", {"measures": "fidelity", "sides": sides})
 
 
 def reporting(asked: Options) -> None:
     """Write the page and its picture."""
     stored = performance.read(asked.out)
     asked.picture.write_text(performance.picture(stored), "utf-8")
-    relative = asked.picture.relative_to(asked.page.parent)
-    asked.page.write_text(performance.page(stored, str(relative)), "utf-8")
+    relative = os.path.relpath(asked.picture, asked.page.parent)
+    asked.page.write_text(performance.page(stored, relative), "utf-8")
     print(f"{asked.page}, {asked.picture}")
 
 
-def save(file: Path, told: dict[str, Any]) -> None:
-    """Write a measurement whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps(told, indent=1, default=np.ndarray.tolist) + "\n")
-    partial.replace(file)
+def save(file: Path, name: str, told: dict[str, Any]) -> None:
+    """Store a measurement, with lists instead of arrays."""
+    measurements.add(file, {name: json.loads(json.dumps(told, default=np.ndarray.tolist))})
 
 
 def options() -> argparse.ArgumentParser:
@@ -195,7 +194,7 @@ def options() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--real", type=Path, default=Path(".bench/real"), help="real bags")
     shared.add_argument("--work", type=Path, default=Path(".bench/work"), help="stores, truth")
-    shared.add_argument("--out", type=Path, default=Path("docs/measurements/index"))
+    shared.add_argument("--out", type=Path, default=measurements.FILE)
     shared.add_argument("--threads", type=int, default=2)
     shared.add_argument("--again", action="store_true", help="measure what is there, too")
     shared.add_argument("--queries", type=int, default=QUERIES, help="of each kind")
@@ -231,7 +230,7 @@ def add_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     added.add_argument("--only", nargs="+", choices=[*living.MEASUREMENTS])
     command("fidelity", comparing)
     added = command("report", reporting)
-    added.add_argument("--page", type=Path, default=Path("docs/performance.md"))
+    added.add_argument("--page", type=Path, default=Path("docs/research/performance.md"))
     added.add_argument("--picture", type=Path, default=Path("docs/images/performance.svg"))
     added = command("resident", holding)
     added.add_argument("engine", choices=[*ENGINES])

@@ -3,7 +3,7 @@
 Each photo gets a sentence of the photo of train whose CNN features are nearest by the Euclidean
 distance (Karpathy & Fei-Fei 2015, section 4.2). The features are those that captioners and matchers
 learn from, of the whole frame in the last view of the matcher that ships; the sentence is the first
-of its photo. The measurements go into a file that `tessera report` reads.
+of its photo. `tessera report --add` stores what --json writes.
 """
 
 from __future__ import annotations

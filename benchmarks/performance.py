@@ -1,14 +1,14 @@
-"""The page docs/performance.md: measurements of the index in, Markdown and a picture out."""
+"""The page docs/research/performance.md and its picture, from measurements of the index."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.curves import draw
 from benchmarks.fidelity import CANDIDATES
+from training import measurements
 from training.markdown import line, section
 
 Measurement = dict[str, Any]
@@ -186,7 +186,7 @@ def milliseconds(value: float) -> str:
 def stores(race: Measurement) -> list[str]:
     """What each engine's store took."""
     rows = []
-    for name in [*race["built"], *(set(race["resident"]) - set(race["built"]))]:
+    for name in dict.fromkeys([*race["built"], *race["resident"]]):
         built, held = race["built"].get(name), race["resident"].get(name)
         cells = (
             [f"{built['seconds']:,.0f} s", f"{built['bytes'] / race['bags']:,.0f}"]
@@ -268,6 +268,6 @@ def picture(stored: Sequence[Measurement]) -> str:
     return draw(panels, "bags in the collection", "milliseconds, median")
 
 
-def read(folder: Path) -> list[Measurement]:
-    """A folder's measurements."""
-    return [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+def read(file: Path) -> list[Measurement]:
+    """Read the measurements of the index."""
+    return [row for row in measurements.read(file).values() if "measures" in row]

@@ -2,17 +2,16 @@
 
 For learned boxes, `tessera evaluate` their checkpoint. EdgeBoxes (Zitnick & Dollar 2014) and
 selective search (Uijlings et al. 2013) are OpenCV's. The edges of EdgeBoxes are Canny's, since
-OpenCV ships no trained edge detector. Each method's recall goes into a file that `tessera report`
-reads.
+OpenCV ships no trained edge detector. Each method's recall is a line of the file that `tessera
+report` reads.
 
     pip install opencv-contrib-python-headless
-    python benchmarks/proposal_recall.py flickr8k/ docs/measurements/
+    python benchmarks/proposal_recall.py flickr8k/
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from rich.progress import track
 from torch import Tensor
 
 from models.proposals import REGIONS, Windows
+from training import measurements
 from training.data import entities, folders
 from training.evaluation.proposals import recalls
 from training.proposals import phrase_boxes
@@ -85,7 +85,7 @@ def main() -> None:
     """Measure every method on split val."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("data", type=Path, help="folder of Flickr8k with entities.json.gz")
-    options.add_argument("out", type=Path, help="folder of measurements")
+    options.add_argument("--out", type=Path, default=measurements.FILE)
     chosen = options.parse_args()
     cv2.setNumThreads(1)
     cv2.setRNGSeed(0)  # selective search breaks ties at random
@@ -102,8 +102,8 @@ def main() -> None:
         source = f"OpenCV {cv2.__version__}" if method is not windows else "fixed"
         row = {"checkpoint": source, "name": name, "data": "flickr8k", "split": "val"}
         print(name, {count: round(share, 1) for count, share in shares.items()})
-        file = chosen.out / f"proposals-{name.lower().replace(' ', '-')}-val.json"
-        file.write_text(json.dumps(row | {"recalls": shares}, indent=2) + "\n", "utf-8")
+        run = f"proposals-{name.lower().replace(' ', '-')}-val"
+        measurements.add(chosen.out, {run: row | {"recalls": shares}})
 
 
 if __name__ == "__main__":

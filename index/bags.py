@@ -38,7 +38,7 @@ def photo_at(position: int) -> int | None:
 def pack_vectors(bag: FragmentBag) -> bytes:
     """Vectors (F, D) as a type byte and little-endian numbers, row after row.
 
-    Half precision where all of them fit (rankings stay as they are, decision 0020), else single.
+    Half precision where all of them fit (rankings stay as they are, decision 0014), else single.
     """
     vectors = bag.vectors.detach().cpu().numpy()
     with np.errstate(over="ignore"):

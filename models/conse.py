@@ -2,7 +2,7 @@
 
 A convex combination of semantic embeddings (Norouzi et al. 2014) says of a photo what its
 classifiers call it. Sentences are answered better by what was learned of them; a word or two that
-no sentence of train had is not, see docs/decisions/0056-short-texts-lean-on-names.md.
+no sentence of train had is not, see docs/decisions/0004-two-cnns-minilm-and-class-names.md.
 """
 
 from __future__ import annotations

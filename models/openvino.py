@@ -1,4 +1,4 @@
-"""EfficientNet-Lites as OpenVINO runs them on a CPU, for the extra `openvino` (decision 0052).
+"""EfficientNet-Lites as OpenVINO runs them on a CPU, for the extra `openvino` (decision 0022).
 
 The same products and sums as torch's in another order, so maps agree to some millionths.
 """

@@ -18,7 +18,7 @@ from models.registry import Matcher
 from models.types import FragmentBag, Span, Word
 
 # What a negated phrase takes from the score, as a share of what it would give if it were asked for.
-# Measured by benchmarks/negation.py, see docs/decisions/0017-negation.md.
+# Measured by benchmarks/negation.py, see docs/decisions/0007-negation-by-rules.md.
 NEGATED = 0.5
 MOST_PARTS = 100  # of a query: each is searched, and explained, by itself
 LETTER = re.compile(r"\w")

@@ -21,7 +21,7 @@ from models.types import FragmentBag, Span
 
 KINDS = ("image_towers", "text_towers", "captioners", "proposers", "grounders")
 WIDEST_BEAM = 20
-BEAM = 7  # hypotheses followed where nobody asks for another number (decision 0054)
+BEAM = 7  # hypotheses followed where nobody asks for another number (decision 0012)
 MATCHERS = "matchers"  # the kind of models.matcher in checkpoints
 
 

@@ -18,10 +18,10 @@ from models.registry import Caption, CaptionWord, Matcher
 from models.types import Box, FragmentBag, ParsedSentence, Span
 
 # The probability below which a word is not supported: the one with the best balanced accuracy for
-# nouns and verbs of captions of Flickr8k's val, by benchmarks/caption_support.py (decision 0045).
+# nouns and verbs of captions of Flickr8k's val, by benchmarks/caption_support.py (decision 0011).
 SUPPORTED = 0.042
 ALONE = ("NN", "VB")  # tags of nouns and verbs
-# How candidates are ranked: all chosen on Flickr8k's val (decisions 0048 and 0058).
+# How candidates are ranked: all chosen on Flickr8k's val (decision 0012).
 LENGTH_POWER = 0.7
 MATCH_WEIGHT = 0.4
 WORD_REWARD = 0.03

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ray.cluster_utils import Cluster as Nodes
 
 STORE = 80 * 2**20  # bytes of a node's object store
-# As docs/cluster.md recommends: a node that was killed is missed sooner than by default, and actors
-# are no less urgent than what else runs.
+# As docs/use/cluster.md recommends: a node that was killed is missed sooner than by default, and
+# actors are no less urgent than what else runs.
 SYSTEM = {
     "health_check_period_ms": 1000,
     "health_check_failure_threshold": 4,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -21,10 +20,19 @@ from training import inheritance
 ROOT = Path(__file__).parent.parent
 SETTINGS, COMMANDS_PAGE, TRAINING = (
     (ROOT / "docs" / name).read_text("utf-8")
-    for name in ("settings.md", "commands.md", "training.md")
+    for name in ("use/settings.md", "use/commands.md", "research/training.md")
 )
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("client/*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("models/pretrained/*.md"),
+    ]
+)
+RECORDS = sorted(ROOT.glob("docs/decisions/0*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 EXAMPLES = [
     ".".join(file.relative_to(ROOT).with_suffix("").parts)
@@ -38,7 +46,7 @@ def commands(room: typer.Typer) -> set[str]:
     return set(typer.main.get_group(room).commands)
 
 
-# docs/commands.md has the commands of search, docs/training.md those that train and measure.
+# commands.md has the commands of search, training.md those that train and measure.
 COMMANDS = {
     COMMANDS_PAGE: commands(app.cli.app),
     TRAINING: commands(training.cli.app),
@@ -51,9 +59,7 @@ def test_the_page_of_settings_has_every_setting(name: str):
 
 
 def test_no_document_names_a_setting_that_is_not_there():
-    pages = "".join(
-        file.read_text("utf-8") for file in DOCUMENTS if file.name not in ("log.md", "map.md")
-    )
+    pages = "".join(file.read_text("utf-8") for file in DOCUMENTS if file.name != "notes.md")
     named = set(re.findall(r"TESSERA_([A-Z_]+[A-Z])\b", pages))
     assert named == {name.upper() for name in Settings.model_fields}
 
@@ -88,14 +94,30 @@ def test_examples_in_docstrings_hold(module: str):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(document: Path):
-    links = [link.partition("#")[0] for link in LINK.findall(document.read_text("utf-8"))]
-    relative = [link for link in links if link and "://" not in link]
-    assert [link for link in relative if not (document.parent / link).exists()] == []
+    links = [link for link in LINK.findall(document.read_text("utf-8")) if "://" not in link]
+    assert [link for link in links if not leads_somewhere(document, link)] == []
 
 
-def test_map_is_what_make_map_writes():
-    namespace = runpy.run_path(str(ROOT / "docs" / "make_map.py"))
-    assert namespace["written"]() == (ROOT / "docs" / "map.md").read_text("utf-8")
+def leads_somewhere(document: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = document.parent / path if path else document
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors that GitHub gives to headings."""
+    headings = HEADING.findall(document.read_text("utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda file: file.name[:4])
+def test_a_record_is_short_has_a_status_and_is_in_the_index(record: Path):
+    text = record.read_text("utf-8")
+    assert len(re.findall(r"\S*\w\S*", text)) <= 300
+    assert re.search(r"^Status: (accepted|replaced by \d{4})", text, re.MULTILINE)
+    title = HEADING.findall(text)[0].partition(". ")[2]
+    index = (record.parent / "README.md").read_text("utf-8")
+    assert f"| [{record.name[:4]}]({record.name}) | {title} |" in index
 
 
 def test_version_is_the_newest_of_the_changelog():

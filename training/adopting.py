@@ -22,7 +22,7 @@ from training import licences
 TOWER = "pretrained"
 WHERE = ("folder", "revision")  # options that say where weights are, not what they are
 WANTED = ("*.json", "*.safetensors", "README.md")  # files of a repository: no pickles, no programs
-RECIPES = {"clip": "value"}  # of others "contributed" has more right boxes (decision 0061)
+RECIPES = {"clip": "value"}  # of others "contributed" has more right boxes (decision 0026)
 NAMED = {"clip": "CLIP", "siglip": "SigLIP", "siglip2": "SigLIP 2 NaFlex", "tipsv2": "TIPSv2"}
 
 

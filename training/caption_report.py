@@ -130,7 +130,7 @@ def about(seeds: Sequence[Measurement]) -> tuple[str, str, str]:
     name, asked, data = system(seeds[0])
     numbers = [row.get("seed") for row in seeds]
     if len(set(numbers)) < len(numbers):
-        raise ValueError(f"two files hold {name} on {data} with the same seed: delete one")
+        raise ValueError(f"two lines hold {name} on {data} with the same seed: delete one")
     fingerprints = [row["checkpoint"] for row in seeds if len(seeds) == 1]
     captioner = " ".join((name, *fingerprints))
     return (

@@ -23,7 +23,7 @@ from training.folder import Place
 from training.frozen import precision_of
 from training.progress import Progress
 
-# What captions invent most, with the temperatures of decision 0051 and thresholds of 0054.
+# What captions invent most, with the temperatures and thresholds of decision 0012.
 KINDS = (Kind(PERSONS, 2.0, 0.01), Kind(("animal",), 1.0, 0.01))
 NAMED = 3 / 4  # of the photos with a word that show its kind, so that it names the kind
 PREPARED = 64  # photos at once

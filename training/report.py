@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from training import checkpoint_report, inheritance, preset
+from training import checkpoint_report, inheritance, measurements, preset
 from training.checkpoint_report import Measurement
 from training.claims import CLAIMS, RECALLS, SOLVED, WAYS, Claim, Result, finding, recall_sum
 from training.folder import VAL
@@ -37,7 +37,7 @@ SYSTEMS_SAY = (
     "recalls. Val chooses no epoch: it is the last, or in presets with `hold_out` the best on "
     "photos of train that were not learned. Ranks are those of image → text and text → image, "
     "over 5,000 sentences and 1,000 photos. § Trained by an earlier form of the preset, whose run "
-    "file in docs/measurements says how. Published: the paper's own, on the test split of "
+    "in benchmarks/measurements.jsonl says how. Published: the paper's own, on the test split of "
     "Flickr8K and with other CNNs and word vectors, so for orientation."
 )
 SYSTEMS_HEAD = ("system", "photo · sentence", "preset", "seeds", "image → text", "text → image",
@@ -76,7 +76,7 @@ def report(stored: Sequence[Measurement]) -> str:
 def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
     """What every run came to, by data, preset and seed.
 
-    ValueError for two files of the same: their mean would pass for two seeds'.
+    ValueError for two runs of the same seed: their mean would pass for two seeds'.
     """
     by_corpus: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for run in stored:
@@ -89,7 +89,7 @@ def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
             preset = f"{preset} from {start}"  # it had more training than the preset says
         if seed in by_corpus[data][preset]:
             seed_note = "" if seed == SOLVED else f" with seed {seed}"
-            raise ValueError(f"two files hold {preset} on {data}{seed_note}: delete one")
+            raise ValueError(f"two lines hold {preset} on {data}{seed_note}: delete one")
         by_corpus[data][preset][seed] = run.get(VAL) or run["epochs"][-1]["validation"]
     return dict(sorted(by_corpus.items()))
 
@@ -182,9 +182,11 @@ def claim_row(claim: Claim, runs: Runs, outdated: Collection[str]) -> str:
                  result.verdict])  # fmt: skip
 
 
-def read(folder: Path) -> list[dict[str, Any]]:
-    """A folder's measurements and run files; LookupError if it has none."""
-    rows = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+def read(file: Path) -> list[dict[str, Any]]:
+    """Read a file's measurements; LookupError if there are none."""
+    rows = list(measurements.read(file).values())
     if not rows:
-        raise LookupError(f"{folder} holds no run.json and nothing of `tessera evaluate --json`")
+        raise LookupError(
+            f"{file} holds no measurement: --add run.json, or a file of `tessera evaluate --json`"
+        )
     return rows

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
-from training import report, run
+from training import measurements, report, run
 from training.data.corpus import Corpus
 from training.fitting import Reporter
 from training.folder import Place, RunFolder
 from training.loop import EpochRecord
+from training.measurements import Measurement
 from training.preset import Preset
 from training.progress import Progress, silent
 
@@ -98,11 +98,10 @@ def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
     return planned
 
 
-def paces(files: Iterable[Path]) -> dict[str, float]:
-    """The mean seconds of an epoch, by preset, of the run files among these."""
+def paces(runs: Iterable[Measurement]) -> dict[str, float]:
+    """The mean seconds of an epoch, by preset, of the trainings among these measurements."""
     seconds: dict[str, list[float]] = defaultdict(list)
-    for file in files:
-        run_file = json.loads(file.read_text("utf-8"))
+    for run_file in runs:
         for epoch in run_file.get("epochs", []):
             seconds[run_file["preset"]["name"]].append(epoch["seconds"])
     return {preset: mean(durations) for preset, durations in seconds.items()}
@@ -118,20 +117,20 @@ def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estim
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Where numbers go: a folder of run files, and the page made of all that is in it."""
+    """Where numbers go: the file of measurements, and the page made of all that is in it."""
 
     results: Path
     page: Path
 
     def publish(self, trainings: Iterable[Training]) -> None:
-        """Copy the run files of finished trainings, and write the page anew."""
-        self.results.mkdir(parents=True, exist_ok=True)
-        self.page.parent.mkdir(parents=True, exist_ok=True)
-        for job in trainings:
-            shutil.copyfile(
-                job.place.out / job.name / "run.json", self.results / f"{job.name}.json"
-            )
-        if any(self.results.glob("*.json")):
+        """Add the run files of finished trainings, and write the page again."""
+        run_files = {job.name: job.place.out / job.name / "run.json" for job in trainings}
+        measurements.add(
+            self.results,
+            {name: json.loads(file.read_text("utf-8")) for name, file in run_files.items()},
+        )
+        if measurements.read(self.results):
+            self.page.parent.mkdir(parents=True, exist_ok=True)
             self.page.write_text(report.report(report.read(self.results)), encoding="utf-8")
 
 

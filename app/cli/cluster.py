@@ -10,7 +10,7 @@ from app.cli.options import OnCluster, plain_errors, settings_for
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="See the actors that search on a Ray cluster, and end them: docs/cluster.md.\n\n"
+    help="See the actors that search on a Ray cluster, and end them: docs/use/cluster.md.\n\n"
     "Example: `tessera cluster groups --cluster HOST:6379`",
 )
 

@@ -32,7 +32,7 @@ def vespa(
 ) -> None:
     """Write an application for Vespa: schemas, rank profiles for both directions, and a feed.
 
-    It was not run against a live Vespa. See docs/cluster.md.
+    It was not run against a live Vespa. See docs/use/cluster.md.
 
     Example: `tessera export vespa application --query "a red bus"`
     """

@@ -76,7 +76,8 @@ def add(
 
     Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
 
-    `tessera index /shared/photos --cluster HOST:6379` embeds on a Ray cluster, see docs/cluster.md.
+    `tessera index /shared/photos --cluster HOST:6379` embeds on a Ray cluster.
+    See docs/use/cluster.md.
 
     `TESSERA_MATCHER=new.safetensors tessera index --reembed`
     """

@@ -73,7 +73,7 @@ def serve(
 
     `tessera serve --demo products`
 
-    `tessera serve --cluster HOST:6379` searches on a Ray cluster, see docs/cluster.md.
+    `tessera serve --cluster HOST:6379` searches on a Ray cluster, see docs/use/cluster.md.
 
     At another address than this machine's own, it needs keys (`tessera keys add`) or `--open`.
     """

@@ -13,7 +13,7 @@ from app.engine import Engine
 from app.gauges import exposition
 from index.failures import Busy
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = Path(__file__).parent.parent.parent / "docs" / "use"
 NAME = re.compile(r"\b(?:tessera|process)_[a-z0-9_]+\b")
 
 

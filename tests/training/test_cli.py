@@ -75,13 +75,18 @@ def test_a_captioner_is_trained_and_evaluated(tmp_path):
     assert told["name"] == "attentive"
     assert len(told["bleu"]) == 4
     page = tmp_path / "results.md"
-    tessera("report", tmp_path, page)
+    tessera("report", tmp_path / "measurements.jsonl", page, "--add", numbers)
     assert "## Captions" in page.read_text()
 
 
 def test_rows_are_reproduced_and_told_beforehand(world, tmp_path):
     where = ("--data", world / "scenes", "--out", tmp_path, "--cache", world / "features")
-    kept = ("--results", tmp_path / "measurements", "--page", tmp_path / "docs" / "results.md")
+    kept = (
+        "--results",
+        tmp_path / "measurements.jsonl",
+        "--page",
+        tmp_path / "docs" / "results.md",
+    )
     short = tmp_path / "short.toml"
     short.write_text(PRESET + "epochs = 2\n")
     command = ("reproduce", *where, "--only", short, "--seeds", 2, *kept)

@@ -61,7 +61,7 @@ def test_a_run_of_an_earlier_form_of_a_preset_is_marked():
 
 def test_what_is_solved_for_has_one_row_and_no_seed():
     solved = a_run(0, 30, 20, "cca")
-    with pytest.raises(ValueError, match="two files hold cca"):
+    with pytest.raises(ValueError, match="two lines hold cca"):
         report.report([solved, solved | {"seed": 1}])
     assert "| cca | – |" in report.report([solved])
 
@@ -109,11 +109,11 @@ def test_corpora_are_not_mixed():
     assert "## Claims" not in page
 
 
-def test_two_files_of_one_run_are_refused():
-    with pytest.raises(ValueError, match="two files hold tessera on flickr8k with seed 1"):
+def test_two_lines_of_one_run_are_refused():
+    with pytest.raises(ValueError, match="two lines hold tessera on flickr8k with seed 1"):
         report.report([a_run(1, 30, 20), a_run(1, 31, 20)])
 
 
-def test_a_folder_without_measurements_is_refused(tmp_path):
+def test_a_file_without_measurements_is_refused(tmp_path):
     with pytest.raises(LookupError, match="evaluate --json"):
-        report.read(tmp_path)
+        report.read(tmp_path / "measurements.jsonl")

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from training import reproduce, run
+from training import measurements, reproduce, run
 from training.inheritance import names
 from training.reproduce import Publisher, estimate, paces, plan
 from training.systems import SYSTEMS
@@ -11,7 +11,7 @@ from training.systems import SYSTEMS
 
 @pytest.fixture
 def publisher(tmp_path):
-    return Publisher(tmp_path / "measurements", tmp_path / "docs" / "results.md")
+    return Publisher(tmp_path / "measurements.jsonl", tmp_path / "docs" / "results.md")
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def short(preset):
     return preset.with_epochs(2)
 
 
-def epochs_of(file):
-    return [epoch["epoch"] for epoch in json.loads(file.read_text())["epochs"]]
+def epochs_of(run_file):
+    return [epoch["epoch"] for epoch in run_file["epochs"]]
 
 
 def test_every_seed_is_trained_and_stands_in_the_page(short, few, place, publisher):
@@ -29,10 +29,7 @@ def test_every_seed_is_trained_and_stands_in_the_page(short, few, place, publish
     started = []
     assert reproduce.reproduce(trainings, few, publisher, starts=started.append) == {}
     assert started == trainings
-    assert sorted(file.name for file in publisher.results.iterdir()) == [
-        "cells-0.json",
-        "cells-1.json",
-    ]
+    assert list(measurements.read(publisher.results)) == ["cells-0", "cells-1"]
     assert "| – | cells | 2 |" in publisher.page.read_text()
 
 
@@ -49,7 +46,7 @@ def test_what_is_finished_is_not_trained_again(short, few, place, publisher):
     assert one.left == 0
     reproduce.reproduce([one], few, publisher)
     assert best.stat().st_mtime_ns == made
-    assert epochs_of(publisher.results / "cells-0.json") == [1, 2]
+    assert epochs_of(measurements.read(publisher.results)["cells-0"]) == [2]
 
 
 def test_an_interruption_loses_nothing(short, few, place, publisher):
@@ -66,7 +63,7 @@ def test_an_interruption_loses_nothing(short, few, place, publisher):
     told = []
     reproduce.reproduce([rest], few, publisher, tells=told.append)
     assert [record.epoch for record in told] == [3]
-    assert epochs_of(publisher.results / "cells-0.json") == [1, 2, 3]
+    assert epochs_of(measurements.read(publisher.results)["cells-0"]) == [3]
 
 
 def test_an_epoch_that_only_the_weights_tell_of_is_told_again(short, few, place, publisher):
@@ -76,7 +73,7 @@ def test_an_epoch_that_only_the_weights_tell_of_is_told_again(short, few, place,
     (one,) = plan([short], few, place, seeds=1)
     assert one.left == 1
     reproduce.reproduce([one], few, publisher)
-    assert epochs_of(folder / "run.json") == [1, 2]
+    assert epochs_of(json.loads((folder / "run.json").read_text())) == [1, 2]
 
 
 def test_a_finished_run_of_an_earlier_preset_is_kept_and_told(short, few, place):
@@ -104,15 +101,12 @@ def test_one_that_diverges_does_not_stop_the_others(short, preset, few, place, p
     broken = reproduce.reproduce(plan([wild, short], few, place, 1), few, publisher)
     assert list(broken) == ["wild-0"]
     assert "lower the learning rate" in broken["wild-0"]
-    assert [file.name for file in publisher.results.iterdir()] == ["cells-0.json"]
+    assert list(measurements.read(publisher.results)) == ["cells-0"]
 
 
-def test_earlier_epochs_tell_how_long_the_rest_takes(short, few, place, tmp_path):
-    (tmp_path / "earlier.json").write_text(
-        json.dumps({"preset": {"name": "cells"}, "epochs": [{"seconds": 60}, {"seconds": 40}]})
-    )
-    (tmp_path / "captions.json").write_text(json.dumps({"bleu": [60, 40, 26, 17]}))
-    known = paces(tmp_path.glob("*.json"))
+def test_earlier_epochs_tell_how_long_the_rest_takes(short, few, place):
+    earlier = {"preset": {"name": "cells"}, "epochs": [{"seconds": 60}, {"seconds": 40}]}
+    known = paces([earlier, {"bleu": [60, 40, 26, 17]}])
     assert known == {"cells": 50}
     trainings = plan([short], few, place, seeds=3)
     assert estimate(trainings, known) == reproduce.Estimate(300, ())

@@ -7,7 +7,7 @@ import torch
 from models import checkpoint, header
 from models.scoring import SCORES
 from models.types import PaddedBags
-from training import run
+from training import measurements, run
 from training.data.batches import batches
 from training.evaluation.embedding import pixels
 from training.fitting import Reporter
@@ -216,9 +216,9 @@ def test_teachers_are_planned_before_those_whom_they_teach(taught, few, place):
 
 
 def test_a_mere_teacher_is_no_row_of_the_page(taught, few, place, tmp_path):
-    publisher = Publisher(tmp_path / "measurements", tmp_path / "results.md")
+    publisher = Publisher(tmp_path / "measurements.jsonl", tmp_path / "results.md")
     assert reproduce(plan([taught], few, place, seeds=1), few, publisher) == {}
-    assert [file.name for file in publisher.results.iterdir()] == ["taught-0.json"]
+    assert list(measurements.read(publisher.results)) == ["taught-0"]
     assert [one.name for one in plan([taught], few, place, seeds=1)] == ["taught-0"]
 
 

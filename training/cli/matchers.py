@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from training import measurements
 from training.cli.options import (
     FEATURES,
     Cache,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from training.reproduce import Training
 
 RUNS = Path("runs")
-RESULTS, PAGE = Path("docs/measurements"), Path("docs/results.md")
+PAGE = Path("docs/research/results.md")
 
 
 def train(
@@ -202,7 +204,9 @@ def reproduce_rows(
     seeds: Annotated[
         int, typer.Option(min=1, help="Trainings of each preset that has epochs.")
     ] = 5,
-    results: Annotated[Path, typer.Option(help="Run files are copied to here.")] = RESULTS,
+    results: Annotated[
+        Path, typer.Option(help="The file that gets a line for each run.")
+    ] = measurements.FILE,
     page: Annotated[Path, typer.Option(help="The page to write.")] = PAGE,
     device: Device = "cpu",
     parser: Parser = None,
@@ -222,7 +226,12 @@ def reproduce_rows(
         rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)
         trainings = reproduce.plan(rows, corpus, Place(out, cache, device), seeds)
-        paces = reproduce.paces([*out.glob("*/run.json"), *results.glob("*.json")])
+        paces = reproduce.paces(
+            [
+                *(json.loads(file.read_text("utf-8")) for file in out.glob("*/run.json")),
+                *measurements.read(results).values(),
+            ]
+        )
         console.print(planned(trainings, paces))
         failures = reproduce.reproduce(
             trainings,
@@ -240,19 +249,30 @@ def reproduce_rows(
 
 
 def write_report(
-    measurements: Annotated[
-        Path, typer.Argument(help="Folder of run files and evaluate's --json.")
-    ],
+    results: Annotated[Path, typer.Argument(help="The file of measurements, a line for each.")],
     out: Annotated[Path, typer.Argument(help="The Markdown file to write.")],
+    add: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="First add a run.json, named by its folder, or a file of evaluate's --json.",
+        ),
+    ] = None,
 ) -> None:
-    """Write the table of results from stored measurements.
+    """Write the tables of results from stored measurements.
 
-    Example: tessera report docs/measurements docs/results.md
+    Example: tessera report benchmarks/measurements.jsonl docs/research/results.md --add mine.json
     """
     with plain_errors(Console(stderr=True)):
         from training import report
 
-        out.write_text(report.report(report.read(measurements)), encoding="utf-8")
+        if add:
+            measured = {
+                measurements.name_of(file): json.loads(file.read_text("utf-8")) for file in add
+            }
+            measurements.add(results, measured)
+        out.write_text(report.report(report.read(results)), encoding="utf-8")
 
 
 def scenes(

@@ -1,0 +1,51 @@
+"""The file of measurements: one JSON object a line, with the name of its run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from index.disk import locked
+
+FILE = Path("benchmarks/measurements.jsonl")
+
+Measurement = Mapping[str, Any]
+
+
+def read(file: Path) -> dict[str, dict[str, Any]]:
+    """Read all measurements by name, in the file's order; a missing file has none."""
+    if file.is_dir():
+        raise ValueError(f"{file} is a folder: name a file of lines, such as {FILE}")
+    if not file.exists():
+        return {}
+    rows = {}
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            rows[row.pop("run")] = row
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ValueError(f'{file}, line {number}: no JSON object with its "run"') from None
+    return rows
+
+
+def add(file: Path, measurements: Mapping[str, Measurement]) -> None:
+    """Add lines, replacing those of the same names; the file is written whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with locked(file.with_suffix(".lock"), wait=True):
+        stored = read(file) | {name: shorten(row) for name, row in measurements.items()}
+        partial = file.with_suffix(".partial")
+        lines = (json.dumps({"run": name} | row) + "\n" for name, row in stored.items())
+        partial.write_text("".join(lines), "utf-8")
+        partial.replace(file)
+
+
+def name_of(file: Path) -> str:
+    """Name a measurement by its file, and a run by its folder."""
+    return file.parent.name if file.name == "run.json" else file.stem
+
+
+def shorten(row: Measurement) -> dict[str, Any]:
+    """Keep only the last epoch of a run file, the one that the page reads."""
+    return {**row, "epochs": row["epochs"][-1:]} if row.get("epochs") else dict(row)
