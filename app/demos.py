@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.defaults import DEFAULT_COLLECTION
-from app.folder import Outcome, Source, find
+from app.imports.folder import Outcome, Source, find
 
 DEMOS = Path(__file__).parent / "demos"
 

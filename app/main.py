@@ -16,18 +16,21 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from uvicorn.supervisors import Multiprocess
 
-from app import __version__, errors, fetching, lean, logs
-from app.access import Door
-from app.decoding.pool import Decoders
-from app.engine import Engine
-from app.fetching import Fetcher
-from app.lanes import Lanes
-from app.middleware import Heads, OneLength, RawPaths, ShortHeaders
-from app.observation import observe
-from app.openapi import describe
-from app.origins import AllowedHosts, SameOrigin, allowed_hosts
-from app.patience import Patience
-from app.readiness import Readiness
+from app import __version__, lean
+from app.http import errors
+from app.imports import fetching
+from app.telemetry import logs
+from app.access.door import Door
+from app.imports.decoders import Decoders
+from app.engine.engine import Engine
+from app.imports.fetching import Fetcher
+from app.http.lanes import Lanes
+from app.http.middleware import Heads, OneLength, RawPaths, ShortHeaders
+from app.http.observation import observe
+from app.http.openapi import describe
+from app.http.origins import AllowedHosts, SameOrigin, allowed_hosts
+from app.http.timeouts import Patience
+from app.http.readiness import Readiness
 from app.routes import (
     bulk,
     collections,
@@ -41,8 +44,8 @@ from app.routes import (
     snapshots,
     system,
 )
-from app.security import SecurityHeaders
-from app.server import address, options
+from app.http.security_headers import SecurityHeaders
+from app.http.server import address, options
 from app.settings import Settings
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours

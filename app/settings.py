@@ -11,9 +11,9 @@ from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretSt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from index.items import ITEM_TEXT
-from index.storage import DAY, VERIFY, WAIT, Storage
+from index.database.storage import DAY, VERIFY, WAIT, Storage
 from models import shipped
-from models.photo_files import MOST_BYTES, MOST_PIXELS
+from models.vision.photo_files import MOST_BYTES, MOST_PIXELS
 
 
 def check_rate(rate: str) -> str:
@@ -274,5 +274,5 @@ class Settings(BaseSettings):
 
     @property
     def photo_limits(self) -> dict[str, int]:
-        """What models.images.read takes as its limits."""
+        """What modelsvisionimages.read takes as its limits."""
         return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}

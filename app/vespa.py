@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.bags import photo_at, position_of
-from index.catalog import Catalog
-from index.checksums import ItemDamaged
+from index.catalog.catalog import Catalog
+from index.database.checksums import ItemDamaged
 from index.items import Collection, Item
-from index.lookup import Stored
-from models.queries import Query
-from models.scoring import score_named
+from index.catalog.lookup import Stored
+from models.text.queries import Query
+from models.scores.scoring import score_named
 
 PAGE = 200  # items that are read at a time
 RERANKED = 400  # photos or sentences of a node whose exact scores are computed

@@ -10,7 +10,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from models.kernels import FINITE, Floats, compiled
+from models.scores.kernels import FINITE, Floats, compiled
 
 LOW = np.float32(2**11)  # by how much the second half is too large
 

@@ -1,109 +1,328 @@
-"""Filters: which revisions have the metadata that a search asks for, as compressed bitmaps."""
+"""Conditions on metadata: the language of filters, as values.
+
+A filter is a JSON object. Its keys are metadata keys, all of which must hold:
+
+    {"colour": "red"}                         equals
+    {"colour": ["red", "blue"]}               equals any
+    {"price": {"gte": 10, "lt": 50}}          within a range of numbers, or of texts such as dates
+    {"title": {"prefix": "Nike"}}             starts with a text
+    {"stock": {"exists": true}}               has any value, or none (false)
+    {"$or": [{...}, {...}], "$not": {...}}    any of several filters; none of what one describes
+
+A metadata key whose value is a list has each of its values.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any
+from functools import reduce
+from operator import and_, ge, gt, le, lt
+from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from pyroaring import BitMap
+from index.items import NO_TEXT
 
-from index.catalog import Catalog
-from index.conditions import Condition, Either, Equals, Every, Not, Simple, parse
-from index.items import Collection
-from index.rows import Numbers, Rows
+LONGEST_VALUE = 200  # characters of a key or value: a filter names categories, it searches no prose
+LONGEST_NUMBER = 300  # digits of a number that lies in a range: more are no double's
+MOST_CONDITIONS = 64  # of a filter, with those inside
+MOST_VALUES = 1_000  # of a filter, those of all keys together
+DEEPEST = 8  # filters inside of filters
 
-MOST = 1_024  # bitmaps that are kept: of a million revisions each has up to 125 KB
+OPERATOR = re.compile(r"\$[a-z]+")  # no key of metadata looks like this
+
+Number = int | float
+Scalar = str | int | float | bool | None
+Bound = Literal["gt", "gte", "lt", "lte"]
+BOUNDS: tuple[Bound, ...] = ("gt", "gte", "lt", "lte")
+OPERATORS = (*BOUNDS, "prefix", "exists")
+COMBINED = ("$and", "$or", "$not")
 
 
 @dataclass(frozen=True, slots=True)
-class Carriers:
-    """The revisions up to one of them that a condition holds for. Some may be retired since."""
+class Equals:
+    """The key has one of some values, each as canonical text."""
 
-    until: int
-    revisions: BitMap
-
-
-class Cache(OrderedDict[Simple | None, Carriers]):
-    """Carriers by condition, of one history; the one that was used last comes last."""
+    key: str
+    values: tuple[str, ...]
 
 
-class Filters:
-    """Bitmaps of conditions on a collection's metadata, kept and brought up to date when asked for.
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The key has a number, or a text, inside of bounds, all of one kind."""
 
-    Safe for many threads; no search waits for another one's bitmap.
+    key: str
+    bounds: tuple[tuple[Bound, Number | str], ...]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether numbers are compared, not texts."""
+        return not isinstance(self.bounds[0][1], str)
+
+    def holds(self, value: Any) -> Any:
+        """Whether a value of the kind, or each of an array's, lies inside."""
+        results = [COMPARISONS[name](value, bound) for name, bound in self.bounds]
+        return reduce(and_, results)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The key has a text that starts with another."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """The key has a value."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of several conditions hold; without any, everything passes."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one of several conditions holds."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """A condition does not hold."""
+
+    part: Condition
+
+
+Simple = Equals | Within | Prefix | Exists
+Condition = Simple | Every | Either | Not
+
+COMPARISONS: dict[Bound, Any] = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
+
+
+def parse(where: Mapping[str, Any] | None) -> Condition:
+    """The condition that a filter states; ValueError for what is none, or is too large."""
+    condition = _parse({} if where is None else where, 0)
+    parts, simple = _count(condition), simple_parts(condition)
+    values = sum(len(part.values) for part in simple if isinstance(part, Equals))
+    if parts > MOST_CONDITIONS or values > MOST_VALUES:
+        raise ValueError(
+            f"a filter has up to {MOST_CONDITIONS} conditions and {MOST_VALUES:,} values in all, "
+            f"got {parts:,} and {values:,}"
+        )
+    return condition
+
+
+def _count(condition: Condition) -> int:
+    """How many conditions there are to look at: an empty filter inside of another is one, too."""
+    match condition:
+        case Every(parts) | Either(parts):
+            return sum(map(_count, parts)) or 1
+        case Not(part):
+            return _count(part)
+        case _:
+            return 1
+
+
+def simple_parts(condition: Condition) -> Iterator[Simple]:
+    """The conditions on single keys that a condition is made of."""
+    if isinstance(condition, Every | Either):
+        for part in condition.parts:
+            yield from simple_parts(part)
+    elif isinstance(condition, Not):
+        yield from simple_parts(condition.part)
+    else:
+        yield condition
+
+
+def restricts(condition: Condition) -> bool:
+    """Whether no part of a condition is empty, so that it would hold, or fail, for all items.
+
+    >>> [restricts(parse(where)) for where in ({"a": 1}, {"$or": [{"a": 1}, {}]}, {"a": []})]
+    [True, False, False]
     """
-
-    def __init__(self, catalog: Catalog, collection: Collection) -> None:
-        self._catalog, self._collection = catalog, collection
-        self._cache = Cache()
-        self._history = 0
-        self._lock = Lock()
-
-    def matching(self, where: Mapping[str, Any], revision: int, history: int = 0) -> Numbers:
-        """The revisions, in order, whose items pass a filter; complete up to a revision.
-
-        Of a history of the catalog (Snapshot.histories). Raises ValueError for what is no filter.
-        """
-        with self._lock:
-            if history > self._history:
-                # Another one: whoever still looks at the history before has the cache of that.
-                self._cache, self._history = Cache(), history
-            cache = self._cache if history == self._history else Cache()
-        return np.array(self._passing(parse(where), revision, cache).to_array(), np.int64)
-
-    def _passing(self, condition: Condition, revision: int, cache: Cache) -> BitMap:
-        match condition:
-            case Every(parts):
-                passed = [self._passing(part, revision, cache) for part in parts]
-                if passed:
-                    return BitMap.intersection(*passed)
-                return self._carriers(None, revision, cache)
-            case Either(parts):
-                return BitMap.union(*(self._passing(part, revision, cache) for part in parts))
-            case Not(part):
-                every = self._carriers(None, revision, cache)
-                return every - self._passing(part, revision, cache)
-            case Equals(key, values):
-                alone = (Equals(key, (value,)) for value in dict.fromkeys(values))
-                carriers = [self._carriers(equality, revision, cache) for equality in alone]
-                return BitMap.union(*carriers) if carriers else BitMap()
-            case _:
-                return self._carriers(condition, revision, cache)
-
-    def _carriers(self, condition: Simple | None, revision: int, cache: Cache) -> BitMap:
-        """The revisions that a condition on one key holds for; all of them for None."""
-        with self._lock:
-            cached = cache.get(condition)
-            if cached is not None:
-                cache.move_to_end(condition)
-        if cached is not None and cached.until >= revision:
-            return cached.revisions
-        until, revisions = (cached.until, cached.revisions) if cached else (0, BitMap())
-        with self._catalog.reading(self._collection) as view:
-            new = view.carrying(condition, until)
-            fresh = Carriers(view.revision, revisions | BitMap(new.astype(np.uint32)))
-        with self._lock:
-            cache[condition] = fresh
-            if len(cache) > MOST:
-                cache.popitem(last=False)
-        return fresh.revisions
+    match condition:
+        case Every(parts) | Either(parts):
+            return bool(parts) and all(restricts(part) for part in parts)
+        case Not(part):
+            return restricts(part)
+        case Equals(_, values):
+            return bool(values)
+        case _:
+            return True
 
 
-def passing(rows: Rows, revisions: Numbers | None) -> NDArray[np.bool_]:
-    """Which rows (B,) are live and have one of some revisions, which come in order."""
-    if revisions is None or not len(rows):
-        return rows.live
-    first, last = int(rows.revisions[0]), int(rows.revisions[-1])
-    covered = revisions[
-        np.searchsorted(revisions, first) : np.searchsorted(revisions, last, "right")
-    ]
-    if last - first > 8 * len(rows) + 2**16:  # few rows are left of many revisions
-        return rows.live & np.isin(rows.revisions, covered)
-    mask = np.zeros(last - first + 1, np.bool_)
-    mask[covered - first] = True
-    return rows.live & mask[rows.revisions - first]
+def negated_keys(condition: Condition, *, negated: bool = False) -> frozenset[str]:
+    """The keys for the lack of which a condition can hold.
+
+    >>> sorted(negated_keys(parse({"a": 1, "b": {"exists": False}, "$not": {"c": 1}})))
+    ['b', 'c']
+    """
+    match condition:
+        case Every(parts) | Either(parts):
+            return frozenset().union(*(negated_keys(part, negated=negated) for part in parts))
+        case Not(part):
+            return negated_keys(part, negated=not negated)
+        case _:
+            return frozenset({condition.key} if negated else ())
+
+
+def canonical(value: str | float | bool | None) -> str:
+    """One text for equal values: 3 and 3.0 are equal; 3, "3" and true are not."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def described(condition: Condition) -> str:
+    """One text for conditions that are written in another order.
+
+    >>> described(parse({"size": [3, 1.0, 3]})) == described(parse({"size": [1, 3]}))
+    True
+    """
+    match condition:
+        case Equals(key, values):
+            return json.dumps(["Equals", key, *sorted(set(values))])
+        case Within(key, bounds):
+            return json.dumps(
+                ["Within", key, *sorted((name, canonical(at)) for name, at in bounds)]
+            )
+        case Prefix(key, text):
+            return json.dumps(["Prefix", key, text])
+        case Exists(key):
+            return json.dumps(["Exists", key])
+        case Not(part):
+            return json.dumps(["Not", described(part)])
+        case Every(parts) | Either(parts):
+            kind = type(condition).__name__
+            return json.dumps([kind, *sorted({described(part) for part in parts})])
+
+
+def number_of(value: object) -> float | None:
+    """A metadata value as the number that ranges compare; None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if len(canonical(value)) <= LONGEST_NUMBER else None
+
+
+def fits(condition: Simple, value: Scalar) -> bool:
+    """Whether a condition holds for one value of its key."""
+    match condition:
+        case Equals(_, values):
+            return canonical(value) in values
+        case Within() if condition.numeric:
+            number = number_of(value)
+            return number is not None and bool(condition.holds(number))
+        case Within():
+            return isinstance(value, str) and bool(condition.holds(value))
+        case Prefix(_, text):
+            return isinstance(value, str) and value.startswith(text)
+        case Exists():
+            return True
+
+
+def comparable(value: object) -> bool:
+    """Whether a metadata value can be filtered by."""
+    if isinstance(value, str):
+        return len(value) <= LONGEST_VALUE
+    if isinstance(value, float):
+        return value - value == 0  # neither infinite nor NaN
+    return value is None or isinstance(value, int)
+
+
+def _parse(where: object, depth: int) -> Condition:
+    if not isinstance(where, Mapping):
+        raise ValueError(f"a filter is an object of metadata keys, got {where!r:.100}")
+    if depth > DEEPEST:
+        raise ValueError(f"a filter has up to {DEEPEST} filters inside of each other")
+    parts = tuple(_entry(key, value, depth) for key, value in where.items())
+    return parts[0] if len(parts) == 1 else Every(parts)
+
+
+def _entry(key: object, value: Any, depth: int) -> Condition:
+    if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_VALUE or NO_TEXT.search(key):
+        raise ValueError(
+            f"a filter's keys are metadata keys, text of 1 to {LONGEST_VALUE} characters, got "
+            f"{key!r:.100}"
+        )
+    if key == "$not":
+        return Not(_parse(value, depth + 1))
+    if key in ("$and", "$or"):
+        if not isinstance(value, list | tuple) or not value:
+            raise ValueError(f"{key} takes a list of filters, at least one, got {value!r:.100}")
+        parts = tuple(_parse(part, depth + 1) for part in value)
+        return Every(parts) if key == "$and" else Either(parts)
+    if OPERATOR.fullmatch(key):
+        raise ValueError(f"a filter has no {key!r:.50}; there are {', '.join(COMBINED)}")
+    if isinstance(value, Mapping):
+        return _operators(key, value)
+    listed = value if isinstance(value, list | tuple) else [value]
+    return Equals(key, tuple(canonical(_compared(key, element)) for element in listed))
+
+
+def _operators(key: str, operators: Mapping[str, Any]) -> Condition:
+    """The condition of a key's object of operators, all of which must hold."""
+    if not operators or not operators.keys() <= set(OPERATORS):
+        raise ValueError(
+            f"filter {key!r:.100} takes {', '.join(OPERATORS)}, got {', '.join(operators)!r:.99}"
+        )
+    parts: list[Condition] = []
+    bounds = tuple((name, operators[name]) for name in BOUNDS if name in operators)
+    if bounds:
+        parts.append(Within(key, _of_one_kind(key, bounds)))
+    if "prefix" in operators:
+        text = operators["prefix"]
+        if not isinstance(text, str) or not text or not _is_asked(text):
+            raise ValueError(f"filter {key!r:.100}: prefix takes a text, got {text!r:.100}")
+        parts.append(Prefix(key, text))
+    if "exists" in operators:
+        exists = operators["exists"]
+        if not isinstance(exists, bool):
+            raise ValueError(f"filter {key!r:.100}: exists is true or false, got {exists!r:.100}")
+        parts.append(Exists(key) if exists else Not(Exists(key)))
+    return parts[0] if len(parts) == 1 else Every(tuple(parts))
+
+
+def _of_one_kind(
+    key: str, bounds: tuple[tuple[Bound, Any], ...]
+) -> tuple[tuple[Bound, Number | str], ...]:
+    numbers = [isinstance(at, int | float) and not isinstance(at, bool) for _, at in bounds]
+    texts = [isinstance(at, str) for _, at in bounds]
+    if not (all(numbers) or all(texts)) or not all(_is_asked(at) for _, at in bounds):
+        shown = ", ".join(f"{at!r:.50}" for _, at in bounds)
+        raise ValueError(f"filter {key!r:.100}: a range has numbers or texts, got {shown}")
+    if all(texts):
+        return bounds
+    return tuple((name, _number(key, at)) for name, at in bounds)
+
+
+def _number(key: str, value: Any) -> float:
+    number = number_of(value)
+    if number is None:
+        raise ValueError(
+            f"filter {key!r:.100}: a range's numbers have up to {LONGEST_NUMBER} digits"
+        )
+    return number
+
+
+def _compared(key: str, value: Any) -> Any:
+    if not _is_asked(value):
+        raise ValueError(
+            f"filter {key!r:.100} compares with text of up to {LONGEST_VALUE} characters, a "
+            "finite number, true, false or null, a list of these, or an object of "
+            f"{', '.join(OPERATORS)}; got {value!r:.100}"
+        )
+    return value
+
+
+def _is_asked(value: object) -> bool:
+    """Whether a filter may compare with a value: one that databases hold."""
+    return comparable(value) and not (isinstance(value, str) and NO_TEXT.search(value))

@@ -7,14 +7,14 @@ from heapq import merge
 from itertools import islice
 from typing import Protocol
 
-from index.requests import Answer, Request
+from index.search.requests import Answer, Request
 
 
 class Shard(Protocol):
     """Some of a collection's rows. Safe for many threads."""
 
     def best(self, request: Request) -> Answer:
-        """The best hits among its rows; errors are those of index.search.Index.best."""
+        """The best hits among its rows; errors are those of indexsearchindex.Index.best."""
         ...
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from models.parsing import parse
+from models.text.parsing import parse
 from models.types import PaddedBags, ParsedSentence, Span
 
 LIKELIHOOD_SCALE = 0.2  # ε of a likelihood among vectors, and of its prior among words

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from index.catalog import Catalog
-from index.ownership import LOOK
-from index.storage import Storage
+from index.catalog.catalog import Catalog
+from index.catalog.ownership import LOOK
+from index.database.storage import Storage
 from tests.servers import Server
 
 FILE = "catalog.sqlite"

@@ -8,7 +8,7 @@ import torch
 from PIL import ImageColor
 from torch import Tensor
 
-from models.parsing import parse
+from models.text.parsing import parse
 from models.registry import Caption, CaptionWord, Generation
 from models.towers import Sight
 from models.types import Box, FragmentBag, Span

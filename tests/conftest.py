@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.testclient import TestClient
 
-    from app.engine import Engine
+    from app.engine.engine import Engine
     from app.settings import Settings
-    from models.calibration import Calibration
+    from models.scores.calibration import Calibration
     from tests.catalogs import Catalogs
     from tests.servers import Server
     from tests.stores import Store
@@ -56,8 +56,8 @@ def catalogs(tmp_path_factory: pytest.TempPathFactory) -> Catalogs:
 
 @pytest.fixture
 def engine(catalogs: Catalogs, tmp_path: Path) -> Iterator[Engine]:
-    from app.engine import Engine
-    from app.inference import Models
+    from app.engine.engine import Engine
+    from app.engine.inference import Models
     from models.checkpoint import Checkpoint
     from tests.colours import Colours, OneSentence, Sides
 
@@ -73,7 +73,7 @@ def calibration() -> Calibration:
     """That of the colours: a word has to score more than 2 to be probable."""
     import torch
 
-    from models.calibration import Calibration
+    from models.scores.calibration import Calibration
 
     coefficients = torch.tensor([[3.0, 0.0, 0.0, -6.0], [1.0, 0.0, 0.0, -9.0], [3.0, 0, 0, -6.0]])
     return Calibration(torch.ones(1, 3), torch.ones(1, 3), coefficients, 0.25, frozenset({"rosso"}))
@@ -82,8 +82,8 @@ def calibration() -> Calibration:
 @pytest.fixture
 def describing(engine: Engine, calibration: Calibration) -> Engine:
     """The engine with probabilities, and captioners of photos and of regions that name colours."""
-    from app.engine import Engine
-    from app.inference import Models
+    from app.engine.engine import Engine
+    from app.engine.inference import Models
     from models.checkpoint import Checkpoint
     from tests.colours import ColourNames
 
@@ -100,7 +100,7 @@ def describing(engine: Engine, calibration: Calibration) -> Engine:
 @pytest.fixture(scope="session")
 def decoders() -> Iterator[None]:
     """Apps share processes that decode photos: to start one takes longer than most tests do."""
-    from app.decoding.pool import Allowance, Decoders
+    from app.imports.decoders import Allowance, Decoders
 
     class Shared(Decoders):
         def close(self) -> None:
@@ -154,7 +154,7 @@ def address(app: FastAPI) -> Iterator[str]:
     """Where a real server of the app listens, on a free port."""
     import uvicorn
 
-    from app.server import OPTIONS
+    from app.http.server import OPTIONS
 
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", **OPTIONS))
     thread = threading.Thread(target=server.run)
@@ -229,7 +229,7 @@ def bucket(object_store: Store, monkeypatch: pytest.MonkeyPatch) -> str:
 
     What fails is not tried again: that takes half a second each time.
     """
-    from index.objects import OPTIONS
+    from index.catalog.object_store import OPTIONS
 
     monkeypatch.setitem(OPTIONS["retry_config"], "max_retries", 0)
     for name, value in object_store.environment.items():

@@ -18,8 +18,8 @@ from uuid import uuid4
 
 import psycopg
 
-from index.database import connect, url_of
-from index.tables import schema, settings
+from index.database.engines import connect, url_of
+from index.database.tables import schema, settings
 
 PACKAGES = Path("/usr/lib/postgresql")  # where Debian keeps every version's commands
 QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=60")

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from app.drafts import Draft
-from app.engine import Engine
-from app.inference import Models
-from models.calibration import Calibration
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
+from app.engine.inference import Models
+from models.scores.calibration import Calibration
 
 SHOP: dict[str, tuple[str, dict[str, Any]]] = {
     "AB-1": ("red", {"title": "Summer dress", "brand": "Nike", "price": 10, "group": "g"}),

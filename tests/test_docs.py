@@ -15,7 +15,7 @@ import app.cli
 import training.cli
 from app.settings import Settings
 from models import registry
-from training import inheritance
+from training.runs import presets as inheritance
 
 ROOT = Path(__file__).parent.parent
 SETTINGS, COMMANDS_PAGE, TRAINING = (

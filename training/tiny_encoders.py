@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from training.data import synthetic
-from training.progress import Progress, silent
+from training.runs.progress import Progress, silent
 
 FAMILIES = ("clip", "siglip", "tipsv2")
 BATCH, RATE = 64, 2e-3

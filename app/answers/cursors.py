@@ -12,10 +12,10 @@ from itsdangerous import BadData, URLSafeSerializer
 
 from app.schemas.fields import LONGEST_CURSOR
 from app.schemas.search import Search
-from index.facets import canonical_filter
-from index.ranking import Key
-from index.requests import Answer, Request
-from models.queries import Query
+from index.catalog.facets import canonical_filter
+from index.search.ranking import Key
+from index.search.requests import Answer, Request
+from models.text.queries import Query
 
 
 class Cursors:

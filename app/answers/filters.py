@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from app.mapping import nearest, nearest_name
-from index.conditions import (
+from app.imports.columns import nearest, nearest_name
+from index.filters import (
     LONGEST_VALUE,
     Equals,
     Exists,
@@ -20,7 +20,7 @@ from index.conditions import (
     parse,
     simple_parts,
 )
-from index.documents import Schema
+from index.documents.documents import Schema
 
 MOST_NOTES = 10  # on keys, and on the values of a filter: it may have a thousand; keys looked at
 MOST_VALUES = 10_000  # of a key that are looked through; of one with more, nothing is said

@@ -7,8 +7,8 @@ from dataclasses import astuple
 
 from app.schemas.fields import Corners
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
-from index.requests import Hit
-from models.alignment import Phrase
+from index.search.requests import Hit
+from models.scores.alignment import Phrase
 from models.types import Box, FragmentBag, Link, Span
 
 

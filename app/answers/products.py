@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
-from app import products
+from app.engine import product_search as products
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.filters import unknown_keys, unknown_values, unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
 from app.answers.queries import check_together, read_photo
-from app.engine import Engine
-from app.products import Found, Sought
+from app.engine.engine import Engine
+from app.engine.product_search import Found, Sought
 from app.schemas.products import (
     FacetIn,
     FacetOut,
@@ -27,13 +27,13 @@ from app.schemas.products import (
     SuggestionsOut,
     WordOut,
 )
-from index.facets import canonical_filter
+from index.catalog.facets import canonical_filter
 from index.items import Item
-from index.product_requests import Boost, FacetRequest, Part, Product, ProductRequest, Weights
-from index.wording import QueryWord
-from models import alignment
-from models.images import Photo
-from models.queries import Query
+from index.products.requests import Boost, FacetRequest, Part, Product, ProductRequest, Weights
+from index.documents.query_words import QueryWord
+from models.scores import alignment
+from models.vision.images import Photo
+from models.text.queries import Query
 
 
 def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) -> ProductsOut:

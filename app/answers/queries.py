@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.answers.fragments import fragments
-from app.engine import Engine
-from app.logs import note
+from app.engine.engine import Engine
+from app.telemetry.logs import note
 from app.schemas.fields import Corners, PhotoBody
 from app.schemas.search import QueryOut, Search
-from app.stages import stage
-from models import images
-from models.images import Photo
-from models.queries import Query
+from app.telemetry.stages import stage
+from models.vision import images
+from models.vision.images import Photo
+from models.text.queries import Query
 from models.types import Box
 
 

@@ -23,7 +23,7 @@ def groups(cluster: OnCluster = None) -> None:
     """
     settings = settings_for(cluster=cluster)
     with plain_errors():
-        from app.cluster import connected
+        from app.engine.cluster import connected
 
         for name, count in sorted(connected(settings).groups().items()):
             typer.echo(f"{name}  {count} actors")
@@ -40,6 +40,6 @@ def remove(
     """
     settings = settings_for(cluster=cluster)
     with plain_errors():
-        from app.cluster import connected
+        from app.engine.cluster import connected
 
         connected(settings).remove(group)

@@ -52,8 +52,8 @@ def add(
     """
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        from app.key_file import add_key
-        from app.keys import Role, make_key
+        from app.access.key_file import add_key
+        from app.access.keys import Role, make_key
 
         secret, key = make_key(
             name,
@@ -75,7 +75,7 @@ def list_keys(keys: File = None, data: Data = None) -> None:
     """
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        from app.key_file import describe_damage, read_lines, show_name
+        from app.access.key_file import describe_damage, read_lines, show_name
 
         lines = read_lines(file)
     table = Table("name", "role", "collections", "rate limit", "concurrency limit")
@@ -96,7 +96,7 @@ def remove(name: Name, keys: File = None, data: Data = None) -> None:
     """
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
-        from app.key_file import read_keys, remove_key
+        from app.access.key_file import read_keys, remove_key
 
         remove_key(file, name)
         left = read_keys(file)

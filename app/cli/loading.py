@@ -10,15 +10,15 @@ from app.settings import Settings
 from models import header
 
 if TYPE_CHECKING:
-    from app.engine import Engine
-    from app.inference import Models
+    from app.engine.engine import Engine
+    from app.engine.inference import Models
 
 
 def load_models(settings: Settings) -> Models:
     """The models that the settings name; errors are those of `check`."""
     check(settings)
     lean.import_torch(settings.device)
-    from app.inference import Models
+    from app.engine.inference import Models
 
     return Models.of(settings)
 
@@ -30,7 +30,7 @@ def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
     """
     check(settings)
     lean.import_torch(settings.device)
-    from app.engine import Engine
+    from app.engine.engine import Engine
 
     return Engine.load(settings, adopt=adopt)
 

@@ -16,7 +16,7 @@ def migrate(data: Data = None) -> None:
     """
     settings = settings_for(data=data)
     with plain_errors():
-        from index import database
+        from index.database import engines as database
 
         before, now = database.migrate(settings.storage)
     typer.echo(f"version {now} already" if before == now else f"version {before} is now {now}")

@@ -14,8 +14,8 @@ from app.defaults import DEFAULT_COLLECTION
 from index.progress import followed
 
 if TYPE_CHECKING:
-    from app.engine import Engine
-    from index.judgements import Judgement
+    from app.engine.engine import Engine
+    from index.trec import Judgement
 
 
 def rank(
@@ -37,7 +37,7 @@ def rank(
     settings = settings_for(data=data)
     with plain_errors():
         from app.cli.loading import load_engine
-        from index import judgements
+        from index import trec as judgements
 
         queries = judgements.queries(judgements.read(judged))
         texts = judgements.topics(topics) if topics else {}
@@ -55,8 +55,8 @@ def ranked(
     limit: int,
 ) -> Iterator[Judgement]:
     """The hits of each query, whose text is that of `texts` if it has one there."""
-    from index.judgements import Judgement
-    from index.requests import Request
+    from index.trec import Judgement
+    from index.search.requests import Request
 
     for query in followed(queries, len(queries), "searching", Console(stderr=True)):
         embedded_query = engine.models.query(texts.get(query, query))

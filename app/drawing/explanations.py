@@ -8,9 +8,9 @@ from torch import Tensor
 
 from app.drawing.bars import DrawnLink
 from app.drawing.pictures import draw_png, draw_svg
-from app.inference import Alignment, GroundedPhrase
-from app.stages import stage
-from models.support import SupportedCaption
+from app.engine.inference import Alignment, GroundedPhrase
+from app.telemetry.stages import stage
+from models.captions.support import SupportedCaption
 from models.types import WHOLE_FRAME, Span
 
 PNG, SVG = "image/png", "image/svg+xml"

@@ -16,17 +16,17 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.access import may
-from app.drafts import Decode, Draft
-from app.engine import Engine
-from app.errors import TooSlow, Unavailable, WrongMediaType
-from app.fetching import Fetch, from_base64, photos_of
-from app.lanes import Lanes
-from app.metrics import IMPORT_LINES
-from app.mistakes import read_json
-from app.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
-from app.pace import Pace
-from app.refusals import reason_of
+from app.access.door import may
+from app.engine.drafts import Decode, Draft
+from app.engine.engine import Engine
+from app.http.errors import TooSlow, Unavailable, WrongMediaType
+from app.imports.fetching import Fetch, from_base64, photos_of
+from app.http.lanes import Lanes
+from app.telemetry.metrics import IMPORT_LINES
+from app.http.validation import read_json
+from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
+from app.http.pace import Pace
+from app.imports.refusals import reason_of
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -39,9 +39,9 @@ from app.routes.dependencies import (
 )
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
-from app.spool import Backlog, Line, patiently, split_lines
-from app.uploads import media_type, text_check
-from index.failures import Busy
+from app.imports.spool import Backlog, Line, patiently, split_lines
+from app.routes.bodies import media_type, text_check
+from index.database.errors import Busy
 from index.items import Collection, Entry, Replaced
 
 log = logging.getLogger(__name__)

@@ -7,13 +7,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from app.access import may
+from app.access.door import may
 from app.answers.items import item_out
-from app.conditions import ConditionsDep, etag
-from app.drafts import Draft
-from app.errors import NotFetched
-from app.fetching import photos_of
-from app.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
+from app.http.headers import ConditionsDep, etag
+from app.engine.drafts import Draft
+from app.http.errors import NotFetched
+from app.imports.fetching import photos_of
+from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -25,12 +25,12 @@ from app.routes.dependencies import (
     LanesDep,
 )
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
-from app.stages import stage
-from app.uploads import reads_json
-from index import editing
-from index.editing import Change, Chosen
+from app.telemetry.stages import stage
+from app.routes.bodies import reads_json
+from index.catalog import edits as editing
+from index.catalog.edits import Change, Chosen
 from index.items import Collection, ConditionFailed, Item
-from index.records import NewPhoto
+from index.catalog.write_rows import NewPhoto
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE))
 

@@ -7,17 +7,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.accept import acceptable
-from app.access import may
-from app.answers import explanations
-from app.answers.explanations import About
+from app.http.accept import acceptable
+from app.access.door import may
+from app.answers import explain as explanations
+from app.answers.explain import About
 from app.answers.items import photo_address
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_caption, draw_grounding
-from app.engine import Engine
-from app.errors import NotAcceptable
-from app.inference import NoCaptioner, NoRegionCaptioner
-from app.logs import note
-from app.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
+from app.engine.engine import Engine
+from app.http.errors import NotAcceptable
+from app.engine.inference import NoCaptioner, NoRegionCaptioner
+from app.telemetry.logs import note
+from app.http.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
 from app.routes.dependencies import EngineDep
 from app.schemas.explain import (
     AlignmentOut,
@@ -27,11 +27,11 @@ from app.schemas.explain import (
     GroundingOut,
     GroundRequest,
 )
-from app.stages import stage
-from app.uploads import Upload, answer, reads
-from index.pictures import PictureLost
-from models import images
-from models.images import Photo
+from app.telemetry.stages import stage
+from app.routes.bodies import Upload, answer, reads
+from index.catalog.pictures import PictureLost
+from models.vision import images
+from models.vision.images import Photo
 from models.types import FragmentBag
 
 router = APIRouter(

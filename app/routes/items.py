@@ -7,15 +7,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from app.access import may
+from app.access.door import may
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
-from app.conditions import ConditionsDep, etag, is_named
-from app.drafts import Draft
-from app.errors import NotFetched
-from app.fetching import photos_of
-from app.mistakes import read_fields
-from app.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
+from app.http.headers import ConditionsDep, etag, is_named
+from app.engine.drafts import Draft
+from app.http.errors import NotFetched
+from app.imports.fetching import photos_of
+from app.http.validation import read_fields
+from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -27,10 +27,10 @@ from app.routes.dependencies import (
 )
 from app.schemas.fields import Cursor, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, StoredItem
-from app.stages import stage
-from app.uploads import Upload, json_of, reads
+from app.telemetry.stages import stage
+from app.routes.bodies import Upload, json_of, reads
 from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
-from index.pictures import PictureLost
+from index.catalog.pictures import PictureLost
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
 

@@ -12,8 +12,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from app import demos
-from app.access import may
-from app.openapi import OF_COLLECTION, problems
+from app.access.door import may
+from app.http.openapi import OF_COLLECTION, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
 from app.schemas.system import ExampleOut, ExamplesOut
 

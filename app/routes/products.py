@@ -6,14 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from app.access import may
+from app.access.door import may
 from app.answers import products
-from app.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
+from app.http.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
 from app.schemas.fields import Limit
 from app.schemas.products import ProductSearch, ProductsOut, SuggestionsOut
-from app.uploads import Upload, answer, reads
-from index.pictures import PictureLost
+from app.routes.bodies import Upload, answer, reads
+from index.catalog.pictures import PictureLost
 
 router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION))
 

@@ -6,15 +6,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.access import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
-from app.errors import Unauthorized, Unavailable
-from app.keys import Caller
-from app.openapi import JSON, OF_BODY, lines_of, problems
+from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
+from app.http.errors import Unauthorized, Unavailable
+from app.access.keys import Caller
+from app.http.openapi import JSON, OF_BODY, lines_of, problems
 from app.routes.dependencies import LanesDep
 from app.schemas.session import SessionIn, SessionOut
-from app.sessions import LONGEST, Sessions, cookie_name
-from app.uploads import reads_json
-from index.failures import Busy
+from app.access.sessions import LONGEST, Sessions, cookie_name
+from app.routes.bodies import reads_json
+from index.database.errors import Busy
 from index.items import NoSpace
 
 router = APIRouter(tags=["session"], dependencies=[PUBLIC])

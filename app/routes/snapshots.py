@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import FileResponse
 from starlette.responses import MalformedRangeHeader, RangeNotSatisfiable
 
-from app.access import may
-from app.errors import NoSuchBytes, Unavailable
-from app.openapi import Responses, problems
+from app.access.door import may
+from app.http.errors import NoSuchBytes, Unavailable
+from app.http.openapi import Responses, problems
 from app.routes.dependencies import EngineDep, SettingsDep
 from app.schemas.snapshots import (
     BegunSnapshot,
@@ -21,10 +21,10 @@ from app.schemas.snapshots import (
     SnapshotOut,
     SnapshotsOut,
 )
-from index.backup import InProgress
-from index.failures import Busy
+from index.backup.snapshots import InProgress
+from index.database.errors import Busy
 from index.items import NoSpace
-from index.snapshot_folder import Foreign, Snapshots, Stored
+from index.backup.folder import Foreign, Snapshots, Stored
 
 router = APIRouter(tags=["snapshots"])
 

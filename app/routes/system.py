@@ -8,12 +8,12 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from app.access import PUBLIC, may
-from app.answers import index as index_answers
-from app.errors import Unavailable
-from app.gauges import exposition
-from app.openapi import JSON, OF_BODY, OF_COLLECTION, Responses, lines_of, problems
-from app.readiness import Readiness
+from app.access.door import PUBLIC, may
+from app.answers import system as index_answers
+from app.http.errors import Unavailable
+from app.routes.gauges import exposition
+from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, Responses, lines_of, problems
+from app.http.readiness import Readiness
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -31,7 +31,7 @@ from app.schemas.system import (
     ModelOut,
     ModelsOut,
 )
-from app.uploads import reads_json
+from app.routes.bodies import reads_json
 from models.checkpoint import Checkpoint
 
 router = APIRouter(tags=["system"])

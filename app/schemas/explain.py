@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.schemas.fields import INTEGRAL, Body, Corners, PhotoNumber, Probability
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
-from models.alignment import BETA
+from models.scores.alignment import BETA
 from models.registry import BEAM, WIDEST_BEAM, Generation
 
 MOST_CAPTION_WORDS = 50

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from app.defaults import DEFAULT_COLLECTION
-from index.conditions import MOST_CONDITIONS, MOST_VALUES
+from index.filters import MOST_CONDITIONS, MOST_VALUES
 
 Scalar = str | int | float | bool | None
 Filter = Annotated[

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.bags import Floats, Source
-from models.queries import Query
+from benchmarks.index.bags import Floats, Source
+from models.text.queries import Query
 
 SINGLE = 4  # bytes of a number in single precision
 

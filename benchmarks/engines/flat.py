@@ -8,10 +8,10 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from benchmarks.bags import Source
+from benchmarks.index.bags import Source
 from benchmarks.engines.engine import SINGLE, everything, highest, only_part
-from benchmarks.questions import summary
-from models.queries import Query
+from benchmarks.index.questions import summary
+from models.text.queries import Query
 
 NEAREST = 200  # fragments for each of the query's
 

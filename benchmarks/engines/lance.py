@@ -12,9 +12,9 @@ import lancedb
 import numpy as np
 import pyarrow as arrow
 
-from benchmarks.bags import Bags, Source
+from benchmarks.index.bags import Bags, Source
 from benchmarks.engines.engine import only_part
-from models.queries import Query
+from models.text.queries import Query
 
 TABLE, COLUMN = "bags", "vectors"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.bags import Floats, Source
+from benchmarks.index.bags import Floats, Source
 from benchmarks.engines.engine import SINGLE, everything, highest
-from models.queries import Query
+from models.text.queries import Query
 
 
 class Numpy:

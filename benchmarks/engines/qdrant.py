@@ -10,10 +10,10 @@ from pathlib import Path
 
 import qdrant_edge as qdrant
 
-from benchmarks.bags import Source
+from benchmarks.index.bags import Source
 from benchmarks.engines.engine import Unable, only_part
-from benchmarks.questions import summary
-from models.queries import Query
+from benchmarks.index.questions import summary
+from models.text.queries import Query
 
 FRAGMENTS, SUMMARY = "fragments", "summary"
 BATCH = 256

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.bags import Bags, Side, Source
-from benchmarks.questions import of_photo, of_sentence
-from index import following, scan
-from index.catalog import Catalog
+from benchmarks.index.bags import Bags, Side, Source
+from benchmarks.index.questions import of_photo, of_sentence
+from index.segments import process as following
+from index.search import scan
+from index.catalog.catalog import Catalog
 from index.items import Entry, Picture
-from index.requests import Request
-from index.search import Index
-from models.queries import Query
+from index.search.requests import Request
+from index.search.index import Index
+from models.text.queries import Query
 from models.types import Box, FragmentBag
 
 BATCH = 256

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 
-from app.inference import Models
+from app.engine.inference import Models
 from benchmarks.kills.rounds import SHARES, Rounds
 from benchmarks.kills.service import Site
 from models import checkpoint

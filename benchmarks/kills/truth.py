@@ -9,14 +9,14 @@ import httpx2
 import numpy as np
 
 from app.defaults import DEFAULT_COLLECTION
-from app.inference import Models
+from app.engine.inference import Models
 from benchmarks.kills.ledger import State
 from benchmarks.kills.service import Site
-from index.catalog import Catalog
-from index.checks import everything
+from index.catalog.catalog import Catalog
+from index.backup.checks import everything
 from index.items import Entry
-from models import images
-from models.scoring import score_named
+from models.vision import images
+from models.scores.scoring import score_named
 from models.types import FragmentBag, PaddedBags
 
 TEXTS = ("a red square", "blue", "the orange square number 7")

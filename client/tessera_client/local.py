@@ -13,8 +13,8 @@ from anyio.to_thread import run_sync
 
 def application(path: Path, settings: dict[str, Any]) -> Any:
     """The service's web application over a data folder, its models loaded; and its engine."""
-    from app.access import Door
-    from app.engine import Engine
+    from app.access.door import Door
+    from app.engine.engine import Engine
     from app.main import create_app
     from app.settings import Settings
 

@@ -17,11 +17,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.backbones import CLASSES
-from models.captioning import FIRST_WORD, Captioner, Language
-from models.decoding import State
-from models.evidence import Evidence, reliability, usual, written
-from models.kinds import Kind, Kinds
+from models.vision.backbones import CLASSES
+from models.captions.captioning import FIRST_WORD, Captioner, Language
+from models.captions.decoding import State
+from models.captions.evidence import Evidence, reliability, usual, written
+from models.captions.kinds import Kind, Kinds
 from models.matcher import Matcher, Part, built
 from models.types import PaddedBags
 

@@ -10,12 +10,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models import backbones, proposals
+from models.vision import backbones
+from models.vision import proposals
 from models.branches import Branch
-from models.parsing import parse
-from models.regions import RegionFeatures, Standardize
+from models.text.parsing import parse
+from models.vision.regions import RegionFeatures, Standardize
 from models.types import ParsedSentence, Span
-from models.words import MINILM_HIDDEN, LowerMiniLM
+from models.text.words import MINILM_HIDDEN, LowerMiniLM
 
 FRAME = 3.0  # the whole frame's place in the order of likelihood
 GEOMETRY = 6  # left, top, right, bottom, area, place among the proposals

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from models.branches import Branch
-from models.regions import Standardize
-from models.sight import RegionSight
+from models.vision.regions import Standardize
+from models.vision.sight import RegionSight
 from models.towers import ImageTower
 from models.types import PaddedBags
 
@@ -31,7 +31,7 @@ class Config:
 
 
 class Model(ImageTower):
-    """x of length one, by models.branches.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
+    """x of length one, by modelslayers.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
 
     def __init__(self, config: Config) -> None:
         sight = RegionSight(config.backbone, config.sizes, "frame", config.tuned)

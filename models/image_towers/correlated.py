@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.correlation import View
-from models.regions import Standardize
-from models.sight import RegionSight
+from models.scores.correlation import View
+from models.vision.regions import Standardize
+from models.vision.sight import RegionSight
 from models.towers import ImageTower
 from models.types import PaddedBags
 
@@ -27,7 +27,7 @@ class Config:
 
 
 class Model(ImageTower):
-    """v of length one, by a View that models.correlation solves for."""
+    """v of length one, by a View that modelsscorescorrelation solves for."""
 
     def __init__(self, config: Config) -> None:
         sight = RegionSight(config.backbone, config.sizes, "frame", tuned=False)

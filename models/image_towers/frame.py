@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.components import PrincipalComponents
-from models.regions import Standardize
-from models.sight import RegionSight
+from models.layers import PrincipalComponents
+from models.vision.regions import Standardize
+from models.vision.sight import RegionSight
 from models.towers import ImageTower
 from models.types import PaddedBags
 

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.proposals import chosen
-from models.vision import (
+from models.vision.proposals import chosen
+from models.vision.operators import (
     AnchorGenerator,
     FastRCNNPredictor,
     ImageList,
@@ -109,7 +109,7 @@ class Head(nn.Sequential):
 
 
 class Model(nn.Module):
-    """Boxes of what people would name, best first, whatever it is; a models.proposals.Proposer."""
+    """Boxes of what people would name, best first, whatever it is; a modelsvisionproposals.Proposer."""
 
     stored_in_half = ("neck.enter.", "neck.body.", "rpn.", "heads.")
 

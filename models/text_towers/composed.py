@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.components import PrincipalComponents
-from models.readers import TreeReader, WordReader
-from models.sequences import MeanEncoder, RecurrentEncoder
+from models.layers import PrincipalComponents
+from models.text.readers import TreeReader, WordReader
+from models.text.sequences import MeanEncoder, RecurrentEncoder
 from models.towers import TextTower
-from models.trees import (
+from models.text.trees import (
     ACTIVATIONS,
     TREES,
     ConstituencyEncoder,
@@ -21,7 +21,7 @@ from models.trees import (
     near_identity,
 )
 from models.types import PaddedBags
-from models.words import MINILM_HIDDEN
+from models.text.words import MINILM_HIDDEN
 
 SEQUENCES = ("average", "sequence")  # compositions that need no tree
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.readers import WordReader
-from models.sentences import MeanVector
+from models.text.readers import WordReader
+from models.text.sentence_features import MeanVector
 from models.towers import TextTower
 from models.types import PaddedBags
-from models.words import MINILM_HIDDEN
+from models.text.words import MINILM_HIDDEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from app import demos
-from app.drafts import Draft
-from app.engine import Engine
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 from tests import shops

@@ -11,17 +11,17 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app.access import Door
-from app.drafts import Draft
-from app.engine import Engine
-from app.key_file import add_key, remove_key
-from app.keys import Role, make_key
+from app.access.door import Door
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
+from app.access.key_file import add_key, remove_key
+from app.access.keys import Role, make_key
 from app.main import create_app
-from app.sessions import COOKIE, LONGEST, Sessions
+from app.access.sessions import COOKIE, LONGEST, Sessions
 from app.settings import Settings
-from index.catalog import Catalog
-from index.ended_sessions import EndedSessions
-from index.failures import Busy
+from index.catalog.catalog import Catalog
+from index.database.ended_sessions import EndedSessions
+from index.database.errors import Busy
 
 Png = Callable[..., bytes]
 

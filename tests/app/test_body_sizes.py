@@ -13,15 +13,16 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app import lanes, uploads
-from app.body_sizes import MOST, text_bytes
-from app.engine import Engine
-from app.errors import Unavailable
-from app.keyring import add_key
-from app.keys import Role, make_key
-from app.lanes import Lane
+from app.http import lanes
+from app.routes import bodies as uploads
+from app.http.body_sizes import MOST, text_bytes
+from app.engine.engine import Engine
+from app.http.errors import Unavailable
+from app.access.keyring import add_key
+from app.access.keys import Role, make_key
+from app.http.lanes import Lane
 from app.main import create_app
-from app.openapi import MODELS
+from app.http.openapi import MODELS
 from app.schemas.items import ItemBody
 from app.schemas.search import ImageSearch
 from app.schemas.session import SessionIn

@@ -15,10 +15,10 @@ import torch
 from typer.testing import CliRunner
 
 from app.cli import app
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.settings import Settings
 from models import checkpoint
-from models.calibration import Calibration
+from models.scores.calibration import Calibration
 
 Png = Callable[..., bytes]
 ROOT = Path(__file__).parents[2]

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.drafts import Draft
-from app.engine import Engine
-from index import following, indexes
-from index.following import Following
-from index.storage import Storage
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
+from index.segments import process as following
+from index.search import indexes
+from index.segments.process import Following
+from index.database.storage import Storage
 
 
 def put(client: TestClient, collection: str, *items: str) -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from app.answers.cursors import Cursors, kind_of_items
 from app.schemas.fields import LONGEST_CURSOR
-from index.catalog import Catalog
-from index.conditions import OPERATOR
+from index.catalog.catalog import Catalog
+from index.filters import OPERATOR
 
 CURSORS = Cursors(b"s" * 32)
 CURSOR = CURSORS.write("list", "item")

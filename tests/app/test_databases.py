@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from app.cli import app as command
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.main import create_app
-from index.catalog import Catalog
-from index.storage import Storage
+from index.catalog.catalog import Catalog
+from index.database.storage import Storage
 from tests.hosts import Host
 
 
@@ -109,7 +109,7 @@ def test_text_that_postgresql_cannot_hold_is_refused(engine, settings, postgresq
 
 
 def test_unusable_database_is_told_before_a_model_loads(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.inference.Models.of", None)  # cannot be called
+    monkeypatch.setattr("app.engine.inference.Models.of", None)  # cannot be called
     wrong = tmp_path / "data" / "catalog.sqlite"
     wrong.parent.mkdir()
     wrong.write_bytes(b"no database" * 1000)
@@ -135,7 +135,7 @@ LOST = {
 def test_database_that_lacks_something_is_told_in_a_sentence(
     database, tmp_path, monkeypatch, lost, arguments
 ):
-    monkeypatch.setattr("app.inference.Models.of", None)  # cannot be called
+    monkeypatch.setattr("app.engine.inference.Models.of", None)  # cannot be called
     with (
         closing(Catalog(Storage(tmp_path, database=database))) as catalog,
         catalog.exclusive.begin() as connection,

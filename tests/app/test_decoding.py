@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from app.decoding.pool import Allowance, Decoders
-from models import images
-from models.photo_files import ImageTooLarge, NotAnImage
+from app.imports.decoders import Allowance, Decoders
+from models.vision import images
+from models.vision.photo_files import ImageTooLarge, NotAnImage
 
 ALLOWANCE = Allowance(most_bytes=10**6, most_pixels=10**7, seconds=60, memory=2**29)
 Png = Callable[..., bytes]
@@ -71,5 +71,5 @@ def test_a_process_that_was_ended_by_others_is_replaced(png: Png) -> None:
 
 
 def test_a_process_imports_no_torch() -> None:
-    check = "import sys, app.decoding.worker; assert not {'torch', 'pydantic'} & sys.modules.keys()"
+    check = "import sys, appimportsdecoder_process; assert not {'torch', 'pydantic'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", check], check=True)  # noqa: S603 - our own command

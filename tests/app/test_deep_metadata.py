@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from app.engine import Engine
-from app.folder import bring_in, find
-from app.tables import opened
+from app.engine.engine import Engine
+from app.imports.folder import bring_in, find
+from app.imports.tables import opened
 from index.metadata import DEEPEST
-from index.tables import items
+from index.database.tables import items
 
 LINES = {"content-type": "application/x-ndjson"}
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app import progress
-from app.cli import demonstrating
-from app.cli.demonstrating import chosen, indexed_meanwhile, missing
+from app.imports import progress
+from app.cli import demos as demonstrating
+from app.cli.demos import chosen, indexed_meanwhile, missing
 from app.demos import PHOTOS
-from app.engine import Engine
-from app.folder import Outcome, Source
+from app.engine.engine import Engine
+from app.imports.folder import Outcome, Source
 from app.settings import Settings
 
 FEW = 9  # of the sample, in three batches

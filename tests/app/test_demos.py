@@ -13,11 +13,12 @@ from starlette.testclient import TestClient
 
 from app import demos
 from app.demos import PHOTOS, Demo
-from app.engine import Engine
-from app.folder import bring_in
+from app.engine.engine import Engine
+from app.imports.folder import bring_in
 from app.main import create_app
 from app.settings import Settings
-from models import images, shipped
+from models import shipped
+from models.vision import images
 
 # What a person may try beside the examples, and the id of the photo that they mean.
 WORDS = {

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.drafts import Draft
-from app.engine import Engine
-from index.catalog import Catalog
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
+from index.catalog.catalog import Catalog
 from index.items import MOST_KEYS
 
 Png = Callable[..., bytes]

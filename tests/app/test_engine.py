@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.drafts import Draft
-from app.engine import Engine
-from app.inference import Models
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
+from app.engine.inference import Models
 from app.settings import Settings
 from index.items import ModelMismatch
-from index.requests import Request
-from models import backbones
-from models.images import decode
-from models.kernels import compiled, sums_of_maxima
-from models.queries import Query
-from models.scoring import SumOfMax
+from index.search.requests import Request
+from models.vision import backbones
+from models.vision.images import decode
+from models.scores.kernels import compiled, sums_of_maxima
+from models.text.queries import Query
+from models.scores.scoring import SumOfMax
 from models.types import Box, FragmentBag
 
 Png = Callable[..., bytes]

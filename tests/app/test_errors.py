@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.engine import Engine
+from app.engine.engine import Engine
 from index.items import NoSpace
 
 Png = Callable[..., bytes]
@@ -243,7 +243,7 @@ def test_full_disk_is_said_on_every_way_to_write(
 
     assert client.get("/readyz").status_code == 200
     monkeypatch.setattr(engine.catalog, "_store", full)
-    monkeypatch.setattr("app.engine.try_writing", full)
+    monkeypatch.setattr("app.engine.engine.try_writing", full)
     put = client.put("/items/a", json={"sentences": ["red"]})
     assert (put.status_code, put.json()["type"]) == (507, "urn:tessera:problem:no-space")
     lines = b'{"id": "a", "sentences": ["red"]}\n{"id": "b", "sentences": ["blue"]}\n'

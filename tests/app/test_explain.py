@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from app.accept import acceptable
-from app.errors import NotAcceptable
+from app.http.accept import acceptable
+from app.http.errors import NotAcceptable
 
 Png = Callable[..., bytes]
 

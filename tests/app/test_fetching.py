@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from app import fetching as photos
-from app.engine import Engine
-from app.errors import NotFetched
-from app.fetching import Fetcher, normalise, photos_of, public
+from app.imports import fetching as photos
+from app.engine.engine import Engine
+from app.http.errors import NotFetched
+from app.imports.fetching import Fetcher, normalise, photos_of, public
 from app.main import create_app
 from app.settings import Settings
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from app import demos
-from app import folder as folders
-from app.engine import Engine
-from app.folder import Source, bring_in, find
+from app.imports import folder as folders
+from app.engine.engine import Engine
+from app.imports.folder import Source, bring_in, find
 from index.items import Collection, Replaced
 
 Png = Callable[..., bytes]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app import folder as folders
-from app.engine import Engine
-from app.folder import Outcome, Source, bring_in, find
-from models import images
+from app.imports import folder as folders
+from app.engine.engine import Engine
+from app.imports.folder import Outcome, Source, bring_in, find
+from models.vision import images
 
 Png = Callable[..., bytes]
 

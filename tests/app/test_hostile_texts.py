@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.accept import acceptable
-from app.tables import opened
+from app.http.accept import acceptable
+from app.imports.tables import opened
 from tests.hostile import seconds
 
 SIGNS = "a " + "%" * 7900

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from app.engine import Engine
+from app.engine.engine import Engine
 
 Png = Callable[..., bytes]
 LINES = {"content-type": "application/x-ndjson"}

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import app
-from app.keyring import Keyring
-from app.keys import Role
+from app.access.keyring import Keyring
+from app.access.keys import Role
 from app.settings import Settings
 
 Command = Callable[..., tuple[int, str, str]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.key_file import (
+from app.access.key_file import (
     add_key,
     describe_damage,
     read_keys,
@@ -16,8 +16,8 @@ from app.key_file import (
     remove_key,
     show_name,
 )
-from app.keyring import Keyring
-from app.keys import Key, Role, hash_of, make_key
+from app.access.keyring import Keyring
+from app.access.keys import Key, Role, hash_of, make_key
 from app.settings import Settings
 
 
@@ -208,7 +208,7 @@ def test_the_file_is_replaced_in_one_step_and_read_by_its_owner_alone(
     added(file, "anna")
     file.chmod(0o644)
     synced: list[str] = []
-    monkeypatch.setattr("app.key_file.sync", lambda path: synced.append(path.name))
+    monkeypatch.setattr("app.access.key_file.sync", lambda path: synced.append(path.name))
     before = file.stat().st_ino
     added(file, "ben")
     assert file.stat().st_ino != before

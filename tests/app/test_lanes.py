@@ -13,10 +13,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app import memory
-from app.engine import Engine
-from app.errors import Unavailable
-from app.lanes import Lane
+from app import process as memory
+from app.engine.engine import Engine
+from app.http.errors import Unavailable
+from app.http.lanes import Lane
 
 
 def test_a_lane_computes_as_many_at_once_as_it_says() -> None:

@@ -13,16 +13,16 @@ import torch
 from PIL import Image
 from starlette.testclient import TestClient
 
-from app.drafts import Draft
-from app.engine import Engine
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 from models import checkpoint
-from models.calibration import Calibration
+from models.scores.calibration import Calibration
 from models.checkpoint import Checkpoint
-from models.images import decode
+from models.vision.images import decode
 from models.matcher import Config, Matcher
-from training import terms
+from training.matchers import terms
 from training.data.corpus import Example
 
 COLOURS = {"plum": (200, 30, 30), "lime": (30, 200, 30), "teal": (30, 30, 200)}

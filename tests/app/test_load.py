@@ -13,8 +13,8 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from app.engine import Engine
-from app.lanes import Lane
+from app.engine.engine import Engine
+from app.http.lanes import Lane
 
 
 def test_clients_search_while_others_write(address: str) -> None:

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from app import logs
-from index.catalog import Catalog
-from index.storage import Storage
+from app.telemetry import logs
+from index.catalog.catalog import Catalog
+from index.database.storage import Storage
 
 
 def written(style: logs.Style, **extra: str) -> str:
@@ -67,7 +67,7 @@ def test_facts_are_noted_within_a_request_alone_and_cut():
 def test_records_of_the_follower_are_those_of_the_service():
     code = (
         "import logging; from app import follower; from index import following\n"
-        "following.main = lambda: logging.getLogger('index.following').warning('no room')\n"
+        "following.main = lambda: logging.getLogger('indexsegmentsprocess').warning('no room')\n"
         "follower.main()"
     )
     environment = os.environ | {"TESSERA_LOG": "json"}
@@ -76,7 +76,7 @@ def test_records_of_the_follower_are_those_of_the_service():
     )
     record = json.loads(ended.stderr)
     assert (record["event"], record["level"]) == ("no room", "warning")
-    assert record["logger"] == "index.following"
+    assert record["logger"] == "index.segments.process"
 
 
 def test_connections_of_the_database_come_and_go_without_a_line(tmp_path, caplog):

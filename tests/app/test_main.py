@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 

@@ -11,7 +11,7 @@ CHECK = """
 import re
 import resource
 from pathlib import Path
-from app import memory
+from app import process as memory
 
 assert memory.hold()
 

@@ -8,10 +8,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from app import __version__, metrics
-from app.engine import Engine
-from app.gauges import exposition
-from index.failures import Busy
+from app import __version__
+from app.telemetry import metrics
+from app.engine.engine import Engine
+from app.routes.gauges import exposition
+from index.database.errors import Busy
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "use"
 NAME = re.compile(r"\b(?:tessera|process)_[a-z0-9_]+\b")

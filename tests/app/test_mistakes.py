@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.mistakes import read_fields, read_json
+from app.http.validation import read_fields, read_json
 from app.schemas.explain import CaptionRequest
 from app.schemas.items import ImportLine, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch

@@ -13,12 +13,12 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from app.cli import app as command
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.main import create_app
-from index.catalog import Catalog
-from index.objects import ObjectPictures
-from index.pictures import name_of
-from index.storage import Storage
+from index.catalog.catalog import Catalog
+from index.catalog.object_store import ObjectPictures
+from index.catalog.pictures import name_of
+from index.database.storage import Storage
 from tests.hosts import Host
 
 AWAY = "urn:tessera:problem:picture-store-away"
@@ -89,7 +89,7 @@ def test_store_that_is_away_refuses_photos_alone(serving, png, monkeypatch):
     ],
 )
 def test_unusable_store_is_told_before_a_model_loads(bucket, tmp_path, monkeypatch, setting, why):
-    monkeypatch.setattr("app.inference.Models.of", None)  # cannot be called
+    monkeypatch.setattr("app.engine.inference.Models.of", None)  # cannot be called
     monkeypatch.setenv("TESSERA_PICTURES", bucket)
     monkeypatch.setenv(*setting.split("=", 1))
     told = CliRunner().invoke(command, ["serve", "--port", "0", "--data", str(tmp_path)])

@@ -10,10 +10,10 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 from starlette.testclient import TestClient
 
-from app import logs
-from app.engine import Engine
+from app.telemetry import logs
+from app.engine.engine import Engine
 from app.main import create_app
-from app.metrics import OWN
+from app.telemetry.metrics import OWN
 from app.settings import Settings
 
 Lines = Callable[[], list[dict[str, Any]]]

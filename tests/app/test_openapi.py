@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import SecretStr
 
-from app.drafts import Draft
-from app.engine import Engine
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 

@@ -6,10 +6,10 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from starlette.testclient import TestClient
 
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.main import create_app
-from app.origins import allowed_hosts
-from app.sessions import COOKIE
+from app.http.origins import allowed_hosts
+from app.access.sessions import COOKIE
 from app.settings import Settings
 
 SEARCH = {"text": "red"}

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import app
-from index.catalog import Catalog
-from index.storage import Storage
+from index.catalog.catalog import Catalog
+from index.database.storage import Storage
 
 COLOURS = ("red", "blue", "green", "yellow", "white", "black")
 
@@ -151,7 +151,7 @@ def test_rehearsed_restore_costs_no_photo(production, photos, png, tmp_path):
 
 @pytest.mark.parametrize("pictures", ["folder", "s3"], indirect=True)
 def test_second_service_on_a_store_is_refused(production, tmp_path, monkeypatch, line):
-    monkeypatch.setattr("app.inference.Models.of", None)  # cannot be called
+    monkeypatch.setattr("app.engine.inference.Models.of", None)  # cannot be called
     second = production.but(data=tmp_path / "second")
     for command in (("serve", "--port", "0"), ("index", line)):
         assert "picture store" in second.refuse(*command)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.errors import TooSlow
-from app.pace import Pace
+from app.http.errors import TooSlow
+from app.http.pace import Pace
 
 
 def test_bytes_buy_time_up_to_a_limit() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.drafts import Draft
-from app.engine import Engine
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
 
 
 @pytest.fixture

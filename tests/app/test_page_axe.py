@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from app.drafts import Draft
-from app.engine import Engine
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
 from app.main import create_app
-from app.progress import FOLDER
+from app.imports.progress import FOLDER
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.drafts import Draft
-from app.engine import Engine
-from app.key_file import add_key
-from app.keys import Role, make_key
-from app.sessions import LONGEST
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
+from app.access.key_file import add_key
+from app.access.keys import Role, make_key
+from app.access.sessions import LONGEST
 from app.settings import Settings
 
 

@@ -14,12 +14,12 @@ import httpx2
 import pytest
 import uvicorn
 
-from app import server
-from app.engine import Engine
-from app.keyring import add_key
-from app.keys import Role, make_key
+from app.http import server
+from app.engine.engine import Engine
+from app.access.keyring import add_key
+from app.access.keys import Role, make_key
 from app.main import create_app
-from app.metrics import OWN
+from app.telemetry.metrics import OWN
 from app.settings import Settings
 
 LINES = b"POST /items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from starlette.testclient import TestClient
 
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.settings import Settings
 
 Png = Callable[..., bytes]

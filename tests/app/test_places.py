@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from app.errors import TooManyRequests, Unavailable
-from app.places import Places, network
+from app.http.errors import TooManyRequests, Unavailable
+from app.http.places import Places, network
 
 
 def fill(places: Places, callers: list[str], stack: ExitStack) -> dict[str, int]:

@@ -3,12 +3,12 @@
 import pytest
 from starlette.testclient import TestClient
 
-from app.engine import Engine
-from app.inference import Models
+from app.engine.engine import Engine
+from app.engine.inference import Models
 from app.main import create_app
-from index.catalog import Catalog
+from index.catalog.catalog import Catalog
 from tests import encoders
-from training import adopting
+from training.encoders import adopt as adopting
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from starlette.testclient import TestClient
 
-from app.engine import Engine
-from app.inference import Models
+from app.engine.engine import Engine
+from app.engine.inference import Models
 from app.main import create_app
 from app.settings import Settings
-from models.calibration import Calibration
+from models.scores.calibration import Calibration
 
 Png = Callable[..., bytes]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from index.wording import Corrections, Wording
+from index.documents.query_words import Corrections, Wording
 from tests.shops import SHOP, Post, ids
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app import progress
-from app.drafts import Draft
-from app.engine import Engine
-from app.folder import Outcome
+from app.imports import progress
+from app.engine.drafts import Draft
+from app.engine.engine import Engine
+from app.imports.folder import Outcome
 
 Png = Callable[..., bytes]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from app.engine import Engine
-from app.errors import TooManyRequests
-from app.key_file import add_key
-from app.keys import Role, make_key
+from app.engine.engine import Engine
+from app.http.errors import TooManyRequests
+from app.access.key_file import add_key
+from app.access.keys import Role, make_key
 from app.main import create_app
-from app.quotas import Quotas
+from app.access.quotas import Quotas
 from app.settings import Settings
 
 Png = Callable[..., bytes]

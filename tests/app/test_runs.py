@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import app.cli
 import training.cli
-from index import judgements
+from index import trec as judgements
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import httpx2
 import pytest
 import uvicorn
 
-from app import server
-from app.engine import Engine
+from app.http import server
+from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.inference import Models
-from models import images, shipped
+from app.engine.inference import Models
+from models import shipped
+from models.vision import images
 from models.registry import Generation
 
 pytestmark = pytest.mark.slow

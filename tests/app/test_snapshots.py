@@ -22,11 +22,11 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from app.cli import app
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
-from index import archives
-from index.catalog import Catalog
+from index.backup import archive as archives
+from index.catalog.catalog import Catalog
 from index.disk import locked
 
 Png = Callable[..., bytes]

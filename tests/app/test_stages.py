@@ -4,8 +4,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.main import create_app
-from app.metrics import OWN
-from app.stages import stage
+from app.telemetry.metrics import OWN
+from app.telemetry.stages import stage
 
 
 def times(name: str) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.serving import bound
+from app.cli.serve import bound
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {"torch", "numba", "spacy", "torchvision", "transformers", "fastapi", "faiss", "sqlalchemy"}
@@ -127,7 +127,7 @@ def test_models_load_without_the_compiler_and_transformers() -> None:
         "for path in (shipped.MATCHER, shipped.GROUNDER): checkpoint.load(path)\n"
         "print({'torch._dynamo', 'transformers'} & set(sys.modules))\n"
         "from torch._dynamo.utils import is_compile_supported\n"
-        "from models.vision import roi_align\n"
+        "from modelsvisionoperators import roi_align\n"
         "print(is_compile_supported('cpu'))\n"
     )
     modules, supported = printed(script)

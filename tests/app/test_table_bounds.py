@@ -9,9 +9,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from app import parquet, table_rows
-from app.folder import Outcome, Source, portions
-from app.tables import is_table, opened
+from app.imports import parquet
+from app.imports import table_rows
+from app.imports.folder import Outcome, Source, portions
+from app.imports.tables import is_table, opened
 
 HEAD = "id,title,description\n1,red,fine\n"
 

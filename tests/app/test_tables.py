@@ -13,11 +13,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from app.engine import Engine
-from app.fetching import Fetcher
-from app.folder import Outcome, Source, bring_in
-from app.mapping import columns_of, read_mapping
-from app.tables import is_table, opened
+from app.engine.engine import Engine
+from app.imports.fetching import Fetcher
+from app.imports.folder import Outcome, Source, bring_in
+from app.imports.columns import columns_of, read_mapping
+from app.imports.tables import is_table, opened
 
 Png = Callable[..., bytes]
 CSV = """SKU;Product Name;image 1;image 2;Price;Parent SKU;ean
@@ -189,7 +189,7 @@ def test_a_row_that_is_no_text_is_refused_alone(engine: Engine, tmp_path: Path) 
 def test_a_key_that_only_a_late_row_has_is_metadata_too(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tables.SAMPLED", 1)
+    monkeypatch.setattr("app.imports.tables.SAMPLED", 1)
     file = tmp_path / "a.jsonl"
     file.write_text('{"id": "1", "title": "red"}\n{"id": "2", "title": "blue", "size": 3}\n')
     run(engine, file)

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 import uvicorn
 
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 

@@ -17,12 +17,12 @@ SERVE = f"""
 import sys
 from pathlib import Path
 from starlette.testclient import TestClient
-from app.bounds import Bounds
-from app.engine import Engine
-from app.inference import Models
+from appenginebounds import Bounds
+from appengineengine import Engine
+from appengineinference import Models
 from app.main import create_app
 from app.settings import Settings
-from index.catalog import Catalog
+from indexcatalogcatalog import Catalog
 from models.checkpoint import Checkpoint
 from tests.colours import Colours
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from app import vespa
-from app.drafts import Draft
-from index.requests import Request
-from models import images
-from models.queries import Query
+from app.engine.drafts import Draft
+from index.search.requests import Request
+from models.vision import images
+from models.text.queries import Query
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from tessera_client import AsyncClient, Client, NewItem, TesseraError, TooManyGo
 from tessera_client.models import Item
 from tessera_client.products import Report, difference, sync
 
-from app.engine import Engine
-from index import editing
+from app.engine.engine import Engine
+from index.catalog import edits as editing
 from index.items import NoSpace
 
 Png = Callable[..., bytes]

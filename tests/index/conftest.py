@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from index.bags import position_of
-from index.catalog import Catalog
-from index.follower import Follower, Sizes
+from index.catalog.catalog import Catalog
+from index.segments.builder import Follower, Sizes
 from index.items import Collection, Entry, Picture
-from index.query_parts import Role
-from index.requests import Answer, Request
-from index.search import Index
-from models.alignment import part_score
+from index.search.query import Role
+from index.search.requests import Answer, Request
+from index.search.index import Index
+from models.scores.alignment import part_score
 from models.types import Box, FragmentBag, Span
 from tests.catalogs import Catalogs
 

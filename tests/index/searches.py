@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from index.items import Entry
-from index.requests import Hit, Request
-from index.search import Index
-from models.calibration import Calibration
-from models.queries import Query
+from index.search.requests import Hit, Request
+from index.search.index import Index
+from models.scores.calibration import Calibration
+from models.text.queries import Query
 from tests.index.conftest import DIMENSION, MakeBag, MakeEntry
 
 CALIBRATION = Calibration(

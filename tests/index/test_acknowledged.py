@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from index import acknowledged
-from index.acknowledged import AcknowledgedLost, Mark, Marks
-from index.backup import restore, snapshot
-from index.catalog import Catalog
+from index.database import acknowledged
+from index.database.acknowledged import AcknowledgedLost, Mark, Marks
+from index.backup.snapshots import restore, snapshot
+from index.catalog.catalog import Catalog
 
 NEW = {"fingerprint": "m", "dimension": 8, "score": "sum_of_max"}
 

@@ -15,20 +15,21 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from index import archives, backup
-from index.archives import NotWhole
-from index.backup import InProgress, NotEmpty, restore, snapshot
-from index.catalog import Catalog
+from index.backup import archive as archives
+from index.backup import snapshots as backup
+from index.backup.archive import NotWhole
+from index.backup.snapshots import InProgress, NotEmpty, restore, snapshot
+from index.catalog.catalog import Catalog
 from index.items import Entry, Item, ModelMismatch, Picture
-from index.pictures import name_of
-from index.reembedding import reembed
-from index.requests import Request
-from index.search import Index
-from index.snapshot_folder import Snapshots
-from index.storage import Storage
-from index.tables import pictures
-from index.tar_members import Member, Members
-from models.queries import Query
+from index.catalog.pictures import name_of
+from index.catalog.reembedding import reembed
+from index.search.requests import Request
+from index.search.index import Index
+from index.backup.folder import Snapshots
+from index.database.storage import Storage
+from index.database.tables import pictures
+from index.backup.tar_members import Member, Members
+from models.text.queries import Query
 
 
 def quiet(*_: object) -> None:

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from index import following
-from index.catalog import Catalog
-from index.checks.everything import check
-from index.follower import Sizes
-from index.following import Following
+from index.segments import process as following
+from index.catalog.catalog import Catalog
+from index.backup.checks.everything import check
+from index.segments.builder import Sizes
+from index.segments.process import Following
 from index.items import Picture
-from index.pictures import name_of
-from index.requests import Request
-from index.search import Index
-from models.queries import Query
+from index.catalog.pictures import name_of
+from index.search.requests import Request
+from index.search.index import Index
+from models.text.queries import Query
 
 NAMED = (OSError, ValueError, LookupError)  # failures that say what is damaged
 Answers = list[object]

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from index import candidates, rows
-from index.follower import Follower, Sizes
+from index.segments import candidates
+from index.segments import rows
+from index.segments.builder import Follower, Sizes
 from index.items import Entry, Picture
-from index.requests import Request
-from index.rows import SIDES
-from models.queries import Query
-from models.scoring import SCORES
+from index.search.requests import Request
+from index.segments.rows import SIDES
+from models.text.queries import Query
+from models.scores.scoring import SCORES
 from models.types import Box, FragmentBag, Span
 
 CLUSTERS = 12

@@ -9,10 +9,10 @@ import pytest
 import torch
 from sqlalchemy import event, select
 
-from index.catalog import Catalog
-from index.conditions import Equals
+from index.catalog.catalog import Catalog
+from index.filters import Equals
 from index.items import ModelMismatch, NoSpace, Picture, Shown, bucket_of
-from index.tables import items
+from index.database.tables import items
 
 
 def test_item_comes_back_whole(catalog, collection, entry):
@@ -230,8 +230,8 @@ def test_many_threads_write_and_nothing_is_lost(catalog, collection, entry):
 WRITER = """
 import sys, torch
 from pathlib import Path
-from index.catalog import Catalog
-from index.conditions import Equals
+from indexcatalogcatalog import Catalog
+from indexfilters import Equals
 from index.items import NoSpace, Entry, Picture
 from models.types import Box, FragmentBag, Span
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import delete, select, update
 
-from index import editing
-from index.backup import restore, snapshot
-from index.catalog import Catalog
-from index.checksum_filling import lacks_checksums
-from index.checksums import ItemDamaged, checksums_of
-from index.documents import Documents
-from index.following import Following
+from index.catalog import edits as editing
+from index.backup.snapshots import restore, snapshot
+from index.catalog.catalog import Catalog
+from index.catalog.checksum_filling import lacks_checksums
+from index.database.checksums import ItemDamaged, checksums_of
+from index.documents.documents import Documents
+from index.segments.process import Following
 from index.items import Picture
-from index.pictures import name_of
-from index.requests import Request
-from index.search import Index
-from index.stored_items import picture_rows
-from index.tables import bags, items, pictures
-from models.queries import Query
+from index.catalog.pictures import name_of
+from index.search.requests import Request
+from index.search.index import Index
+from index.catalog.read_rows import picture_rows
+from index.database.tables import bags, items, pictures
+from models.text.queries import Query
 
 IDS = ["a", "b", "c"]
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from index import candidates, choice
-from index.query_checks import terms_of
-from index.requests import Request
-from index.workers import Workers
-from models.queries import Query
-from models.scoring import SCORES
+from index.segments import candidates
+from index.search import shortlist as choice
+from index.search.query_checks import terms_of
+from index.search.requests import Request
+from index.search.threads import Workers
+from models.text.queries import Query
+from models.scores.scoring import SCORES
 
 SCORE = SCORES["sum_of_max"]
 ALONE = Workers(1)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from index.catalog import Catalog
-from index.requests import Request
-from index.search import Index
-from index.sharded import ShardedIndex
-from index.storage import Storage
-from models.queries import Query
+from index.catalog.catalog import Catalog
+from index.search.requests import Request
+from index.search.index import Index
+from index.cluster.merged import ShardedIndex
+from index.database.storage import Storage
+from models.text.queries import Query
 from tests.clusters import actors, eventually, kill, running
 from tests.index.searches import CALIBRATION, pages, requests_of, stored
 
@@ -42,7 +42,7 @@ def catalog(postgresql, tmp_path):
 
 @pytest.fixture
 def cluster(nodes, catalog, collection) -> Iterator[object]:
-    from index.cluster import Cluster, Layout
+    from index.cluster.cluster import Cluster, Layout
 
     made = Cluster(
         nodes.address,
@@ -169,7 +169,7 @@ def test_a_killed_node_is_made_up_for(
 
 
 def test_nobody_else_imports_ray():
-    modules = "tessera, app.main, app.cli, index.sharded"
+    modules = "tessera, app.main, app.cli, indexclustermerged"
     program = f"import sys, {modules}; assert 'ray' not in sys.modules"
     subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2]
@@ -178,9 +178,9 @@ def test_nobody_else_imports_ray():
 
 def test_a_cluster_that_is_not_there_is_told(tmp_path):
     pytest.importorskip("ray")
-    from index.cluster import connect
+    from index.cluster.cluster import connect
 
-    program = "from index.cluster import connect; connect('127.0.0.1:1')"
+    program = "from indexclustercluster import connect; connect('127.0.0.1:1')"
     done = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-c", program],
         capture_output=True,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.columns import Column, round_bounds
-from index.conditions import canonical, parse
+from index.documents.columns import Column, round_bounds
+from index.filters import canonical, parse
 
 values = st.sampled_from([1, 2.5, -3, 40, "a", "b", True, None])
 documents = st.lists(st.lists(values, max_size=3), min_size=1, max_size=8)

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from index import query_parts, rows
-from index.coded_queries import Coded
-from index.compilation import compile_kernel
-from index.query_parts import Role, Term
-from index.rescorer import Rescorer
-from index.workers import Workers
-from models import byte_dots
-from models.kernels import compiled
-from models.scoring import SCORES, Score
+from index.search import query as query_parts
+from index.segments import rows
+from index.search.estimates import Coded
+from index.search.compilation import compile_kernel
+from index.search.query import Role, Term
+from index.search.rescorer import Rescorer
+from index.search.threads import Workers
+from models.scores import byte_dots
+from models.scores.kernels import compiled
+from models.scores.scoring import SCORES, Score
 
 WAYS = [*product(rows.SIDES, Role, (1.0, -0.5), (None, np.array([1])))]
 

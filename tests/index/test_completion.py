@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from index.completion import Completion, complete
-from index.documents import Documents
-from index.naming import naming_fields
-from index.views import ItemRow
+from index.products.completion import Completion, complete
+from index.documents.documents import Documents
+from index.documents.naming import naming_fields
+from index.catalog.views import ItemRow
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_longer_text_stands_for_one_that_finds_no_more() -> None:
 
 def test_values_of_a_key_that_has_very_many_are_left_to_their_words(monkeypatch) -> None:
     documents = documents_of([{"kind": "Sour cream"}, {"kind": "Sour milk"}])
-    monkeypatch.setattr("index.completion.MOST_VALUES", 1)
+    monkeypatch.setattr("index.products.completion.MOST_VALUES", 1)
     assert texts(documents, "s") == ["sour"]
 
 

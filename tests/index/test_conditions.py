@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from index.conditions import (
+from index.filters import (
     MOST_CONDITIONS,
     Either,
     Equals,

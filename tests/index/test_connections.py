@@ -11,9 +11,9 @@ from time import monotonic
 
 import pytest
 
-from index.connections import THREADS, Failed, Listener, connect
+from index.cluster.connections import THREADS, Failed, Listener, connect
 from index.items import ModelMismatch
-from index.messages import unpacked
+from index.cluster.messages import unpacked
 
 KEY = b"a key"
 

@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from index.contenders import NONE, SPARE, Contenders
-from index.ranking import Key
-from index.requests import Request
-from models.queries import Query
+from index.search.contenders import NONE, SPARE, Contenders
+from index.search.ranking import Key
+from index.search.requests import Request
+from models.text.queries import Query
 
 
 def contenders(totals: list[float], off: float, per_item: int = 1) -> Contenders:

@@ -21,13 +21,13 @@ import pytest
 import torch
 from sqlalchemy import Engine, event, func, select
 
-from index import catalog as catalogs
-from index import garbage
-from index.catalog import Catalog
+from index.catalog import catalog as catalogs
+from index.catalog import garbage
+from index.catalog.catalog import Catalog
 from index.items import Entry, Picture
-from index.pictures import name_of
-from index.reembedding import reembed
-from index.tables import collections, pictures, retired_pictures
+from index.catalog.pictures import name_of
+from index.catalog.reembedding import reembed
+from index.database.tables import collections, pictures, retired_pictures
 from models.types import Box, FragmentBag, Span
 
 WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}

@@ -7,13 +7,13 @@ import psycopg
 import pytest
 from sqlalchemy import make_url, text
 
-from index import database as databases
-from index.catalog import Catalog
-from index.database import connect, migrate, url_of
-from index.failures import Busy, Damaged, DiskRefuses, translating
-from index.follower import Follower
-from index.storage import Storage
-from index.tables import settings
+from index.database import engines as databases
+from index.catalog.catalog import Catalog
+from index.database.engines import connect, migrate, url_of
+from index.database.errors import Busy, Damaged, DiskRefuses, translating
+from index.segments.builder import Follower
+from index.database.storage import Storage
+from index.database.tables import settings
 from tests.catalogs import Catalogs
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from index.coded_queries import Coded
-from index.device import Device
-from index.query_parts import Role, Term, exact
-from index.rescorer import Rescorer
-from index.rows import Rows, Side, of_vectors
-from index.workers import Workers
-from models.kernels import Floats
-from models.scoring import SCORES, Score
+from index.search.estimates import Coded
+from index.search.gpu import Device
+from index.search.query import Role, Term, exact
+from index.search.rescorer import Rescorer
+from index.segments.rows import Rows, Side, of_vectors
+from index.search.threads import Workers
+from models.scores.kernels import Floats
+from models.scores.scoring import SCORES, Score
 
 DIMENSION = 16
 

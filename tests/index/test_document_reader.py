@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from index import document_reader
-from index.document_reader import DocumentReader
-from index.product_requests import ProductRequest
-from index.products import search
+from index.documents import reader as document_reader
+from index.documents.reader import DocumentReader
+from index.products.requests import ProductRequest
+from index.products.ranking import search
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_documents_without_those_that_are_gone_are_as_if_read_anew(
 
 
 def test_many_documents_are_kept_when_one_is_gone(catalog, collection, reader, put, monkeypatch):
-    monkeypatch.setattr("index.documents.FEW", 2)
+    monkeypatch.setattr("index.documents.documents.FEW", 2)
     for number in range(10):
         put(f"{number}", colour="red")
     before = reader.current()

@@ -10,11 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index import editing
-from index.editing import Change, Chosen, count, delete, merge, patch
+from index.catalog import edits as editing
+from index.catalog.edits import Change, Chosen, count, delete, merge, patch
 from index.items import ITEM_TEXT, MOST_KEYS, ConditionFailed, Dropped, Expected
-from index.requests import Request
-from models.queries import Query
+from index.search.requests import Request
+from models.text.queries import Query
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from index import ended_sessions
-from index.catalog import Catalog
-from index.ended_sessions import EndedSessions
-from index.storage import Storage
-from index.tables import settings
+from index.database import ended_sessions
+from index.catalog.catalog import Catalog
+from index.database.ended_sessions import EndedSessions
+from index.database.storage import Storage
+from index.database.tables import settings
 
 WEEK = 7 * 24 * 3600
 

@@ -1,7 +1,7 @@
 import pytest
 from sqlalchemy import event
 
-from index.facets import canonical, facets_of
+from index.catalog.facets import canonical, facets_of
 
 
 def ids(catalog, collection, where):
@@ -109,7 +109,7 @@ def test_values_are_stepped_through_by_the_index(catalog, collection, entry):
 
 
 def test_example_is_one_of_the_latest_items(catalog, collection, entry, monkeypatch):
-    monkeypatch.setattr("index.views.LATEST", 2)
+    monkeypatch.setattr("index.catalog.views.LATEST", 2)
     about = [{"old": {"x": 1}}, {"new": {"x": 2}}, {}]
     catalog.put_many(collection, [entry(f"{n}", metadata=one) for n, one in enumerate(about)])
     assert catalog.example(collection, "new") == {"x": 2}

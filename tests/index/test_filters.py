@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index import filters, rows
-from index.conditions import Equals
-from index.filters import Filters, passing
-from models.scoring import SCORES
+from index.search import filter_bitmaps as filters
+from index.segments import rows
+from index.filters import Equals
+from index.search.filter_bitmaps import Filters, passing
+from models.scores.scoring import SCORES
 
 
 @pytest.fixture

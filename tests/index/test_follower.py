@@ -9,15 +9,19 @@ from threading import Event
 import pytest
 import torch
 
-from index import candidates, manifest, reembedding, rows, segments
-from index.catalog import Catalog
-from index.follower import Follower, Sizes
-from index.following import Following, catch_up, elect
-from index.requests import Request
-from index.rows import SIDES
-from index.search import Index
-from models.queries import Query
-from models.scoring import SCORES
+from index.segments import candidates
+from index.segments import manifest
+from index.catalog import reembedding
+from index.segments import rows
+from index.segments import segment as segments
+from index.catalog.catalog import Catalog
+from index.segments.builder import Follower, Sizes
+from index.segments.process import Following, catch_up, elect
+from index.search.requests import Request
+from index.segments.rows import SIDES
+from index.search.index import Index
+from models.text.queries import Query
+from models.scores.scoring import SCORES
 
 TINY = Sizes(chunk=8, least=1, quiet=0.0, largest=192)
 ALL = 1_000
@@ -163,7 +167,7 @@ def test_segments_merge_so_that_there_are_few_and_rows_are_seldom_rewritten(
 
 def test_few_changes_wait_until_it_is_quiet(catalog, collection, directory, fill, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("index.follower.monotonic", lambda: now[0])
+    monkeypatch.setattr("index.segments.builder.monotonic", lambda: now[0])
     following = Follower(catalog, collection, directory, Sizes(chunk=8, least=3, quiet=2.0))
     fill(2)
     assert not following.step()
@@ -470,8 +474,8 @@ def test_following_goes_on_after_a_failure(
         return write(parts, directory)
 
     monkeypatch.setattr(segments, "write", sometimes)
-    monkeypatch.setattr("index.following.RETRY", 0.0)
-    monkeypatch.setattr("index.following.POLL", 0.0)
+    monkeypatch.setattr("index.segments.process.RETRY", 0.0)
+    monkeypatch.setattr("index.segments.process.POLL", 0.0)
     step, rests = following.step, iter([True, True])
     monkeypatch.setattr(
         following, "step", lambda: step() or (None if next(rests, False) else stopped.set())
@@ -484,8 +488,8 @@ def test_following_goes_on_after_a_failure(
 def test_collections_that_are_being_reembedded_are_followed_too(
     catalog, collection, tmp_path, segments_folder, fill, monkeypatch
 ):
-    monkeypatch.setattr("index.following.TIDY", 0.0)
-    monkeypatch.setattr("index.catalog.PAUSE", 0.0)
+    monkeypatch.setattr("index.segments.process.TIDY", 0.0)
+    monkeypatch.setattr("index.catalog.catalog.PAUSE", 0.0)
     fill(10)
     wanted = {"fingerprint": "model-b", "dimension": 8, "score": "sum_of_max"}
     batches = []
@@ -529,7 +533,7 @@ def test_collection_that_fails_does_not_stop_the_others(
     for one in (collection, other):
         catalog.put_many(one, [entry(f"{i}") for i in range(9)])
     now, write = [100.0], segments.write
-    monkeypatch.setattr("index.following.monotonic", lambda: now[0])
+    monkeypatch.setattr("index.segments.process.monotonic", lambda: now[0])
     folder = blocked = tmp_path / "data" / "segments"
 
     def refuse(parts, directory):

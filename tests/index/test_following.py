@@ -14,13 +14,15 @@ import time
 import pytest
 import torch
 
-from index import follower, following, manifest
-from index.catalog import Catalog
+from index.segments import builder as follower
+from index.segments import process as following
+from index.segments import manifest
+from index.catalog.catalog import Catalog
 from index.items import Entry
-from index.requests import Request
-from index.search import Index
-from index.storage import Storage
-from models.queries import Query
+from index.search.requests import Request
+from index.search.index import Index
+from index.database.storage import Storage
+from models.text.queries import Query
 from models.types import FragmentBag, Span
 
 # Forks processes, which start at once as everything is imported: followers, whose numbers it tells,
@@ -29,8 +31,9 @@ FORKING = """
 import os, signal, sys, time, torch
 from pathlib import Path
 from threading import Event
-from index import follower, following
-from index.catalog import Catalog
+from index.segments import builder as follower
+from index.segments import process as following
+from indexcatalogcatalog import Catalog
 from index.items import Entry
 from models.types import FragmentBag, Span
 
@@ -290,5 +293,5 @@ def test_one_process_follows_and_the_next_takes_over_when_it_is_killed(
 @pytest.mark.system
 def test_follower_does_without_torch():
     """It would be most of the process's memory."""
-    code = "import sys, index.following; assert not {'torch', 'spacy'} & set(sys.modules)"
+    code = "import sys, indexsegmentsprocess; assert not {'torch', 'spacy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own command

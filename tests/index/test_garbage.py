@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import event, func, select
 
-from index import catalog as catalogs
-from index import garbage, sweeping
+from index.catalog import catalog as catalogs
+from index.catalog import garbage
+from index.catalog import sweeping
 from index.items import Picture, Replaced
-from index.pictures import name_of
-from index.reembedding import reembed
-from index.tables import changes, collections, items, retired
+from index.catalog.pictures import name_of
+from index.catalog.reembedding import reembed
+from index.database.tables import changes, collections, items, retired
 
 
 @pytest.fixture(autouse=True)

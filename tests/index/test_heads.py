@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index import heads, query_parts, rows
-from index.coded_queries import Coded
-from index.query_parts import Role, Term
-from index.rescorer import Rescorer
-from index.workers import Workers
-from models.scoring import SCORES
+from index.segments import heads
+from index.search import query as query_parts
+from index.segments import rows
+from index.search.estimates import Coded
+from index.search.query import Role, Term
+from index.search.rescorer import Rescorer
+from index.search.threads import Workers
+from models.scores.scoring import SCORES
 
 MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])
 

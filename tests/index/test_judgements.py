@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from index import judgements
-from index.judgements import Judgement
+from index import trec as judgements
+from index.trec import Judgement
 
 ROWS = [
     Judgement("navy blue shirt", "a", 2.0),

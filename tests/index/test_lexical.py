@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from index.lexical import LENGTH, SATURATION, Alternative, Lexical, Postings
+from index.documents.bm25 import LENGTH, SATURATION, Alternative, Lexical, Postings
 
 SHIRT, RED = [Alternative("shirt")], [Alternative("red")]
 

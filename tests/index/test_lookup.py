@@ -5,11 +5,11 @@ from contextlib import ExitStack
 import pytest
 import torch
 
-from index import stored_items
+from index.catalog import read_rows as stored_items
 from index.bags import IMAGE
-from index.catalog import Catalog
-from index.failures import Busy, Damaged
-from index.storage import Storage
+from index.catalog.catalog import Catalog
+from index.database.errors import Busy, Damaged
+from index.database.storage import Storage
 
 
 def test_bags_come_by_revision_and_position(catalog, collection, entry, monkeypatch):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from index import manifest
-from index.manifest import Listed, Manifest
-from index.segments import Span
+from index.segments import manifest
+from index.segments.manifest import Listed, Manifest
+from index.segments.segment import Span
 
 TWO = Manifest(
     "token",

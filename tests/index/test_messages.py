@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from index.contenders import NONE, ShardAnswer
-from index.messages import packed, unpacked
-from index.requests import Request
-from models.queries import Query
+from index.search.contenders import NONE, ShardAnswer
+from index.cluster.messages import packed, unpacked
+from index.search.requests import Request
+from models.text.queries import Query
 
 
 def test_a_request_comes_back_as_it_was(sentence_bag, image_bag):

@@ -12,13 +12,14 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect, text
 
 from benchmarks.kills.aging import UNDONE, age
-from index import archives, migrations
-from index.backup import restore
-from index.catalog import Catalog
-from index.database import connect, migrate, url_of
-from index.pictures import FolderPictures, name_of
-from index.storage import Storage
-from index.tables import schema
+from index.backup import archive as archives
+from index.database import migrations
+from index.backup.snapshots import restore
+from index.catalog.catalog import Catalog
+from index.database.engines import connect, migrate, url_of
+from index.catalog.pictures import FolderPictures, name_of
+from index.database.storage import Storage
+from index.database.tables import schema
 
 LAYOUTS = sorted((Path(__file__).parent / "layouts").glob("*.sql"))
 VERSIONS = sorted((Path(migrations.__file__).parent / "versions").glob("[0-9]*.py"))

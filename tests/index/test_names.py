@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import select
 
 from index.items import ModelMismatch, NameConflict, Replaced
-from index.names import Alias
-from index.reembedding import reembed
-from index.tables import settings
+from index.catalog.names import Alias
+from index.catalog.reembedding import reembed
+from index.database.tables import settings
 
 MODEL = {"fingerprint": "model-a", "dimension": 8, "score": "sum_of_max"}
 

@@ -7,11 +7,11 @@ import pytest
 from obstore.exceptions import GenericError
 from obstore.store import LocalStore, MemoryStore, from_url
 
-from index.catalog import Catalog
-from index.failures import StoreAway
-from index.objects import OPTIONS, ObjectPictures
-from index.pictures import THREADS, PictureLost, name_of
-from index.storage import Storage
+from index.catalog.catalog import Catalog
+from index.database.errors import StoreAway
+from index.catalog.object_store import OPTIONS, ObjectPictures
+from index.catalog.pictures import THREADS, PictureLost, name_of
+from index.database.storage import Storage
 
 NAMES = {name_of(jpeg): jpeg for jpeg in (b"1", b"2", b"3")}
 

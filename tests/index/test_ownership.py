@@ -13,16 +13,16 @@ import pytest
 from obstore.store import MemoryStore
 from sqlalchemy import make_url
 
-from index import backup
-from index.catalog import Catalog
-from index.catalog_name import ensure_name, read_name
-from index.checks.everything import check
-from index.failures import StoreAway
+from index.backup import snapshots as backup
+from index.catalog.catalog import Catalog
+from index.database.catalog_name import ensure_name, read_name
+from index.backup.checks.everything import check
+from index.database.errors import StoreAway
 from index.items import Picture
-from index.objects import ObjectPictures
-from index.ownership import ADOPTING, LOCK, LOOK, NOTE, TELL, Claim, Foreign, Owner, Ownership
-from index.pictures import FolderPictures
-from index.storage import Storage
+from index.catalog.object_store import ObjectPictures
+from index.catalog.ownership import ADOPTING, LOCK, LOOK, NOTE, TELL, Claim, Foreign, Owner, Ownership
+from index.catalog.pictures import FolderPictures
+from index.database.storage import Storage
 
 MODEL = {"fingerprint": "m", "dimension": 8, "score": "sum_of_max"}
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from index.catalog import Catalog
+from index.catalog.catalog import Catalog
 from index.items import Picture
-from index.ownership import NOTE
-from index.pictures import FolderPictures, PictureLost, name_of
-from index.storage import Storage
+from index.catalog.ownership import NOTE
+from index.catalog.pictures import FolderPictures, PictureLost, name_of
+from index.database.storage import Storage
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.documents import Documents
-from index.product_requests import Boost, FacetRequest, ProductRequest, Weights
-from index.products import search
-from index.promising import Promising
-from index.reading import read_text
-from index.views import ItemRow
+from index.documents.documents import Documents
+from index.products.requests import Boost, FacetRequest, ProductRequest, Weights
+from index.products.ranking import search
+from index.search.promising import Promising
+from index.products.query import read_text
+from index.catalog.views import ItemRow
 
 WORDS = ["red", "blue", "shirt", "shoe", "oak"]
 item = st.fixed_dictionaries(

@@ -8,12 +8,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.ranking import Key, totals
-from index.requests import Request
-from index.search import Index
-from models.calibration import Calibration, Kind
-from models.queries import Query
-from models.scoring import SCORES
+from index.search.ranking import Key, totals
+from index.search.requests import Request
+from index.search.index import Index
+from models.scores.calibration import Calibration, Kind
+from models.text.queries import Query
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from index.documents import Documents
-from index.reading import ProductText, read_text
-from index.views import ItemRow
+from index.documents.documents import Documents
+from index.products.query import ProductText, read_text
+from index.catalog.views import ItemRow
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ import pytest
 import torch
 from sqlalchemy import event, update
 
-from index import reembedding
-from index.failures import Damaged
+from index.catalog import reembedding
+from index.database.errors import Damaged
 from index.items import ModelMismatch
-from index.reembedding import reembed
-from index.requests import Request
-from index.search import Index
-from index.tables import items
-from models.queries import Query
+from index.catalog.reembedding import reembed
+from index.search.requests import Request
+from index.search.index import Index
+from index.database.tables import items
+from models.text.queries import Query
 
 WANTED = {"fingerprint": "model-b", "dimension": 3, "score": "sum_of_max"}
 

@@ -8,7 +8,7 @@ import pytest
 
 
 def test_a_replica_that_does_not_answer_a_question_is_probed_soon():
-    replicas = pytest.importorskip("index.replicas", exc_type=ImportError)
+    replicas = pytest.importorskip("index.cluster.replicas", exc_type=ImportError)
     later = monotonic() + 1000
     replica = replicas.Replica(0, "shard 0", b"a key", 1.0, up=True, due=later)
     replica.lose(EOFError())

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from index import query_parts, rescorer, rows
-from index.coded_queries import Coded, Estimates
-from index.query_parts import Role, Term
-from index.rescorer import Rescorer
-from index.workers import Workers
-from models.scoring import SCORES
+from index.search import query as query_parts
+from index.search import rescorer
+from index.segments import rows
+from index.search.estimates import Coded, Estimates
+from index.search.query import Role, Term
+from index.search.rescorer import Rescorer
+from index.search.threads import Workers
+from models.scores.scoring import SCORES
 
 SIZES = st.lists(st.integers(1, 7), min_size=1, max_size=8)
 MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from index import rounds
-from index.connections import Listener, connect
-from index.messages import packed, unpacked
-from index.rounds import Round, Server
+from index.cluster import questions as rounds
+from index.cluster.connections import Listener, connect
+from index.cluster.messages import packed, unpacked
+from index.cluster.questions import Round, Server
 
 KEY = b"a key"
 LONG = 30.0  # seconds, of a machine that does other work too

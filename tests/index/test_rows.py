@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index import rows
+from index.segments import rows
 from index.codes import coded_together
-from index.rows import SIDES, in_memory
-from models.scoring import SCORES
+from index.segments.rows import SIDES, in_memory
+from models.scores.scoring import SCORES
 
 SUM_OF_MAX = SCORES["sum_of_max"]
 

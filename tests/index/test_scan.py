@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from index import heads, scan
-from index.following import catch_up
+from index.segments import heads
+from index.search import scan
+from index.segments.process import catch_up
 from index.items import Entry, Picture
-from index.requests import Request
-from index.search import Index
-from models.queries import Query
+from index.search.requests import Request
+from index.search.index import Index
+from models.text.queries import Query
 from models.types import Box, FragmentBag, Span
 
 D, ITEMS, PER_ITEM, TAIL = 24, 300, 3, 40

@@ -10,12 +10,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index import reembedding
+from index.catalog import reembedding
 from index.items import Entry, ModelMismatch, Picture
-from index.requests import Request
-from index.search import Index
-from models.calibration import Calibration
-from models.queries import Query
+from index.search.requests import Request
+from index.search.index import Index
+from models.scores.calibration import Calibration
+from models.text.queries import Query
 from models.types import Box, FragmentBag, Span
 
 

@@ -9,11 +9,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from index import candidates, segments
-from index.follower import Sizes
-from index.rows import SIDES
-from index.segments import Hold, Span
-from models.scoring import SCORES
+from index.segments import candidates
+from index.segments import segment as segments
+from index.segments.builder import Sizes
+from index.segments.rows import SIDES
+from index.segments.segment import Hold, Span
+from models.scores.scoring import SCORES
 
 SUM_OF_MAX = SCORES["sum_of_max"]
 SPAN = Span(0, 40, 40, "a mark")

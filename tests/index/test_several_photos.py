@@ -8,18 +8,19 @@ import pytest
 import torch
 from sqlalchemy import delete
 
-from index import editing, reembedding
-from index.backup import restore, snapshot
+from index.catalog import edits as editing
+from index.catalog import reembedding
+from index.backup.snapshots import restore, snapshot
 from index.bags import photo_at
-from index.catalog import Catalog
-from index.checks.items import check_items
+from index.catalog.catalog import Catalog
+from index.backup.checks.items import check_items
 from index.items import Picture
-from index.pictures import name_of
-from index.requests import Request
-from index.search import Index
-from index.tables import pictures
-from models.calibration import Calibration
-from models.queries import Query
+from index.catalog.pictures import name_of
+from index.search.requests import Request
+from index.search.index import Index
+from index.database.tables import pictures
+from models.scores.calibration import Calibration
+from models.text.queries import Query
 from models.types import Box, FragmentBag, Span
 
 

@@ -12,21 +12,22 @@ from typing import Any
 
 import pytest
 
-from index import shard_server, snapshot
+from index.cluster import server as shard_server
+from index.segments import reader as snapshot
 from index.bags import pack_vectors
-from index.buckets import ALL, BUCKETS, Buckets, cut
-from index.catalog import Catalog
-from index.failures import NotReady
-from index.follower import Follower
+from index.database.buckets import ALL, BUCKETS, Buckets, cut
+from index.catalog.catalog import Catalog
+from index.database.errors import NotReady
+from index.segments.builder import Follower
 from index.items import Collection, bucket_of
-from index.messages import packed, unpacked
-from index.requests import Request
-from index.search import Index
-from index.segments import BROKEN
-from index.shard_server import ShardServer, storage_of
-from index.sharded import Gathered, ShardedIndex, ShardedIndexes
-from index.tables import bags, items
-from models.queries import Query
+from index.cluster.messages import packed, unpacked
+from index.search.requests import Request
+from index.search.index import Index
+from index.segments.segment import BROKEN
+from index.cluster.server import ShardServer, storage_of
+from index.cluster.merged import Gathered, ShardedIndex, ShardedIndexes
+from index.database.tables import bags, items
+from models.text.queries import Query
 from tests.index.conftest import TINY
 from tests.index.searches import CALIBRATION, pages, requests_of, stored
 
@@ -36,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.system
 @pytest.mark.timeout(300)  # a new process imports torch
 def test_a_process_that_serves_a_shard_does_not_import_what_parses_texts() -> None:
-    script = "import sys, index.shard_server; print({'spacy', 'thinc'} & set(sys.modules))"
+    script = "import sys, indexclusterserver; print({'spacy', 'thinc'} & set(sys.modules))"
     ended = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

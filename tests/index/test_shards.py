@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from index import candidates
-from index.audit import Audit, audit
-from index.catalog import Catalog
-from index.follower import Follower, Sizes
+from index.segments import candidates
+from index.search.audit import Audit, audit
+from index.catalog.catalog import Catalog
+from index.segments.builder import Follower, Sizes
 from index.items import bucket_of
-from index.requests import Request
-from index.search import Index
+from index.search.requests import Request
+from index.search.index import Index
 from index.shards import Shards
-from models.queries import Query
+from models.text.queries import Query
 
 
 @pytest.fixture

@@ -10,10 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from index import garbage, reembedding, snapshot
+from index.catalog import garbage
+from index.catalog import reembedding
+from index.segments import reader as snapshot
 from index.items import ModelMismatch
-from index.snapshot import Reader
-from models.scoring import SCORES
+from index.segments.reader import Reader
+from models.scores.scoring import SCORES
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from index import archives
+from index.backup import archive as archives
 from index.disk import locked
-from index.snapshot_folder import Snapshots
+from index.backup.folder import Snapshots
 
 
 def quiet(*_: object) -> None:
@@ -158,7 +158,7 @@ def test_unfinished_work_of_others_stays(shelf, folder, catalog):
 
 
 def test_a_folder_in_the_way_of_a_snapshot_stays(catalog, tmp_path):
-    from index.backup import snapshot
+    from index.backup.snapshots import snapshot
 
     (tmp_path / "monday.tar.partial").mkdir()
     (tmp_path / "monday.tar.partial" / "mine").touch()

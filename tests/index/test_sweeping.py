@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from index import sweeping
-from index.catalog import Catalog
+from index.catalog import sweeping
+from index.catalog.catalog import Catalog
 from index.items import Picture
-from index.keeping import keeping
-from index.pictures import name_of
-from index.storage import Storage
-from index.sweeping import NOTE
+from index.catalog.keeping import keeping
+from index.catalog.pictures import name_of
+from index.database.storage import Storage
+from index.catalog.sweeping import NOTE
 
 DAY = 86_400
 

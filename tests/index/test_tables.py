@@ -1,8 +1,8 @@
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 
-from index.facets import passing
-from index.tables import schema
+from index.catalog.facets import passing
+from index.database.tables import schema
 
 
 def test_every_table_can_be_made_in_postgresql():

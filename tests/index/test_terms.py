@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from index.terms import fold, spelled, stem, words
+from index.documents.words import fold, spelled, stem, words
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,15 @@ from threading import Event
 
 import pytest
 
-from index import following, manifest, segments
+from index.segments import process as following
+from index.segments import manifest
+from index.segments import segment as segments
 from index.disk import locked
-from index.follower import Follower, Sizes
-from index.requests import Request
-from index.search import Index
-from index.verification import LOCK, Verifier
-from models.queries import Query
+from index.segments.builder import Follower, Sizes
+from index.search.requests import Request
+from index.search.index import Index
+from index.segments.verification import LOCK, Verifier
+from models.text.queries import Query
 
 ALL = Sizes(chunk=128, least=1, quiet=0.0)
 
@@ -86,7 +88,7 @@ def test_one_process_a_data_folder_verifies(filled, monkeypatch):
         stopped.set()
 
     monkeypatch.setattr(verifier, "verify", verify)
-    monkeypatch.setattr("index.verification.IDLE", 0.01)
+    monkeypatch.setattr("index.segments.verification.IDLE", 0.01)
     with locked(directory.parent / LOCK) as alone:
         assert alone
         waiting = Event()
@@ -104,12 +106,14 @@ CUT = """
 import os, sqlite3, sys
 from contextlib import closing
 from pathlib import Path
-from index import following, manifest, page_faults
-from index.catalog import Catalog
-from index.failures import Damaged
-from index.requests import Request
-from index.search import Index
-from models.queries import Query
+from index import page_faults
+from index.segments import process as following
+from index.segments import manifest
+from indexcatalogcatalog import Catalog
+from indexdatabaseerrors import Damaged
+from indexsearchrequests import Request
+from indexsearchindex import Index
+from modelstextqueries import Query
 
 folder, name = Path(sys.argv[1]), sys.argv[2]
 catalog = Catalog.in_folder(folder)
@@ -135,7 +139,7 @@ else:
     os.truncate(directory / segment / name, 200)
     after = [(hit.item, hit.score) for hit in index.best(request).hits]
     assert after == before, (len(after), len(before))
-    assert index.snapshot().published == ()
+    assert indexsegmentsreader().published == ()
 print("alive")
 """
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from index.documents import Documents
-from index.views import ItemRow
-from index.wording import MOST_CORRECTED, Wording, parse_synonyms
+from index.documents.documents import Documents
+from index.catalog.views import ItemRow
+from index.documents.query_words import MOST_CORRECTED, Wording, parse_synonyms
 
 TITLES = [
     "Oak chair",

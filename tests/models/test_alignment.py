@@ -3,9 +3,9 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from models.alignment import EARNED, decode_chain, links, phrases, query_links, word_groups
-from models.queries import Query
-from models.scoring import SCORES
+from models.scores.alignment import EARNED, decode_chain, links, phrases, query_links, word_groups
+from models.text.queries import Query
+from models.scores.scoring import SCORES
 from models.types import (
     WHOLE_FRAME,
     WHOLE_PHOTO,

@@ -2,8 +2,8 @@ import pytest
 import skimage.data
 import torch
 
-from models import backbones
-from models.backbones import squash
+from models.vision import backbones
+from models.vision.backbones import squash
 
 
 @pytest.fixture(scope="module")

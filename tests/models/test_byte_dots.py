@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import byte_dots
-from models.byte_dots import ByteDots
+from models.scores import byte_dots
+from models.scores.byte_dots import ByteDots
 
 native = pytest.mark.skipif(
     not byte_dots.has_instruction(), reason="this processor has no AVX-512 VNNI"

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.calibration import Calibration, Kind, kind_of
-from models.queries import Query
+from models.scores.calibration import Calibration, Kind, kind_of
+from models.text.queries import Query
 from models.types import WHOLE_FRAME, WHOLE_PHOTO, FragmentBag, Span
 
 COEFFICIENTS = torch.tensor([[1.0, 0.5, -0.25, 2.0], [0.5, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, -1.0]])

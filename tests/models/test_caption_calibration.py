@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from models.caption_calibration import CaptionCalibration, log_odds
-from models.parsing import parse_trees
+from models.captions.calibration import CaptionCalibration, log_odds
+from models.text.parsing import parse_trees
 from models.registry import Caption, CaptionWord
 
 CALIBRATION = CaptionCalibration(

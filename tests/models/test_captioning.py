@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from models.captioners.multimodal_rnn import Config, Model
-from models.captioning import FIRST_WORD, UNKNOWN
-from models.decoding import END
+from models.captions.captioning import FIRST_WORD, UNKNOWN
+from models.captions.decoding import END
 from models.registry import Generation
 from models.types import PaddedBags
 

@@ -7,7 +7,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from models import checkpoint, header
-from models.calibration import Calibration
+from models.scores.calibration import Calibration
 from models.matcher import Matcher
 
 IMAGE = {"name": "regions", "options": {"sizes": [96], "embedding": 8}}

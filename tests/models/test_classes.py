@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from models import classes
-from models.backbones import CLASSES
+from models.text import classes
+from models.vision.backbones import CLASSES
 
 
 def test_every_class_has_names_and_broader_terms():

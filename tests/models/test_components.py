@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.components import PrincipalComponents
+from models.layers import PrincipalComponents
 
 
 def stretched():

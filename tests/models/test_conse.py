@@ -4,7 +4,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models import backbones, classes, conse
+from models.vision import backbones
+from models.text import classes
+from models.vision import conse
 from models.image_towers import regions_in_context
 from models.matcher import Config, Matcher, Part
 from models.text_towers import minilm

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from models.correlation import Correlation, correlate, directions, regularised
+from models.scores.correlation import Correlation, correlate, directions, regularised
 from models.image_towers import correlated as photo
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.text_towers import correlated as sentence
 from models.types import PaddedBags
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from models.decoding import END, Hypothesis, Limits, beam, greedy, sample
+from models.captions.decoding import END, Hypothesis, Limits, beam, greedy, sample
 
 A, B, C, D = 1, 2, 3, 4
 

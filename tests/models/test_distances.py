@@ -2,8 +2,8 @@
 
 import torch
 
-from models.distances import LENGTHENED, lengthened_images, lengthened_sentences
-from models.scoring import SCORES
+from models.scores.distances import LENGTHENED, lengthened_images, lengthened_sentences
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.edges import (
+from models.text.edges import (
     ALONE,
     DROPPED,
     EdgeEncoder,

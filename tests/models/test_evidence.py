@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from models.captioning import FIRST_WORD
-from models.evidence import Evidence, reliability
+from models.captions.captioning import FIRST_WORD
+from models.captions.evidence import Evidence, reliability
 
 
 def test_evidence_is_how_much_more_than_usual_a_photo_is_like_a_word():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.autograd import functional
 
-from models.fisher import FisherVectors, HybridMixture, distinct, weighted_median
+from models.text.fisher import FisherVectors, HybridMixture, distinct, weighted_median
 from models.types import PaddedBags
 
 

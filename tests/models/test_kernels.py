@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 
-import models.kernels
+import models.scores.kernels
 
 
 def test_kernels_are_made_where_no_folder_can_be_written(tmp_path, monkeypatch):

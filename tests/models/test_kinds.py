@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.kinds import UNSEEN, Kind, Kinds
+from models.captions.kinds import UNSEEN, Kind, Kinds
 
 PERSON, ANIMAL = Kind(("person",), 2.0, 0.0), Kind(("animal",), 1.0, 0.0)
 

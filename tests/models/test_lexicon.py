@@ -3,7 +3,7 @@ from string import ascii_lowercase
 
 import pytest
 
-from models.lexicon import is_enclitic, is_function_word, is_known, is_latin
+from models.text.lexicon import is_enclitic, is_function_word, is_known, is_latin
 
 
 @pytest.mark.parametrize("word", ["The", "of", "is", "and", "They", "n't", "’s"])

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from models.limits import (
+from models.text.limits import (
     LONGEST_RUN,
     LONGEST_TEXT,
     MOST_SIGNS,
@@ -17,8 +17,8 @@ from models.limits import (
     refuse_huge,
     refuse_many,
 )
-from models.parsing import forgetting, parse, parse_trees, tokenizer
-from models.queries import find_phrase, read
+from models.text.parsing import forgetting, parse, parse_trees, tokenizer
+from models.text.queries import find_phrase, read
 from tests.hostile import PIECES, pieces, repeated, seconds
 
 PROSE = ("Two children in red jackets watch a brown dog that leaps over an old stone wall, " * 99)[
@@ -38,7 +38,7 @@ PROSE = ("Two children in red jackets watch a brown dog that leaps over an old s
     ],
 )
 def test_what_no_one_writes_is_refused_before_it_is_parsed(monkeypatch, text, limit):
-    monkeypatch.setattr("models.parsing.tokenizer", None)
+    monkeypatch.setattr("models.text.parsing.tokenizer", None)
     with pytest.raises(ValueError, match=limit):
         parse(text)
 

@@ -2,8 +2,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models import backbones, lite
-from models.lite import Lite, SameConv, fold
+from models.vision import backbones
+from models.vision import lite
+from models.vision.lite import Lite, SameConv, fold
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.looks import Look, share_sight
+from models.vision.looks import Look, share_sight
 from models.towers import Sight
 
 

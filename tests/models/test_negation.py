@@ -1,7 +1,7 @@
 import pytest
 
-from models.negation import negations
-from models.parsing import parse
+from models.text.negation import negations
+from models.text.parsing import parse
 
 
 def negated(text):

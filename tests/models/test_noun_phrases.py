@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.noun_phrases import noun_phrases
+from models.text.noun_phrases import noun_phrases
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from models.offsets import (
+from models.scores.offsets import (
     PHOTO_TEMPERATURE,
     PHOTO_WEIGHT,
     SCALE,
@@ -11,7 +11,7 @@ from models.offsets import (
     WEIGHT,
     Offsets,
 )
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
 
 

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from models import backbones
+from models.vision import backbones
 
 
 @pytest.fixture

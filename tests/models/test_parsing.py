@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from models import shipped
-from models.parsing import (
+from models.text.parsing import (
     MOST_WORDS,
     NO_HEAD,
     choose,
@@ -64,7 +64,7 @@ def test_a_text_that_is_too_long_is_refused_with_the_limit(text):
 
 
 def test_a_huge_text_is_refused_before_it_is_tokenized(monkeypatch):
-    monkeypatch.setattr("models.parsing.tokenizer", None)
+    monkeypatch.setattr("models.text.parsing.tokenizer", None)
     with pytest.raises(ValueError, match="at most"):
         parse("dog " * 10_000)
 
@@ -212,7 +212,7 @@ def test_threads_get_the_same_trees():
 @pytest.fixture
 def another(tmp_path, monkeypatch):
     """The pipeline that ships, without its tags, to be chosen."""
-    monkeypatch.setattr("models.parsing.chosen", str(shipped.PARSER))
+    monkeypatch.setattr("models.text.parsing.chosen", str(shipped.PARSER))
     spacy.load(shipped.PARSER, exclude=["tagger"]).to_disk(tmp_path / "another")
     return tmp_path / "another"
 

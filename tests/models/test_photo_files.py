@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from models import jpeg
-from models.photo_files import NO_END, ImageError, ImageTooLarge, decode
+from models.vision import jpeg
+from models.vision.photo_files import NO_END, ImageError, ImageTooLarge, decode
 
 
 def encoded(image: Image.Image, form: str = "JPEG", **options: Any) -> bytes:

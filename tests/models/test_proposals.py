@@ -2,7 +2,7 @@ import pytest
 import torch
 from torchvision.ops import box_iou
 
-from models.proposals import REGIONS, TorchvisionDetector, Windows, chosen, grid, load, windows
+from models.vision.proposals import REGIONS, TorchvisionDetector, Windows, chosen, grid, load, windows
 from models.types import WHOLE_FRAME
 
 

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from models.parsing import parse
-from models.queries import NEGATED, NOTHING_KNOWN, Query, of_phrases, read
+from models.text.parsing import parse
+from models.text.queries import NEGATED, NOTHING_KNOWN, Query, of_phrases, read
 from models.types import FragmentBag
 
 

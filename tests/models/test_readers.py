@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.readers import NumberReader, PairReader, TreeReader, WordReader
+from models.text.readers import NumberReader, PairReader, TreeReader, WordReader
 from models.types import WHOLE_SENTENCE, Span
 
 TEXTS = ["Two dogs run.", "dogs"]

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from models.reductions import Maxima, Products, RectifiedSums, maxima, rectified_sums
+from models.scores.reductions import Maxima, Products, RectifiedSums, maxima, rectified_sums
 
 REAL = torch.tensor([[True, True, True], [True, False, False]])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.parsing import parse_trees
-from models.region_captions import (
+from models.text.parsing import parse_trees
+from models.captions.region_captions import (
     RegionCaption,
     described,
     distinct,

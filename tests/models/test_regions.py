@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from models.proposals import Windows
-from models.regions import RegionEncoder, RegionFeatures, Standardize, pool
+from models.vision.proposals import Windows
+from models.vision.regions import RegionEncoder, RegionFeatures, Standardize, pool
 
 
 def boxes(*edges):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
 
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from models.sentences import MeanVector, TfIdf
+from models.text.sentence_features import MeanVector, TfIdf
 from models.types import PaddedBags
 
 

@@ -1,7 +1,7 @@
 import torch
 from torch.autograd import gradcheck
 
-from models.sequences import MeanEncoder, RecurrentEncoder
+from models.text.sequences import MeanEncoder, RecurrentEncoder
 
 MASK = torch.tensor([[True, True, True], [True, False, False]])
 

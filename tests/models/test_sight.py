@@ -1,12 +1,12 @@
 import pytest
 import torch
 
-from models import backbones
-from models.backbones import squash
-from models.lite import Lite
-from models.looks import Look
-from models.regions import pool
-from models.sight import RegionSight, ViewSight
+from models.vision import backbones
+from models.vision.backbones import squash
+from models.vision.lite import Lite
+from models.vision.looks import Look
+from models.vision.regions import pool
+from models.vision.sight import RegionSight, ViewSight
 
 
 def test_each_photo_has_features_of_each_box_at_each_size(photos):

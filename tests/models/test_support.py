@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.caption_calibration import CaptionCalibration
-from models.parsing import parse_trees
+from models.captions.calibration import CaptionCalibration
+from models.text.parsing import parse_trees
 from models.registry import Caption, CaptionWord
-from models.support import rank, support
+from models.captions.support import rank, support
 from models.types import Box
 
 LEFT, RIGHT = Box(0, 0, 0.5, 0.5), Box(0.5, 0, 1, 0.5)

@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models import alignment
+from models.scores import alignment
 from models.matcher import Config, Part
-from models.queries import Query
-from models.scoring import SCORES
-from models.terms import LEAST, MOST, Terms, share
+from models.text.queries import Query
+from models.scores.scoring import SCORES
+from models.scores.terms import LEAST, MOST, Terms, share
 from models.types import Box, FragmentBag, PaddedBags, Span
 
 FORMS = [("shirts", "shirt"), ("tshirts", "tshirt"), ("navy blue",), ("blue",)]

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from models.trees import (
+from models.text.trees import (
     OTHER,
     ROOT,
     ConstituencyEncoder,

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from models.parsing import parse
+from models.text.parsing import parse
 from models.types import PaddedBags
-from models.words import (
+from models.text.words import (
     BRNN,
     MINILM_HIDDEN,
     LowerMiniLM,

@@ -4,11 +4,12 @@ import pytest
 
 import models.image_towers
 import models.text_towers
-from training.data import folders, synthetic
+from training.data import synthetic
+from training.data import readers as folders
 from training.data.corpus import Corpus
-from training.evaluation import descriptions
-from training.folder import Place
-from training.preset import parsed
+from training.evaluation.captions import descriptions
+from training.runs.folder import Place
+from training.matchers.preset import parsed
 
 EPOCHS = 8
 

@@ -7,13 +7,13 @@ from typer.testing import CliRunner
 from models import checkpoint
 from models.captioners import multimodal_rnn
 from models.grounders import two_branch
-from models.images import decode
+from models.vision.images import decode
 from models.proposers import detector
-from training import run
+from training.matchers import train as run
 from training.cli import app
 from training.data import synthetic
-from training.evaluation.wordnet import FOLDER
-from training.folder import Place
+from training.evaluation.captions.wordnet import FOLDER
+from training.runs.folder import Place
 
 SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
 CAPTIONER = multimodal_rnn.Config(("a", "red", "circle"), **SIGHT, embedding=8, hidden=8, longest=5)

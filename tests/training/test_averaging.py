@@ -4,11 +4,12 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from models import checkpoint, classes
+from models import checkpoint
+from models.text import classes
 from models.checkpoint import Checkpoint
 from models.matcher import Config, Matcher
-from training import run
-from training.averaging import (
+from training.matchers import train as run
+from training.matchers.average import (
     MAPS,
     Shape,
     average,
@@ -21,8 +22,8 @@ from training.averaging import (
 from training.cli import app
 from training.evaluation.measure import measure
 from training.evaluation.scores import score_matrix
-from training.folder import Place
-from training.matching import Pairs, encoded, refer
+from training.runs.folder import Place
+from training.matchers.matching import Pairs, encoded, refer
 
 CONFIG = {
     "image": {"name": "cells", "options": {"dimension": 8}},

@@ -5,14 +5,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models import backbones, checkpoint, shipped
+from models import checkpoint, shipped
+from models.vision import backbones
 from models.matcher import Config, Matcher
-from models.sight import ViewSight
-from training import run
-from training.averaging import matchers
-from training.backbones import extract
-from training.folder import Place
-from training.preset import parsed
+from models.vision.sight import ViewSight
+from training.matchers import train as run
+from training.matchers.average import matchers
+from training.matchers.backbones import extract
+from training.runs.folder import Place
+from training.matchers.preset import parsed
 
 
 @pytest.fixture(scope="module")

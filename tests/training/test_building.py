@@ -1,15 +1,17 @@
 import pytest
 import torch
 
-from models import backbones, checkpoint, header, shipped
+from models import checkpoint, header, shipped
+from models.vision import backbones
 from models.checkpoint import Checkpoint
 from models.matcher import Config, Matcher
 from models.shipped import PRETRAINED
-from training import preset, run
-from training.building import built, completed
-from training.folder import Place
-from training.loop import Trainer
-from training.preset import parsed
+from training.matchers import preset
+from training.matchers import train as run
+from training.matchers.build import built, completed
+from training.runs.folder import Place
+from training.runs.loop import Trainer
+from training.matchers.preset import parsed
 
 VIEWS = ["lite0@32", "lite0-tuned@32"]
 

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from training import cache
-from training.cache import cached, digest
+from training.runs import cache
+from training.runs.cache import cached, digest
 
 
 class Counting:

@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from models import checkpoint
-from models.calibration import Calibration, Kind
-from training.calibration import LEAST_DEVIATION, Pairs, calibrate, every, fit
+from models.scores.calibration import Calibration, Kind
+from training.matchers.calibration import LEAST_DEVIATION, Pairs, calibrate, every, fit
 from training.data.corpus import Corpus
-from training.progress import silent
+from training.runs.progress import silent
 
 
 def test_a_fit_finds_the_coefficients_that_made_the_truth():

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from models import checkpoint
-from models.caption_calibration import CaptionCalibration
+from models.captions.calibration import CaptionCalibration
 from models.captioners import attentive
 from models.checkpoint import Checkpoint
-from training.caption_calibration import RIGHT, Judged, calibrate, fitted, threshold
-from training.folder import Place
-from training.progress import silent
+from training.captioners.calibration import RIGHT, Judged, calibrate, fitted, threshold
+from training.runs.folder import Place
+from training.runs.progress import silent
 
 START = CaptionCalibration((0.0,) * 5, 0.0, "c0104a5000000000", frozenset({"dog"}))
 TRUTH = np.array([0.5, 1.0, 4.0, -0.8, 0.3])

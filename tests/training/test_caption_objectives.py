@@ -3,8 +3,8 @@ import torch
 import torch.nn.functional as F
 
 from models.captioners import multimodal_rnn
-from training.caption_objectives import CrossEntropy, SelfCritical, logits
-from training.data.caption_batches import CaptionDataset
+from training.captioners.objectives import CrossEntropy, SelfCritical, logits
+from training.captioners.batches import CaptionDataset
 
 SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
 SMALL = {**SIGHT, "recurrence": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.0}

@@ -1,6 +1,6 @@
 import pytest
 
-from training import caption_recipe
+from training.captioners import recipe as caption_recipe
 
 
 def test_a_preset_gives_the_recipe_and_an_unknown_option_is_named(tmp_path):

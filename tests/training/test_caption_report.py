@@ -1,6 +1,6 @@
 import pytest
 
-from training.caption_report import sections
+from training.report.captions import sections
 
 MEASURED = {
     "name": "multimodal_rnn",

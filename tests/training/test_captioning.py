@@ -3,17 +3,18 @@ import torch
 from models import checkpoint
 from models.captioners import multimodal_rnn
 from models.registry import Generation
-from training import captioning
-from training.caption_objectives import CrossEntropy
-from training.caption_recipe import Recipe
-from training.data import folders, synthetic
-from training.data.caption_batches import CaptionDataset
-from training.describing import described
-from training.evaluation.captioning import bleu
-from training.fitting import Reporter
-from training.folder import Place
-from training.loop import Measured, Part, Trainer
-from training.optimization import Optimizer, Schedule
+from training.captioners import train as captioning
+from training.captioners.objectives import CrossEntropy
+from training.captioners.recipe import Recipe
+from training.data import synthetic
+from training.data import readers as folders
+from training.captioners.batches import CaptionDataset
+from training.captioners.describe import described
+from training.evaluation.captions.bleu import bleu
+from training.runs.fitting import Reporter
+from training.runs.folder import Place
+from training.runs.loop import Measured, Part, Trainer
+from training.runs.optimization import Optimizer, Schedule
 
 SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
 SMALL = {**SIGHT, "recurrence": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.0}

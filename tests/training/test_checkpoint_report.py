@@ -1,4 +1,4 @@
-from training.checkpoint_report import sections
+from training.report.checkpoints import sections
 
 CHECKPOINT = {"preset": "tessera", "seed": 1, "checkpoint": "ab12", "data": "flickr8k"}
 FLICKR = CHECKPOINT | {"trained_on": "flickr8k", "split": "val"}

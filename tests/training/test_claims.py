@@ -1,7 +1,7 @@
 import pytest
 
-from training.claims import CLAIMS, SOLVED, Claim, Difference, finding, verdict
-from training.systems import SYSTEMS
+from training.report.claims import CLAIMS, SOLVED, Claim, Difference, finding, verdict
+from training.report.systems import SYSTEMS
 
 RECALLS = Claim("trees beat bags", "a paper", "tree", "bag")
 RANKS = Claim("trees beat bags", "Socher et al. 2014", "tree", "bag")

@@ -1,6 +1,6 @@
 import pytest
 
-from training.class_names import levels, line, read_nouns, synsets_of_classes
+from training.language.class_names import levels, line, read_nouns, synsets_of_classes
 
 LICENCE = "  1 This software and database is being provided to you ...  \n"
 NOUNS = """\

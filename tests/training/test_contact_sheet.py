@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from models.images import decode
+from models.vision.images import decode
 from models.types import Box
-from training import contact_sheet
-from training.contact_sheet import SIDE
+from training.report import contact_sheet
+from training.report.contact_sheet import SIDE
 
 
 def test_a_crop_is_the_part_in_the_box():

@@ -6,7 +6,7 @@ import torch
 from models import checkpoint
 from models.captioners import attentive
 from models.matcher import Config, Matcher
-from training.describing import described
+from training.captioners.describe import described
 from training.evaluation.embedding import pixels
 
 VIEWS = {"views": ("lite0@64", "lite0@96"), "proposals": "windows"}

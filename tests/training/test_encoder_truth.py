@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.encoder_truth import truth
+from benchmarks.models.encoder_truth import truth
 from training.tiny_encoders import FAMILIES
 
 # Percent of phrases whose best box has its centre in the true one, which covers a sixth of a scene:

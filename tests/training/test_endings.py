@@ -8,9 +8,9 @@ import torch
 from models import checkpoint
 from models.captioners import multimodal_rnn
 from models.checkpoint import Checkpoint
-from models.parsing import parse_trees
+from models.text.parsing import parse_trees
 from training.data.corpus import Example
-from training.endings import LEAST_COUNT, unfinished, with_endings
+from training.captioners.endings import LEAST_COUNT, unfinished, with_endings
 
 SENTENCES = ("A large dog runs in the grass .", "A boy in red plays with a dog .")
 WORDS = ("a", "dog", "in", "the", "large", "red", "runs", "with", "unheard-of")

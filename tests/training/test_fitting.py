@@ -6,12 +6,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from training import captioning, grounding, grounding_recipe, proposal_recipe, proposals
-from training.caption_recipe import Recipe
+from training.captioners import train as captioning
+from training.grounders import train as grounding
+from training.grounders import recipe as grounding_recipe
+from training.proposers import recipe as proposal_recipe
+from training.proposers import train as proposals
+from training.captioners.recipe import Recipe
 from training.data import entities
-from training.fitting import Reporter
-from training.folder import Place
-from training.optimization import Optimizer, Schedule
+from training.runs.fitting import Reporter
+from training.runs.folder import Place
+from training.runs.optimization import Optimizer, Schedule
 
 SHORT = Schedule(2, batch=4, average=0.9)
 TINY = {"views": ("lite0@64",), "proposals": "windows", "embedding": 8, "hidden": 8}

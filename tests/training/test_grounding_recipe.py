@@ -1,8 +1,8 @@
 import pytest
 
-from training import grounding_recipe
-from training.grounding_recipe import Supervision, Weak, parsed, read
-from training.inheritance import PRESETS
+from training.grounders import recipe as grounding_recipe
+from training.grounders.recipe import Supervision, Weak, parsed, read
+from training.runs.presets import PRESETS
 
 
 def test_every_preset_that_ships_is_sound():

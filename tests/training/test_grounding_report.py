@@ -1,7 +1,7 @@
 import pytest
 
-from training.grounding_report import CLAIMS, PUBLISHED, sections
-from training.inheritance import names
+from training.report.boxes import CLAIMS, PUBLISHED, sections
+from training.runs.presets import names
 
 
 def row(preset="ranking", seed=0, first=40.0):

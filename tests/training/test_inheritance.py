@@ -2,8 +2,9 @@ import tomllib
 
 import pytest
 
-from training import inheritance, preset
-from training.inheritance import merged, resolved
+from training.runs import presets as inheritance
+from training.matchers import preset
+from training.runs.presets import merged, resolved
 
 
 def flat(value, path=""):

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from models.captioners.attentive import Config, Model
-from models.kinds import Kind
-from models.parsing import parse_trees
+from models.captions.kinds import Kind
+from models.text.parsing import parse_trees
 from training.data.corpus import Example
-from training.evaluation.wordnet import FOLDER, PERSONS, WordNet
-from training.kinds import classes_of, nouns, shares, usual, with_kinds
+from training.evaluation.captions.wordnet import FOLDER, PERSONS, WordNet
+from training.captioners.kinds import classes_of, nouns, shares, usual, with_kinds
 
 pytestmark = pytest.mark.skipif(
     not (FOLDER / "data.noun").is_file(), reason="WordNet is not installed: apt wordnet-base"

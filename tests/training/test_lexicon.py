@@ -2,8 +2,8 @@ import gzip
 
 import pytest
 
-from models.lexicon import KNOWN, known_words
-from training import lexicon
+from models.text.lexicon import KNOWN, known_words
+from training.language import lexicon
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from training import licences
+from training.encoders import licences
 
 RESEARCH = "MobileCLIP's weights are for research only (Apple ML Research licence)"
 

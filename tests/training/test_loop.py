@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from training.loop import Measured, Part, Trainer, shuffled
-from training.optimization import Optimizer, Schedule
+from training.runs.loop import Measured, Part, Trainer, shuffled
+from training.runs.optimization import Optimizer, Schedule
 
 
 class Points:

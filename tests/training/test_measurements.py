@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from training import measurements
+from training.report import measurements
 
 
 def test_a_line_of_the_same_name_is_replaced_where_it_is(tmp_path):

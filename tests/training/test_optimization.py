@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from training.optimization import (
+from training.runs.optimization import (
     Average,
     Descent,
     Optimizer,

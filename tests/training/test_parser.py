@@ -3,9 +3,9 @@ import random
 import pytest
 from typer.testing import CliRunner
 
-from models.parsing import digest
+from models.text.parsing import digest
 from training.cli import app
-from training.parser import evaluate, like_caption, read, train
+from training.language.parser import evaluate, like_caption, read, train
 
 TREEBANK = """\
 # text = He can't run.

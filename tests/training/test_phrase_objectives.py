@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from training.phrase_objectives import PhraseMatch, supervised, weak
+from training.grounders.objectives import PhraseMatch, supervised, weak
 
 LEFT, RIGHT, ALL = [0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]
 

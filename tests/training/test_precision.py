@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from training import precision
+from training.runs import precision
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@ import pytest
 from models import checkpoint
 from models.matcher import Matcher
 from models.shipped import PRETRAINED
-from training import inheritance, preset
-from training.objectives import Term
-from training.preset import parsed
+from training.runs import presets as inheritance
+from training.matchers import preset
+from training.matchers.objectives import Term
+from training.matchers.preset import parsed
 
 TABLES = {
     "model": {

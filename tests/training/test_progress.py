@@ -3,7 +3,7 @@ from io import StringIO
 from rich.console import Console
 
 from index import progress as lines
-from training import progress
+from training.runs import progress
 
 
 def test_parts_pass_on_with_their_progress_shown(monkeypatch):

@@ -1,6 +1,6 @@
 import pytest
 
-from training import proposal_recipe
+from training.proposers import recipe as proposal_recipe
 
 
 def test_the_preset_that_ships_gives_its_recipe():

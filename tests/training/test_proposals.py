@@ -3,7 +3,7 @@ import torch
 from models.proposers.detector import Config
 from models.types import Box, Span
 from training.data.entities import GroundedSentence, TruePhrase
-from training.proposals import Maps, mirrored, phrase_boxes, things
+from training.proposers.train import Maps, mirrored, phrase_boxes, things
 
 LEFT, RIGHT = Box(0.0, 0.5, 0.25, 1.0), Box(0.5, 0.5, 0.75, 1.0)
 BOTH, ALL = Box(0.0, 0.5, 0.75, 1.0), Box(0.0, 0.0, 1.0, 1.0)
@@ -48,7 +48,7 @@ class Still:
 def test_kept_maps_unfold_to_what_the_backbone_saw(monkeypatch):
     photos = [torch.zeros(3, 8, 8, dtype=torch.uint8)] * 2
     maps = [torch.randn(2, 3, 4, 4), torch.randn(2, 5, 2, 2)]
-    monkeypatch.setattr("training.proposals.pixels", lambda photo: photo)
+    monkeypatch.setattr("training.proposers.train.pixels", lambda photo: photo)
     fold = Maps(Config(fine=3, coarse=5, size=64), Still(maps), "cpu")
     kept = fold.computed(photos)
     assert [one.shape for one in kept] == [(4, 17), (4, 17)]

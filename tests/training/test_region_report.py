@@ -1,4 +1,4 @@
-from training.region_report import sections
+from training.report.region_captions import sections
 
 
 def row(seed, **others):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from training.regression import held_out, logistic, ridge
+from training.matchers.regression import held_out, logistic, ridge
 
 
 @pytest.mark.parametrize("count", [5, 30])  # fewer photos than features, and more

@@ -2,8 +2,9 @@ import json
 
 import pytest
 
-from training import inheritance, report
-from training.preset import read
+from training.runs import presets as inheritance
+from training.report import page as report
+from training.matchers.preset import read
 
 OWN = {"objectives": [], "optimizer": {}, "schedule": {"epochs": 2}}
 

@@ -3,10 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from training import measurements, reproduce, run
-from training.inheritance import names
-from training.reproduce import Publisher, estimate, paces, plan
-from training.systems import SYSTEMS
+from training.report import measurements
+from training.report import reproduce
+from training.matchers import train as run
+from training.runs.presets import names
+from training.report.reproduce import Publisher, estimate, paces, plan
+from training.report.systems import SYSTEMS
 
 
 @pytest.fixture

@@ -5,20 +5,20 @@ import pytest
 import torch
 
 from models import checkpoint, header
-from models.parsing import parser_key
+from models.text.parsing import parser_key
 from models.text_towers import branch
 from models.types import PaddedBags
-from training import run
-from training.building import built
+from training.matchers import train as run
+from training.matchers.build import built
 from training.data import entities
 from training.data.corpus import Corpus, Example
 from training.evaluation.embedding import pixels
 from training.evaluation.measure import measure
-from training.fitting import Reporter
-from training.folder import Place
-from training.frozen import Frozen
-from training.loop import Trainer
-from training.preset import parsed
+from training.runs.fitting import Reporter
+from training.runs.folder import Place
+from training.matchers.frozen import Frozen
+from training.runs.loop import Trainer
+from training.matchers.preset import parsed
 
 
 def weights(path):

@@ -5,16 +5,17 @@ import pytest
 import torch
 
 from models import checkpoint, header
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
-from training import measurements, run
+from training.report import measurements
+from training.matchers import train as run
 from training.data.batches import batches
 from training.evaluation.embedding import pixels
-from training.fitting import Reporter
-from training.folder import RunFolder
-from training.preset import Teachers, parsed, read
-from training.reproduce import Publisher, plan, reproduce
-from training.teaching import teacher_scores
+from training.runs.fitting import Reporter
+from training.runs.folder import RunFolder
+from training.matchers.preset import Teachers, parsed, read
+from training.report.reproduce import Publisher, plan, reproduce
+from training.matchers.teachers import teacher_scores
 
 
 @pytest.fixture

@@ -6,14 +6,15 @@ import torch
 from PIL import Image
 
 from models import checkpoint, header
-from models.calibration import Calibration
+from models.scores.calibration import Calibration
 from models.types import PaddedBags
-from training import run, terms
+from training.matchers import train as run
+from training.matchers import terms
 from training.data.corpus import Corpus, Example
-from training.fitting import Reporter
-from training.folder import Place
-from training.preset import parsed
-from training.strengths import counted, spread
+from training.runs.fitting import Reporter
+from training.runs.folder import Place
+from training.matchers.preset import parsed
+from training.matchers.strengths import counted, spread
 
 COLOURS = {"plum": (200, 30, 30), "lime": (30, 200, 30), "teal": (30, 30, 200)}
 TABLES = {

@@ -10,9 +10,12 @@ from typer.testing import CliRunner
 
 from models import checkpoint
 from tests import encoders
-from training import adopting, progress, tuning
+from training.encoders import adopt as adopting
+from training.runs import progress
+from training.encoders import tune as tuning
 from training.cli import app
-from training.data import folders, synthetic
+from training.data import synthetic
+from training.data import readers as folders
 from training.evaluation.embedding import embedded, photos
 from training.evaluation.scores import score_matrix
 

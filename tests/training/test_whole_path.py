@@ -4,13 +4,13 @@ from urllib.parse import quote
 
 from starlette.testclient import TestClient
 
-from app.engine import Engine
+from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
 from models.types import Box
-from training import run
+from training.matchers import train as run
 from training.data import entities
-from training.folder import Place
+from training.runs.folder import Place
 
 
 def intersection_over_union(one: Box, other: Box) -> float:

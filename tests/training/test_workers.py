@@ -14,12 +14,13 @@ import pytest
 import torch
 
 from models import checkpoint
-from training import run, workers
+from training.matchers import train as run
+from training.runs import workers
 from training.data.corpus import Corpus
-from training.folder import Place
-from training.loop import Trainer
-from training.preset import Preset, parsed
-from training.progress import Progress
+from training.runs.folder import Place
+from training.runs.loop import Trainer
+from training.matchers.preset import Preset, parsed
+from training.runs.progress import Progress
 
 WAYS = {
     "image": {"name": "regions", "sizes": [64], "embedding": 8, "dropout": 0.0},

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import typer
 
-from training.cli import adopting, analysis, judging, matchers, parts, words
+from training.cli import analysis, judging, matchers, parts, words
+from training.cli import encoders as adopting
 
 app = typer.Typer(no_args_is_help=True, help="Train and evaluate matchers.")
 app.command()(matchers.train)

@@ -109,10 +109,12 @@ def evaluate(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from models import checkpoint, registry
-        from training import analysis, progress
-        from training.data import catalogue, entities, folders
+        from training import analysis
+        from training.runs import progress
+        from training.data import catalogue, entities
+        from training.data import readers as folders
         from training.evaluation import queries as natural
-        from training.evaluation import spice as spices
+        from training.evaluation.captions import spice as spices
 
         loaded = checkpoint.load(file, device)
         analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam, spice=spice)
@@ -163,10 +165,11 @@ def calibrate(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from models import checkpoint
-        from training import analysis, progress
-        from training.data import folders
+        from training import analysis
+        from training.runs import progress
+        from training.data import readers as folders
         from training.evaluation import reliability, tables
-        from training.folder import Place
+        from training.runs.folder import Place
 
         loaded = checkpoint.load(file, device)
         corpora = [folders.read(data, images), *map(folders.read, check or ())]
@@ -202,9 +205,11 @@ def show_magnitudes(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
-        from training import analysis, progress
-        from training.data import folders
-        from training.evaluation import regions, tables
+        from training import analysis
+        from training.runs import progress
+        from training.data import readers as folders
+        from training.evaluation import tables
+        from training.evaluation import inside as regions
         from training.evaluation.embedding import embedded, photos
         from training.evaluation.magnitudes import magnitudes
 
@@ -260,9 +265,10 @@ def show_regions(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
-        from training import analysis, progress
-        from training.data import folders
-        from training.evaluation import regions
+        from training import analysis
+        from training.runs import progress
+        from training.data import readers as folders
+        from training.evaluation import inside as regions
         from training.evaluation.embedding import photos
 
         loaded = analysis.matcher(file, device)

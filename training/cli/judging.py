@@ -35,7 +35,7 @@ def judge(
     Example: tessera judge judgements.csv before.csv after.csv
     """
     with plain_errors(Console(stderr=True)):
-        from index import judgements
+        from index import trec as judgements
         from training.evaluation.relevance import MEASURES, relevance
 
         grades = judgements.by_query(judgements.read(judged))

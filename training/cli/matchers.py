@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from training import measurements
+from training.report import measurements
 from training.cli.options import (
     FEATURES,
     Cache,
@@ -26,10 +26,10 @@ from training.cli.options import (
 
 if TYPE_CHECKING:
     from training.data.corpus import Corpus
-    from training.folder import Place
-    from training.loop import EpochRecord
-    from training.preset import Preset
-    from training.reproduce import Training
+    from training.runs.folder import Place
+    from training.runs.loop import EpochRecord
+    from training.matchers.preset import Preset
+    from training.report.reproduce import Training
 
 RUNS = Path("runs")
 PAGE = Path("docs/research/results.md")
@@ -72,9 +72,9 @@ def train(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
-        from training import preset as presets
-        from training.folder import Place
-        from training.workers import launch
+        from training.matchers import preset as presets
+        from training.runs.folder import Place
+        from training.runs.workers import launch
 
         chosen = presets.read(preset, start=start).with_epochs(epochs)
         catalogue = Catalogue(tuple(field or ()), clicks)
@@ -89,10 +89,12 @@ def train_in(
     again: bool, preset: Preset, corpus: Corpus, place: Place, resume: bool, parser: str | None
 ) -> Path:
     """Train in this process, which may be a worker; `again` after one was lost."""
-    from models import parsing
-    from training import progress, run, workers
-    from training.fitting import SILENT, Reporter
-    from training.folder import RunFolder
+    from models.text import parsing
+    from training.runs import progress
+    from training.matchers import train as run
+    from training.runs import workers
+    from training.runs.fitting import SILENT, Reporter
+    from training.runs.folder import RunFolder
 
     if parser:
         parsing.choose(parser)
@@ -124,7 +126,8 @@ def corpus_for(
     preset: Preset, data: Path, images: Path | None, options: Catalogue, console: Console
 ) -> Corpus:
     """The corpus that a preset learns from; says what a catalogue's fields were taken for."""
-    from training.data import catalogue, folders
+    from training.data import catalogue
+    from training.data import readers as folders
 
     if not preset.sampling:
         if options != Catalogue():
@@ -175,9 +178,10 @@ def write_average(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import averaging, progress
-        from training.data import folders
-        from training.folder import Place
+        from training.matchers import average as averaging
+        from training.runs import progress
+        from training.data import readers as folders
+        from training.runs.folder import Place
 
         validation = averaging.write(
             files,
@@ -217,11 +221,12 @@ def reproduce_rows(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
-        from training import preset as presets
-        from training import progress, reproduce
-        from training.data import folders
-        from training.folder import Place
-        from training.systems import SYSTEMS
+        from training.matchers import preset as presets
+        from training.runs import progress
+        from training.report import reproduce
+        from training.data import readers as folders
+        from training.runs.folder import Place
+        from training.report.systems import SYSTEMS
 
         rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)
@@ -265,7 +270,7 @@ def write_report(
     Example: tessera report benchmarks/measurements.jsonl docs/research/results.md --add mine.json
     """
     with plain_errors(Console(stderr=True)):
-        from training import report
+        from training.report import page as report
 
         if add:
             measured = {
@@ -304,7 +309,7 @@ def line(record: EpochRecord) -> str:
 def planned(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
     """What reproduce is going to do, and for how long."""
     from index.progress import duration
-    from training import reproduce
+    from training.report import reproduce
 
     to_do = [training for training in trainings if training.left]
     lines = [f"{len(trainings) - len(to_do)} of {len(trainings)} trainings are finished."]

@@ -37,7 +37,7 @@ def plain_errors(console: Console, parser: str | None = None) -> Iterator[None]:
     """Parse as the caller wants, and tell mistakes in a sentence, without a traceback."""
     try:
         if parser:
-            from models import parsing
+            from models.text import parsing
 
             parsing.choose(parser)
         yield

@@ -25,11 +25,11 @@ from training.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from models.captioning import Captioner
+    from models.captions.captioning import Captioner
     from models.checkpoint import Checkpoint
     from training.data.corpus import Example
     from training.evaluation.measure import Boxes
-    from training.fitting import Reporter
+    from training.runs.fitting import Reporter
 
 
 def train_captioner(
@@ -59,9 +59,10 @@ def train_captioner(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import caption_recipe, captioning
-        from training.data import folders
-        from training.folder import Place
+        from training.captioners import recipe as caption_recipe
+        from training.captioners import train as captioning
+        from training.data import readers as folders
+        from training.runs.folder import Place
         from training.markdown import slashed
 
         score = captioning.train(
@@ -93,8 +94,9 @@ def add_kinds(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import kinds, progress
-        from training.folder import Place
+        from training.captioners import kinds
+        from training.runs import progress
+        from training.runs.folder import Place
 
         place, bars = Place(file, cache, device), progress.on(console)
         rewrite(
@@ -122,7 +124,7 @@ def add_endings(
     left out. Example: tessera add-endings captioner-regions.safetensors --data flickr8k/
     """
     with plain_errors(Console(stderr=True)):
-        from training import endings
+        from training.captioners import endings
 
         rewrite(file, out, data, images, device, endings.with_endings)
 
@@ -137,7 +139,7 @@ def rewrite(
 ) -> None:
     """Write a captioner as a change by the examples of train makes it, to `out` or anew."""
     from models import checkpoint
-    from training.data import folders
+    from training.data import readers as folders
 
     loaded, examples = checkpoint.load(file, device), folders.read(data, images).split("train")
     checkpoint.save(out or file, loaded.kind, loaded.name, change(loaded, examples), loaded.facts)
@@ -167,10 +169,11 @@ def evaluate_regions(
     with plain_errors(console):
         from models import checkpoint
         from models.registry import BEAM
-        from training import analysis, progress
-        from training.data import folders
-        from training.evaluation import region_captions
-        from training.folder import Place
+        from training import analysis
+        from training.runs import progress
+        from training.data import readers as folders
+        from training.captioners import regions as region_captions
+        from training.runs.folder import Place
         from training.markdown import slashed
 
         loaded, corpus = checkpoint.load(file, device), folders.read(data, images)
@@ -198,7 +201,7 @@ def train_parser(
     Example: tessera train-parser ud_english_ewt/ parser/
     """
     with plain_errors(Console(stderr=True)):
-        from training import parser
+        from training.language import parser
 
         parser.train(treebank, out, seed)
         typer.echo(parser.evaluate(parser.split_file(treebank, "test"), out))
@@ -215,7 +218,7 @@ def evaluate_parser(
     Example: tessera evaluate-parser ud_english_ewt/en_ewt-ud-test.conllu
     """
     with plain_errors(Console(stderr=True)):
-        from training import parser
+        from training.language import parser
 
         typer.echo(parser.evaluate(treebank, pipeline))
 
@@ -239,9 +242,10 @@ def train_proposals(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import proposal_recipe, proposals
-        from training.data import folders
-        from training.folder import Place
+        from training.proposers import recipe as proposal_recipe
+        from training.proposers import train as proposals
+        from training.data import readers as folders
+        from training.runs.folder import Place
 
         recalls = proposals.train(
             folders.read(data, images),
@@ -265,7 +269,7 @@ def extract_backbone(
     models/pretrained/lite2-sentences.safetensors
     """
     with plain_errors(Console(stderr=True)):
-        from training import backbones
+        from training.matchers import backbones
 
         typer.echo(backbones.extract(file, out))
 
@@ -293,9 +297,10 @@ def train_grounder(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training import grounding, grounding_recipe
-        from training.data import folders
-        from training.folder import Place
+        from training.grounders import train as grounding
+        from training.grounders import recipe as grounding_recipe
+        from training.data import readers as folders
+        from training.runs.folder import Place
 
         recipe = grounding_recipe.read(preset)
         localisation = grounding.train(
@@ -311,8 +316,8 @@ def train_grounder(
 
 def reporter(console: Console) -> Reporter:
     """Reports each epoch on a console."""
-    from training import progress
-    from training.fitting import Reporter
+    from training.runs import progress
+    from training.runs.fitting import Reporter
 
     return Reporter(
         progress.on(console),

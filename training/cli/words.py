@@ -20,7 +20,7 @@ def class_names(
     Example: tessera class-names /usr/share/wordnet models/pretrained/classes.txt
     """
     with plain_errors(Console(stderr=True)):
-        from training import class_names
+        from training.language import class_names
 
         count = class_names.write(wordnet, out)
         typer.echo(f"{count:,} classes in {out}")
@@ -35,7 +35,7 @@ def lexicon(
     Example: tessera lexicon /usr/share/wordnet models/pretrained/lexicon.txt.gz
     """
     with plain_errors(Console(stderr=True)):
-        from training import lexicon
+        from training.language import lexicon
 
         count = lexicon.write(wordnet, out)
         typer.echo(f"{count:,} words in {out}")

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from index import judgements
-from training.cache import digest
-from training.data import folders, jsonl, templates
+from index import trec as judgements
+from training.runs.cache import digest
+from training.data import jsonl, templates
+from training.data import readers as folders
 from training.data.corpus import Corpus, Example, split_of, text_of
 from training.data.templates import Roles
 

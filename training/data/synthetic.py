@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.images import Photo, display_copy
+from models.vision.images import Photo, display_copy
 
 SIDE = 96  # pixels, in two rows and two columns of cells
 CELL = SIDE // 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from models.parsing import parse, parse_trees
+from models.text.parsing import parse, parse_trees
 from training.data.corpus import Example
 
 LEAST_COUNT = 5

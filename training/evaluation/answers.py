@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from models.parsing import parse_trees
+from models.text.parsing import parse_trees
 from models.types import ParsedSentence
 from training.data.corpus import Example
 

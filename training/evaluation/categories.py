@@ -10,7 +10,7 @@ from statistics import mean
 import torch
 
 from training.data.corpus import Example
-from training.evaluation.precision import average_precision, precision_at
+from training.evaluation.average_precision import average_precision, precision_at
 from training.evaluation.retrieval import Floats
 
 LEAST = 5  # photos of a category: with fewer, precision at 5 cannot be 100 %

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from models.text_towers import composed
-from models.trees import DependencyEncoder
+from models.text.trees import DependencyEncoder
 
 OTHERS = "others"  # the kinds that share a matrix
 

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from models import matcher as composed
-from models.images import decode
+from models.vision.images import decode
 from models.registry import Matcher
 from models.types import FragmentBag, PaddedBags
 from training.data.corpus import Example
-from training.progress import Progress, silent
+from training.runs.progress import Progress, silent
 
 Item = TypeVar("Item")
 BATCH = 32

@@ -10,8 +10,8 @@ from statistics import mean
 import torch
 from torch import Tensor
 
-from models.alignment import links
-from models.scoring import SCORES
+from models.scores.alignment import links
+from models.scores.scoring import SCORES
 from models.types import FragmentBag, Link, PaddedBags
 
 
@@ -52,7 +52,7 @@ def faithfulness(
     """Sum up pairs of a photo's and a sentence's bag; None if none has a region to lose.
 
     Pairs without links, and photos of one region, are left out. LookupError for a score that
-    models.scoring lacks.
+    modelsscoresscoring lacks.
     """
     masked_pairs = [
         masked(image, sentence, sentence_links, score)

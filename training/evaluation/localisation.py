@@ -13,7 +13,7 @@ from torchvision.ops import box_iou
 from models.types import Box, FragmentBag
 from training.data.entities import TruePhrase
 from training.evaluation.grounding import IOU, around, fragments_in, holds_centre
-from training.evaluation.precision import average_precision
+from training.evaluation.average_precision import average_precision
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from training.evaluation.occlusion import Occlusion, Pair, occlusion
 from training.evaluation.retrieval import Direction, Retrieval, retrieval, starred
 from training.evaluation.scores import score_matrix
 from training.evaluation.similarity import similarity
-from training.progress import Progress, silent
+from training.runs.progress import Progress, silent
 
 Boxes = Mapping[str, Sequence[GroundedSentence]]
 

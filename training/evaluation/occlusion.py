@@ -18,7 +18,7 @@ from torch import Tensor
 from models.registry import Matcher
 from models.types import WHOLE_FRAME, Box, FragmentBag
 from training.evaluation.embedding import embedded, pixels
-from training.progress import Progress, silent
+from training.runs.progress import Progress, silent
 
 GREY = 127  # the middle of the range of a pixel's values
 

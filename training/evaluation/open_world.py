@@ -15,7 +15,7 @@ from training.evaluation.embedding import embedded, photos
 from training.evaluation.queries import Query, QuerySearch, query_search
 from training.evaluation.retrieval import Floats
 from training.evaluation.scores import score_matrix
-from training.progress import Progress, silent
+from training.runs.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True)

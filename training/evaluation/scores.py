@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from training.evaluation.retrieval import Floats
-from training.progress import Progress, silent
+from training.runs.progress import Progress, silent
 
 IMAGES, SENTENCES = 128, 256  # in a block: about 128 × 256 × 20 × 12 links
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.engine import Engine
+from app.engine.engine import Engine
 from tests.clusters import running
 from tests.sites import COLOURS, Site
 
@@ -51,7 +51,7 @@ def photos(tmp_path, png) -> Path:
 
 def _remove_actors() -> None:
     """Give back what a site's actors reserve: the next site has actors of its own."""
-    from index.cluster import groups, remove
+    from index.cluster.cluster import groups, remove
 
     for group in groups():
         remove(group)

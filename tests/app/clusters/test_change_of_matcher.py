@@ -11,10 +11,10 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from app import folder
-from app.engine import Engine
+from app.imports import folder
+from app.engine.engine import Engine
 from benchmarks.kills.__main__ import matchers
-from index.requests import Request
+from index.search.requests import Request
 from tests.clusters import actors, eventually, kill
 from tests.sites import STARTING
 
@@ -145,7 +145,7 @@ def scores_by(engine: Engine) -> Scores:
 
 def of_shard(engine: Engine, shard: int) -> int:
     """The process of an actor that searches a shard for an engine's matcher."""
-    from index.cluster import groups
+    from index.cluster.cluster import groups
 
     (group,) = (name for name in groups() if f"-{engine.models.fingerprint}-" in name)
     return actors(group)[f"{group}/{shard}/0"][0]

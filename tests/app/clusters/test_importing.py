@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from app import folder
+from app.imports import folder
 from app.cli import app as command
-from app.engine import Engine
-from index.requests import Request
+from app.engine.engine import Engine
+from index.search.requests import Request
 from tests.clusters import eventually, kill
 from tests.sites import STARTING
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from app.engine import Engine
+from app.engine.engine import Engine
 from tests.clusters import actors, kill
 from tests.sites import COLOURS, STARTING
 
@@ -27,7 +27,7 @@ def test_services_of_a_cluster_answer_as_one_machine_and_for_each_other(site, en
     expected = engine_answers(engine, asked)
     assert pages(client, asked) == expected
     other = site.serve()[1]
-    from index.cluster import groups
+    from index.cluster.cluster import groups
 
     (group,) = groups()  # both use the same actors
     kill(first.pid)
@@ -64,7 +64,7 @@ def pages(client: httpx.Client, asked: dict[str, Any]) -> list[tuple[str, float]
 
 def engine_answers(engine: Engine, asked: dict[str, Any]) -> list[tuple[str, float]]:
     """What one machine answers."""
-    from index.requests import Request
+    from index.search.requests import Request
 
     query = engine.models.query(asked["text"])
     request = Request("sentences", query, limit=100, where=asked["filter"])

@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete, insert, update
 
-from index import manifest, segments
-from index.backup import STAGING
-from index.checks.everything import check
-from index.checks.finding import Finding
+from index.segments import manifest
+from index.segments import segment as segments
+from index.backup.snapshots import STAGING
+from index.backup.checks.everything import check
+from index.backup.checks.finding import Finding
 from index.items import Picture
-from index.pictures import name_of
-from index.tables import bags, changes, collections, facets, items, retired
+from index.catalog.pictures import name_of
+from index.database.tables import bags, changes, collections, facets, items, retired
 
 
 @pytest.fixture

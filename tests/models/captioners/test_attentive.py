@@ -4,8 +4,8 @@ import torch.nn.functional as F
 
 from models import checkpoint
 from models.captioners.attentive import Config, Model, text_vectors
-from models.captioning import FIRST_WORD
-from models.kinds import Kind
+from models.captions.captioning import FIRST_WORD
+from models.captions.kinds import Kind
 from models.matcher import Config as MatcherConfig
 from models.matcher import Matcher
 from models.registry import Generation

@@ -5,7 +5,7 @@ import torch
 
 from models import checkpoint
 from models.captioners.multimodal_rnn import Config, Model, MultimodalRNN
-from models.captioning import FIRST_WORD, UNKNOWN
+from models.captions.captioning import FIRST_WORD, UNKNOWN
 from models.registry import Generation
 from models.types import PaddedBags
 

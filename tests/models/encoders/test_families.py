@@ -8,7 +8,7 @@ import torch
 from models.encoders.halves import ADDED
 from models.encoders.photos import patch_weights
 from models.matcher import Config, Matcher, Part
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, PaddedBags
 from tests import encoders
 from training import tiny_encoders

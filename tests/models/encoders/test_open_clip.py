@@ -14,7 +14,7 @@ from models.encoders.layouts import Layout
 from models.encoders.open_clip import OpenClipLayout, renamed
 from models.encoders.source import Source, family, layout, number
 from models.matcher import Config, Matcher, Part
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from tests import encoders
 

@@ -6,7 +6,7 @@ import transformers
 
 from models.encoders.siglip2 import Patches
 from models.matcher import Config, Matcher, Part
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from tests import encoders
 
@@ -110,7 +110,7 @@ def test_a_veiled_box_has_its_photos_mean_colour_and_padding_stays():
 
 def test_it_is_adopted_as_any_other(tmp_path, shapes):
     from models import checkpoint
-    from training import adopting
+    from training.encoders import adopt as adopting
 
     out = tmp_path / "naflex.safetensors"
     adopting.adopt(encoders.folder("siglip2"), out, adopting.Choice(), "", "naflex")

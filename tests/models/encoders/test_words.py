@@ -4,7 +4,7 @@ import shutil
 import pytest
 
 from models.encoders.words import Spelling, in_text, owners_of
-from models.parsing import parse
+from models.text.parsing import parse
 from models.types import Span
 from tests import encoders
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.image_towers.regions import Config, Model
-from models.proposals import REGIONS
+from models.vision.proposals import REGIONS
 from models.types import PaddedBags
 
 

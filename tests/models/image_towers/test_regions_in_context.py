@@ -4,7 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models import backbones, classes
+from models.vision import backbones
+from models.text import classes
 from models.image_towers.regions_in_context import ClassNames, Config, Model
 from models.types import PaddedBags
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.text_towers.composed import SEQUENCES, Config, Model
-from models.trees import TREES
+from models.text.trees import TREES
 from models.types import ParsedSentence, Span, Word
 
 TEXTS = ["Students ride bikes at night", "bikes ride"]
@@ -29,8 +29,8 @@ def parsed(texts):
 
 @pytest.fixture(autouse=True)
 def trees(monkeypatch):
-    monkeypatch.setattr("models.readers.parse_trees", parsed)
-    monkeypatch.setattr("models.readers.parser_key", lambda: "by hand")
+    monkeypatch.setattr("models.text.readers.parse_trees", parsed)
+    monkeypatch.setattr("models.text.readers.parser_key", lambda: "by hand")
 
 
 def built(**options):

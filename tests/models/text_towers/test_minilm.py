@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models import classes
+from models.text import classes
 from models.text_towers.minilm import Config, Model
 
 CONFIG = Config(embedding=8, frozen_layers=5, frequencies=(("a", 0.09),), rarity=0.01)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.parsing import parse_trees
+from models.text.parsing import parse_trees
 from models.text_towers.pairs import Config, Model
 
 RELATIONS = ("amod", "nsubj")
@@ -47,7 +47,7 @@ def test_one_word_is_enough_for_a_query_and_no_word_is_unknown(trees, embed):
     ("words", ("black", "dog", "runs")),
 ])  # fmt: skip
 def test_bigrams_and_words_need_no_tree(pairs, labels, embed, monkeypatch):
-    monkeypatch.delattr("models.readers.parse_trees")
+    monkeypatch.delattr("models.text.readers.parse_trees")
     (bag,) = embed(built(pairs=pairs), ["black dog runs."])
     assert (bag.labels, len(bag)) == (labels, 3)
 

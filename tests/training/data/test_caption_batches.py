@@ -1,7 +1,7 @@
 import torch
 
-from models.captioning import UNKNOWN
-from training.data.caption_batches import CaptionDataset, MixedDataset, shifted, word_indices
+from models.captions.captioning import UNKNOWN
+from training.captioners.batches import CaptionDataset, MixedDataset, shifted, word_indices
 
 
 def test_each_word_is_given_before_it_is_a_target():

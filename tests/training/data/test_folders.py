@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from training.data import folders
+from training.data import readers as folders
 
 
 def written(folder, name, content):

@@ -5,11 +5,11 @@ import torch
 
 from models import checkpoint
 from models.matcher import Config, Matcher
-from models.sight import RegionSight, ViewSight
+from models.vision.sight import RegionSight, ViewSight
 from models.types import FragmentBag, PaddedBags, Span
-from training.data import snippets
+from training.captioners import snippets
 from training.data.corpus import Example
-from training.data.snippets import Options, aligned, by_region, compared, regions
+from training.captioners.snippets import Options, aligned, by_region, compared, regions
 from training.evaluation.embedding import pixels
 
 TEXT = "A dog in the grass with a ball"

@@ -1,6 +1,7 @@
 import torch
 
-from training.data import entities, folders, synthetic
+from training.data import entities, synthetic
+from training.data import readers as folders
 from training.data.synthetic import COLOURS, Scene, Shape, covered, draw, relations, scene
 from training.evaluation.embedding import pixels
 

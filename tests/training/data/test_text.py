@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from training.data import text
+from training.captioners import texts as text
 from training.data.corpus import Corpus, Example
 
 

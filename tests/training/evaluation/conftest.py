@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.images import Photo, display_copy
+from models.vision.images import Photo, display_copy
 from models.types import WHOLE_FRAME, Box, FragmentBag, Span
 
 RED, GREEN = (200, 0, 0), (0, 200, 0)

@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from models.parsing import parse_trees
+from models.text.parsing import parse_trees
 from training.data.corpus import Example
 from training.evaluation.answers import Described, Text, alike, answers, heads, short, texts
 

@@ -1,6 +1,6 @@
 import pytest
 
-from training.evaluation.captioning import bleu
+from training.evaluation.captions.bleu import bleu
 
 
 def test_bleu_equals_a_value_worked_by_hand():

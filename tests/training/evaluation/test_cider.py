@@ -4,7 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from training.evaluation.cider import Cider
+from training.evaluation.captions.cider import Cider
 
 
 def texts(*sentences):

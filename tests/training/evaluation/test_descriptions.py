@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from training.data.corpus import Example
-from training.evaluation.descriptions import Described, descriptions, installed
+from training.evaluation.captions.descriptions import Described, descriptions, installed
 
 pytestmark = pytest.mark.usefixtures("without_meteor")
 

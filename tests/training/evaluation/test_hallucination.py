@@ -2,8 +2,8 @@ import pytest
 
 from models.types import Box, Span
 from training.data.entities import GroundedSentence, TruePhrase
-from training.evaluation.hallucination import Shown, hallucination, nouns, parse_trees
-from training.evaluation.wordnet import FOLDER, WordNet
+from training.evaluation.captions.hallucination import Shown, hallucination, nouns, parse_trees
+from training.evaluation.captions.wordnet import FOLDER, WordNet
 
 pytestmark = pytest.mark.skipif(
     not (FOLDER / "data.noun").is_file(), reason="WordNet is not installed: apt wordnet-base"

@@ -1,6 +1,6 @@
 import torch
 
-from models.images import Photo, display_copy
+from models.vision.images import Photo, display_copy
 from models.types import Box
 from training.data.corpus import Example
 from training.evaluation.masking import Masking

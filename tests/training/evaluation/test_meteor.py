@@ -4,9 +4,9 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
-from training.evaluation import meteor_data
-from training.evaluation.meteor import counted, normalised, score
-from training.evaluation.meteor_alignment import EXACT, PARAPHRASE, STEM, SYNONYM, Aligner
+from training.evaluation.captions import meteor_data
+from training.evaluation.captions.meteor import counted, normalised, score
+from training.evaluation.captions.meteor_alignment import EXACT, PARAPHRASE, STEM, SYNONYM, Aligner
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 import pytest
 
-from training.evaluation.descriptions import Described
-from training.evaluation.naming import naming
-from training.evaluation.wordnet import FOLDER, WordNet
+from training.evaluation.captions.descriptions import Described
+from training.evaluation.captions.naming import naming
+from training.evaluation.captions.wordnet import FOLDER, WordNet
 
 pytestmark = pytest.mark.skipif(
     not (FOLDER / "data.noun").is_file(), reason="WordNet is not installed: apt wordnet-base"

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from training.evaluation.precision import average_precision, precision_at
+from training.evaluation.average_precision import average_precision, precision_at
 
 TABLE = [
     # relevant, positives, average precision

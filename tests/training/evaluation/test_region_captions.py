@@ -6,7 +6,7 @@ from models.captioners import attentive, multimodal_rnn
 from models.matcher import Config, Matcher
 from models.types import Box, PaddedBags, Span
 from training.data.entities import GroundedSentence, TruePhrase
-from training.evaluation.region_captions import (
+from training.captioners.regions import (
     Regions,
     TrueRegion,
     candidates,
@@ -17,7 +17,7 @@ from training.evaluation.region_captions import (
     seen,
     true_regions,
 )
-from training.folder import Place
+from training.runs.folder import Place
 
 LEFT, RIGHT = Box(0, 0, 0.5, 1), Box(0.5, 0, 1, 1)
 VIEWS = {"views": ("lite0@64", "lite0@96"), "proposals": "windows"}

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.types import WHOLE_FRAME, Box, FragmentBag, Span
-from training.evaluation.regions import Region, answering, longest
+from training.evaluation.inside import Region, answering, longest
 
 LEFT, RIGHT = Box(0, 0, 0.5, 1), Box(0.5, 0, 1, 1)
 SNIPPET = FragmentBag(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), (Span(0, 3), Span(4, 7)), ("a", "b"))

@@ -1,6 +1,6 @@
 import pytest
 
-from training.evaluation.rouge import common, rouge
+from training.evaluation.captions.rouge import common, rouge
 
 
 def texts(*sentences):

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from training.evaluation import scores
 from training.evaluation.scores import score_matrix

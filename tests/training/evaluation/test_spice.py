@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from training.evaluation import spice
+from training.evaluation.captions import spice
 
 # What the program writes: the F-score of all tuples first, then those of kinds of tuples.
 REPORT = """********  SPICE Evaluation  ********

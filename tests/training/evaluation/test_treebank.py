@@ -1,6 +1,6 @@
 import pytest
 
-from training.evaluation.treebank import treebank_words
+from training.evaluation.captions.treebank import treebank_words
 
 
 @pytest.mark.parametrize(

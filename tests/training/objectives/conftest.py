@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.types import PaddedBags
-from training.match import Match
+from training.matchers.match import Match
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from training.objectives.contrastive import contrastive
+from training.matchers.objectives.contrastive import contrastive
 
 
 def literal(scores, owners, temperature, smoothing):

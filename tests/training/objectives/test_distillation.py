@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from training.objectives.distillation import distillation
+from training.matchers.objectives.distillation import distillation
 
 
 def literal(scores, taught, temperature):

@@ -3,8 +3,8 @@ import torch
 from torch.autograd import gradcheck
 
 from models.types import PaddedBags
-from training.match import Match
-from training.objectives.fragments import fragments
+from training.matchers.match import Match
+from training.matchers.objectives.fragments import fragments
 
 OWNERS = [0, 1, 1, 2]
 

@@ -3,11 +3,11 @@ import inspect
 import pytest
 import torch
 
-from training import objectives
-from training.objectives import Term, total
+from training.matchers import objectives
+from training.matchers.objectives import Term, total
 
 HALF = """
-from training.match import Match
+from trainingmatchersmatch import Match
 
 def half(match: Match, share: float = 0.5):
     return share * match.scores.sum()

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from training.objectives.ranking import ranking
+from training.matchers.objectives.ranking import ranking
 
 
 def literal(scores, owners, margin, images=1.0, sentences=1.0):

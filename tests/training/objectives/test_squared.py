@@ -2,10 +2,10 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from models.scoring import SCORES
+from models.scores.scoring import SCORES
 from models.types import PaddedBags
-from training.match import Match
-from training.objectives.squared import squared
+from training.matchers.match import Match
+from training.matchers.objectives.squared import squared
 
 
 def bags(vectors, image):

@@ -6,8 +6,8 @@ import torch.nn.functional as F
 from torch.autograd import gradcheck
 
 from models.types import PaddedBags
-from training.match import Match
-from training.objectives.structure import structure
+from training.matchers.match import Match
+from training.matchers.objectives.structure import structure
 
 
 def match(x, y, owners):

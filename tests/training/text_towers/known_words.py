@@ -6,7 +6,7 @@ from torch import nn
 
 from models.towers import Reader, TextTower
 from models.types import PaddedBags
-from models.words import Vocabulary
+from models.text.words import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

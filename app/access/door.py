@@ -1,0 +1,204 @@
+"""Access: the role that each route asks for, and what the key of a request allows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import Depends, Request, Security
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
+from fastapi.security import (
+    APIKeyCookie,
+    APIKeyHeader,
+    HTTPAuthorizationCredentials,
+    HTTPBearer,
+    SecurityScopes,
+)
+from starlette.requests import HTTPConnection
+
+from app.engine.engine import Engine
+from app.http.errors import Forbidden, Unauthorized, Unavailable
+from app.access.keyring import Keyring, check_lock
+from app.access.keys import Caller, Role
+from app.telemetry.logs import note
+from app.http.places import network
+from app.access.quotas import Quotas
+from app.access.sessions import COOKIE, Sessions, find_cookie
+from app.settings import Settings
+
+ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
+NOBODY = Caller(name="nobody", role=Role.READ, collections=("",))  # at routes that are public
+READING = 4  # sessions that are read from the database at the same time
+UNBOUND = "unbound"  # beside a role in OpenAPI: a key that is bound to collections will not do
+
+BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer KEY")
+HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header")
+
+
+class SessionCookie(APIKeyCookie):
+    """The cookie of a session, whose name has a prefix over HTTPS."""
+
+    async def __call__(self, request: HTTPConnection) -> str | None:
+        """The session that a request brings, if any."""
+        return find_cookie(request)
+
+
+SESSION = SessionCookie(
+    name=COOKIE,
+    auto_error=False,
+    scheme_name="session",
+    description=f"Set by POST /session; over HTTPS its name is __Host-{COOKIE}.",
+)
+
+
+class Door:
+    """Who is let in: the keys, and the requests of each caller."""
+
+    def __init__(self, settings: Settings, keyring: Keyring) -> None:
+        self.settings, self.keyring = settings, keyring
+        self.quotas = Quotas()
+        self._reading = CapacityLimiter(READING)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Door:
+        """The door that settings describe.
+
+        ValueError where others could reach a service without keys that was not said to be open.
+        """
+        keyring = Keyring.of(settings)
+        check_lock(settings, keyring)
+        return cls(settings, keyring)
+
+    @classmethod
+    def unlocked(cls, settings: Settings) -> Door:
+        """A door for callers in this very process, who have the data folder anyway."""
+        return cls(settings, Keyring(None))
+
+    async def caller(
+        self, request: Request, key: str | None, session: str | None, needed: Role = Role.READ
+    ) -> Caller:
+        """Who sends a request; Unauthorized for a key that is missing or not known."""
+        if not self.keyring.required or (self.settings.open_metrics and _reads_metrics(request)):
+            return ANYONE
+        if key is not None:
+            match = self.keyring.find(key)
+        elif session is not None:
+            return await self._of_session(loaded_engine(request), session)
+        else:
+            raise Unauthorized(
+                f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
+                "X-API-Key: KEY"
+            )
+        if match is None:
+            raise Unauthorized(
+                "this key is not known here; tessera keys list shows which there are"
+            )
+        return match
+
+    async def _of_session(self, engine: Engine, text: str) -> Caller:
+        sessions = Sessions.of(engine.catalog)
+        # In a thread, because the database is asked, which may be away.
+        session = await to_thread.run_sync(sessions.read, text, limiter=self._reading)
+        match = None if session is None else self.keyring.find_mark(session.name, session.mark)
+        if match is None:
+            raise Unauthorized("this session is over, or its key was taken back; sign in again")
+        return match
+
+
+def may(role: Role | str, *, unbound: bool = False) -> Any:
+    """A dependency of a route: callers need this role, and where `unbound` one for all collections.
+
+    `read`: search, explain and look at what is stored. `write`: change items as well. `admin`:
+    change collections as a whole, snapshots and audits as well.
+    """
+    return Security(admitted, scopes=[Role(role).value, *([UNBOUND] if unbound else [])])
+
+
+async def sent_key(
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)],
+    header: Annotated[str | None, Depends(HEADER)],
+) -> str | None:
+    """The key that a request brings, if any."""
+    return bearer.credentials if bearer else header
+
+
+KeyDep = Annotated[str | None, Depends(sent_key)]
+SessionDep = Annotated[str | None, Depends(SESSION)]
+
+
+async def admitted(
+    request: Request, security_scopes: SecurityScopes, key: KeyDep, session: SessionDep
+) -> AsyncGenerator[Caller, None]:
+    """The caller of a request, while it runs; Unauthorized, Forbidden or TooManyRequests."""
+    door: Door = request.app.state.door
+    needed = next(Role(scope) for scope in security_scopes.scopes if scope != UNBOUND)
+    caller = await door.caller(request, key, session, needed)
+    _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
+    _check_parameters(request)
+    request.state.caller = caller
+    if caller is not ANYONE:
+        note(key=caller.name)
+    name = payer(request)
+    rate = caller.rate_limit or door.settings.rate_limit
+    at_once = caller.concurrency_limit or door.settings.concurrency_limit
+    with door.quotas.request(name, rate, at_once):
+        yield caller
+
+
+def payer(request: Request) -> str:
+    """Whom a request counts for: its key, or without one the address that it comes from."""
+    caller: Caller = request.state.caller  # set by the role that the route declares
+    if caller is not ANYONE and caller is not NOBODY:
+        return f"the key {caller.name!r}"
+    return network(request.client.host) if request.client else "this client"
+
+
+async def public(request: Request) -> None:
+    """A dependency of routes that need no key; no collection is open to them."""
+    request.state.caller = NOBODY
+
+
+PUBLIC = Depends(public)
+
+
+def loaded_engine(request: Request) -> Engine:
+    """The engine, whoever asks; Unavailable until its model is loaded."""
+    loaded: Engine | None = request.app.state.engine
+    if loaded is None:
+        failure = request.app.state.failure
+        raise Unavailable(
+            f"the model cannot be loaded: {failure}"
+            if failure
+            else "the model is being loaded; try again in a moment"
+        )
+    return loaded
+
+
+def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:
+    if not caller.role.includes(needed):
+        raise Forbidden(
+            f"the key {caller.name!r} has the role {caller.role}, and this needs the role {needed}"
+        )
+    if unbound and caller.collections is not None:
+        raise Forbidden(
+            f"the key {caller.name!r} is bound to {', '.join(caller.collections)}, and this needs "
+            f"a key with the role {needed} that is bound to no collection"
+        )
+
+
+def _check_parameters(request: Request) -> None:
+    """ValueError for a parameter that the route does not take: a typo must not mean the default."""
+    if not request.query_params:
+        return
+    fields = get_flat_params(request.scope["route"].dependant)
+    takes = {field.alias for field in fields if isinstance(field.field_info, Query)}
+    for name in request.query_params:
+        if name not in takes:
+            listed = ", ".join(sorted(takes)) or "none"
+            raise ValueError(f"{name!r:.50} is no parameter of this address; it takes {listed}")
+
+
+def _reads_metrics(request: Request) -> bool:
+    return bool(request.url.path.removeprefix(request.scope.get("root_path", "")) == "/metrics")

@@ -1,0 +1,94 @@
+"""Sessions of the page: signed texts in a cookie that stand for a key, without the key itself.
+
+What ends a session: signing out, another sign-in of the same browser, a week, and whatever takes
+its key back. The first two are kept in the catalog, so that they hold in every process and host.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+from itsdangerous import BadData, URLSafeTimedSerializer
+from starlette.requests import HTTPConnection
+
+from app.access.keys import Key
+from index.catalog.catalog import Catalog
+from index.database.ended_sessions import EndedSessions
+
+COOKIE = "tessera_session"
+LONGEST = 7 * 24 * 3600  # seconds until a key is asked for again
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session: the name and the mark of its key, its own random id, and when it began."""
+
+    name: str
+    mark: str
+    id: str
+    began: int  # seconds since 1970
+
+
+class Sessions:
+    """Begins, reads and ends sessions, signed with HMAC-SHA256 by a catalog's secret."""
+
+    def __init__(self, secret: bytes, ended: EndedSessions) -> None:
+        """`secret` has at least 32 bytes."""
+        signing = {"digest_method": hashlib.sha256, "key_derivation": "hmac"}
+        self._serializer = URLSafeTimedSerializer(
+            secret, salt="tessera.session", signer_kwargs=signing
+        )
+        self._ended = ended
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> Sessions:
+        """The sessions of all services that share a catalog."""
+        return cls(catalog.secret, EndedSessions(catalog.reader, catalog.writer, LONGEST))
+
+    def begin(self, key: Key) -> str:
+        """A new session of a key."""
+        session = self._serializer.dumps([key.name, key.mark, secrets.token_urlsafe(16)])
+        return session if isinstance(session, str) else session.decode()
+
+    def read(self, text: str) -> Session | None:
+        """A session that goes on; None for one that is over, or not ours. Asks the database."""
+        session = self._verified(text)
+        if session is None or self._ended.has(session.mark, session.id, session.began):
+            return None
+        return session
+
+    def end(self, text: str) -> None:
+        """End a session; there is nothing to be done for one that is over, or not ours."""
+        session = self._verified(text)
+        if session is not None:
+            self._ended.end(session.mark, session.id, session.began)
+
+    def _verified(self, text: str) -> Session | None:
+        try:
+            (name, mark, identity), signed = self._serializer.loads(
+                text, max_age=LONGEST, return_timestamp=True
+            )
+        except (BadData, ValueError):  # the latter for one of an older version, without an id
+            return None
+        return Session(name, mark, identity, int(signed.timestamp()))
+
+
+def cookie_name(request: HTTPConnection, *, secure: bool) -> str:
+    """The name of a session's cookie.
+
+    Over HTTPS its prefix has browsers refuse one that another host, or a page without HTTPS, has
+    set: no one can have another sign in unawares.
+    """
+    if not secure:
+        return COOKIE
+    return f"__Secure-{COOKIE}" if request.scope.get("root_path") else f"__Host-{COOKIE}"
+
+
+def find_cookie(request: HTTPConnection) -> str | None:
+    """The session that a request brings, if any."""
+    found = request.cookies.get(cookie_name(request, secure=True))
+    if found is None and request.url.scheme != "https":
+        found = request.cookies.get(COOKIE)
+    return found

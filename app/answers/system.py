@@ -1,0 +1,46 @@
+"""Index answers as JSON: how a collection is searched, and how exact its answers are."""
+
+from __future__ import annotations
+
+from app.imports import progress
+from app.engine.engine import Engine
+from app.schemas.system import AuditOut, AuditRequest, IndexOut, SideOut
+from index.search.requests import Request
+
+NO_QUERY = "no search so far left rows out, so there is nothing to compare; send queries"
+NO_WORD = "no query has a word that the model knows; send others"
+
+
+def index(engine: Engine, collection: str) -> IndexOut:
+    """How a collection is searched."""
+    home, overview = engine.open(collection, reading=True), engine.index(collection).overview()
+    return IndexOut(
+        collection=collection,
+        segments=overview.segments,
+        bytes=overview.bytes,
+        revision=overview.revision,
+        behind=overview.behind,
+        coverage=overview.coverage,
+        items=engine.catalog.count(home),
+        coming=progress.coming(engine.folder, home.token),
+        images=SideOut.model_validate(overview.images, from_attributes=True),
+        sentences=SideOut.model_validate(overview.sentences, from_attributes=True),
+    )
+
+
+def audit(engine: Engine, request: AuditRequest) -> AuditOut:
+    """How much of exact answers the usual ones hold."""
+    requests = None
+    if request.queries is not None:
+        queries = [engine.models.query(text) for text in request.queries]
+        requests = [
+            Request("images", query, limit=request.limit) for query in queries if query.parts
+        ]
+    measurement = engine.audit(request.collection, requests)
+    return AuditOut(
+        collection=request.collection,
+        queries=len(measurement.recalls),
+        recall=measurement.recall,
+        worst=measurement.worst,
+        note=None if measurement.recalls else NO_QUERY if request.queries is None else NO_WORD,
+    )

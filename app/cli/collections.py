@@ -1,0 +1,125 @@
+"""The commands of stored data: `delete`, and `collections` with their aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from app import unique_keys
+from app.cli.options import Data, Named, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
+
+if TYPE_CHECKING:
+    from index.catalog.catalog import Catalog
+
+collections = typer.Typer(help="List, rename and drop collections, and move their aliases.")
+
+Name = Annotated[str, typer.Argument(help="A collection.")]
+
+
+def delete(
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of items.")] = None,
+    filter: Annotated[  # noqa: A002 - the API's own name
+        str | None, typer.Option(help='Metadata of the items, as JSON: {"album": "park"}')
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count them only.")] = False,
+    collection: Named = DEFAULT_COLLECTION,
+    data: Data = None,
+) -> None:
+    """Delete items by their ids or by a filter; safe beside a running service.
+
+    Examples: `tessera delete dog cat`
+
+    `tessera delete --filter '{"album": "park"}' --dry-run`
+    """
+    with _catalog(data) as catalog:
+        from index.catalog import edits as editing
+        from index.catalog.edits import Chosen
+
+        chosen = Chosen(ids or None, None if filter is None else unique_keys.read(filter))
+        home = catalog.find(collection)
+        work = editing.count if dry_run else editing.delete
+        count = work(catalog, home, chosen)
+    typer.echo(f"{count:,} {'to delete' if dry_run else 'deleted'}", err=True)
+
+
+@collections.command("list")
+def list_collections(data: Data = None) -> None:
+    """List the collections and their aliases.
+
+    Example: `tessera collections list`
+    """
+    table = Table("collection", "aliases", "items", "model")
+    with _catalog(data) as catalog:
+        aliases = catalog.names.aliases()
+        for collection in catalog.collections():
+            others = ", ".join(
+                alias.name for alias in aliases if alias.collection == collection.name
+            )
+            items = f"{catalog.count(collection):,}"
+            table.add_row(escape(collection.name), escape(others), items, collection.fingerprint)
+    Console().print(table)
+
+
+@collections.command()
+def rename(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="Its new name.")],
+    alias: Annotated[bool, typer.Option("--alias", help="Leave the old name as an alias.")] = False,
+    data: Data = None,
+) -> None:
+    """Rename a collection.
+
+    Example: `tessera collections rename shop shop-1 --alias`
+    """
+    with _catalog(data) as catalog:
+        catalog.names.rename(name, new, alias=alias)
+
+
+@collections.command()
+def alias(
+    name: Annotated[str, typer.Argument(help="The alias.")],
+    collection: Annotated[
+        str | None, typer.Argument(help="What it stands for from now on; none deletes it.")
+    ] = None,
+    data: Data = None,
+) -> None:
+    """Have an alias stand for a collection, at once for everyone; or delete the alias.
+
+    Examples: `tessera collections alias shop shop-2`
+
+    `tessera collections alias shop`
+    """
+    with _catalog(data) as catalog:
+        if collection is None:
+            catalog.names.forget(name)
+        else:
+            catalog.names.point(name, collection)
+
+
+@collections.command()
+def drop(name: Name, data: Data = None) -> None:
+    """Drop a collection and delete its items; refused while an alias stands for it.
+
+    Example: `tessera collections drop shop-1`
+    """
+    with _catalog(data) as catalog:
+        catalog.names.drop(name)
+        catalog.sweep_collections()
+
+
+@contextmanager
+def _catalog(data: Path | None) -> Iterator[Catalog]:
+    """The catalog of a data folder, without a model; mistakes are told in a sentence."""
+    storage = settings_for(data=data).storage
+    from index.catalog.catalog import Catalog
+
+    with plain_errors(), closing(Catalog(storage)) as catalog:
+        yield catalog

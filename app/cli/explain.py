@@ -1,0 +1,211 @@
+"""The commands `describe`, `align` and `ground`: explanations of one photo file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.options import plain_errors, settings_for
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+    from models.vision.images import Photo
+    from models.captions.region_captions import RegionCaption
+    from models.captions.support import SupportedCaption
+    from models.types import Box
+
+MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
+
+Drawing = Annotated[
+    Path | None, typer.Option(dir_okay=False, help="Draw it into this .png or .svg file.")
+]
+PhotoFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A photo.")]
+
+
+def describe(
+    image: PhotoFile,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=20, help="Hypotheses followed; more take longer.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, max=20, help="How many sentences.")] = 1,
+    temperature: Annotated[
+        float | None, typer.Option(min=0.01, max=10, help="Draw sentences at random.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draws the same again; for a temperature.")
+    ] = None,
+    max_words: Annotated[
+        int | None, typer.Option(min=1, max=50, help="The captioner's own limit if not given.")
+    ] = None,
+    regions: Annotated[
+        int, typer.Option(min=0, max=50, help="How many regions to describe at most.")
+    ] = 0,
+    out: Drawing = None,
+) -> None:
+    """Say what a photo shows, and which part of it speaks for each word.
+
+    Example: `tessera describe dog.jpg --count 3 --regions 5 --out caption.svg`
+    """
+    media_type = _media_type(out)
+    settings = settings_for()
+    with plain_errors():
+        from app.cli.loading import load_models
+        from app.schemas.explain import CaptionRequest
+        from models.registry import BEAM
+
+        wide = max(beam or BEAM, count)
+        request = CaptionRequest(
+            beam=wide, count=count, temperature=temperature, seed=seed, max_words=max_words,
+            regions=regions,
+        )  # fmt: skip
+        generation = request.generation
+        photo = _photo(image, settings)
+        models = load_models(settings)
+        described = models.describe(photo, generation, regions=request.regions)
+        if out:
+            from app.drawing.explanations import draw_caption
+
+            out.write_bytes(draw_caption(photo.pixels, described.captions[0], media_type))
+    for caption in described.captions:
+        _print_caption(caption, models.unsure_below)
+    if regions:
+        _print_regions(described.regions)
+
+
+def _print_caption(caption: SupportedCaption, unsure_below: float | None) -> None:
+    """A caption, whether it is a guess, and what the matcher finds for its words."""
+    probability = "" if caption.probability is None else f" ({_percent(caption.probability)})"
+    typer.echo(
+        ("Not sure; best guess: " if caption.unsure(unsure_below) else "")
+        + caption.text
+        + probability
+    )
+    table = Table("word", "gave", "confidence", "left, top, right, bottom")
+    for word in caption.words:
+        if word.contribution is None:
+            continue
+        where = "the whole photo" if word.box is None else _edges(word.box)
+        table.add_row(
+            escape(word.text),
+            f"{word.contribution:+.2f}",
+            "" if word.confidence is None else _percent(word.confidence),
+            "not supported" if word.supported is False else where,
+        )
+    Console().print(table)
+
+
+def _print_regions(regions: Sequence[RegionCaption]) -> None:
+    """The captions of a photo's regions."""
+    table = Table("region", "confidence", "left, top, right, bottom")
+    for region in regions:
+        probability = "" if region.probability is None else _percent(region.probability)
+        table.add_row(escape(region.caption.text), probability, _edges(region.box))
+    Console().print(table)
+
+
+def _percent(probability: float) -> str:
+    """A probability as a person reads it."""
+    return f"{100 * probability:.0f} %"
+
+
+def align(
+    image: PhotoFile,
+    text: Annotated[str, typer.Argument(help="A sentence about it.")],
+    out: Drawing = None,
+    beta: Annotated[
+        float | None, typer.Option(min=0, help="More makes longer phrases. [default: 0.05]")
+    ] = None,
+) -> None:
+    """Show which part of a photo answers which words.
+
+    Example: `tessera align dog.jpg "a black dog" --out why.svg`
+    """
+    media_type = _media_type(out)
+    settings = settings_for()
+    with plain_errors():
+        from app.cli.loading import load_models
+        from models.scores.alignment import BETA
+        from models.types import Box
+
+        photo = _photo(image, settings)
+        models = load_models(settings)
+        alignment = models.align(
+            models.photo(photo), models.query(text), beta=BETA if beta is None else beta
+        )
+        if out:
+            from app.drawing.explanations import draw_alignment
+
+            out.write_bytes(draw_alignment(photo.pixels, text, alignment, media_type))
+    table = Table("words", "gave", "left, top, right, bottom")
+    for phrase in alignment.phrases:
+        box = None if phrase.region is None else alignment.image.places[phrase.region]
+        where = _edges(box) if isinstance(box, Box) else "the whole photo"
+        table.add_row(escape(phrase.span.of(text)), f"{phrase.similarity:+.2f}", where)
+    Console().print(table, f"score {alignment.score:.2f}")
+
+
+def ground(
+    image: PhotoFile,
+    text: Annotated[str, typer.Argument(help="A sentence about it.")],
+    phrase: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Words of the text; may be given more than once. [default: what it names]"
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, max=20, help="Boxes a phrase.")] = 1,
+    out: Drawing = None,
+) -> None:
+    """Find the boxes of a photo that phrases mean.
+
+    Example: `tessera ground dog.jpg "a dog on a log" --phrase "a dog" --phrase "a log"`
+    """
+    media_type = _media_type(out)
+    settings = settings_for()
+    with plain_errors():
+        from app.cli.loading import load_models
+
+        photo = _photo(image, settings)
+        models = load_models(settings)
+        grounded = models.ground(photo, text, phrase or None, count=count)
+        if out:
+            from app.drawing.explanations import draw_grounding
+
+            out.write_bytes(draw_grounding(photo.pixels, text, grounded, media_type))
+    table = Table("phrase", "similarity", "left, top, right, bottom")
+    for answer in grounded:
+        words = escape(answer.span.of(text))
+        if not answer.present:
+            table.add_row(words, "", "not in this photo")
+        for box, similarity in answer.boxes:
+            table.add_row(words, f"{similarity:+.2f}", _edges(box))
+    Console().print(table, *models.notes(text), sep="\n")
+
+
+def _photo(file: Path, settings: Settings) -> Photo:
+    """A photo as it would be stored."""
+    from models.vision import images
+
+    return images.read(file.read_bytes(), **settings.photo_limits)
+
+
+def _media_type(out: Path | None) -> str:
+    """The media type of a picture's file name; a usage error where it cannot be drawn."""
+    if out is None:
+        return ""
+    if out.suffix.lower() not in MEDIA_TYPES:
+        raise typer.BadParameter("the picture's name ends in .png or .svg", param_hint="--out")
+    if not out.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {out.parent}", param_hint="--out")
+    return MEDIA_TYPES[out.suffix.lower()]
+
+
+def _edges(box: Box) -> str:
+    """A box's edges as fractions of the photo."""
+    return "  ".join(f"{edge:.2f}" for edge in (box.left, box.top, box.right, box.bottom))

@@ -1,0 +1,194 @@
+"""The commands `index …`: add photos and sentences, show how they are searched, audit it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from typer.core import TyperGroup
+
+from app import priority
+from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
+from index.progress import shown
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
+    from app.settings import Settings
+
+
+class Adding(TyperGroup):
+    """Takes `tessera index photos/` for `tessera index add photos/`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the command that is meant where none is named."""
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["add", *args]
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
+app = typer.Typer(
+    cls=Adding,
+    no_args_is_help=True,
+    help="Index photos and sentences, and see how they are searched.\n\n"
+    "Example: `tessera index ~/Pictures`",
+)
+
+
+@app.command()
+def add(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            exists=True, help="Folders, photos, .jsonl files, or tables: .csv, .tsv, .parquet."
+        ),
+    ] = None,
+    collection: Named = DEFAULT_COLLECTION,
+    data: Data = None,
+    reembed: Annotated[
+        bool, typer.Option("--reembed", help="Embed what is there anew, for another model.")
+    ] = False,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="With --reembed: services of the former model search on."),
+    ] = False,
+    mapping: Annotated[
+        Path | None,
+        typer.Option("--map", exists=True, help="What a table's columns are; a TOML file."),
+    ] = None,
+    refused: Annotated[
+        Path | None,
+        typer.Option(help="Where refused rows are told. [default: beside the table]"),
+    ] = None,
+    cluster: OnCluster = None,
+) -> None:
+    """Index photos and sentences; may be interrupted and goes on where it was.
+
+    A .jsonl file holds lines of {"id", "image", "images", "sentences", "metadata"}, each optional,
+    or rows of a table. What a table's columns are is guessed, and told before any row is read.
+
+    Examples: `tessera index ~/Pictures`, `tessera index products.csv --collection shop`
+
+    `tessera index /shared/photos --cluster HOST:6379` embeds on a Ray cluster.
+    See docs/use/cluster.md.
+
+    `TESSERA_MATCHER=new.safetensors tessera index --reembed`
+    """
+    settings = settings_for(data=data, cluster=cluster)
+    if not paths and not reembed:
+        raise typer.BadParameter("name a folder, a photo or a .jsonl file")
+    if keep and not reembed:
+        raise typer.BadParameter("--keep is for --reembed: say both, or neither")
+    if not settings.cluster:  # whose actors do the work, and wait for this process
+        priority.lower(priority.BACKGROUND)
+    with plain_errors():
+        from app.cli.loading import load_engine
+        from app.imports.columns import read_mapping
+
+        engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
+        columns = read_mapping(mapping) if mapping else {}
+        if reembed:
+            _reembed(engine, collection, keep=keep)
+        try:
+            counts = _import(engine, collection, paths or [], columns, refused, settings)
+        except KeyboardInterrupt:
+            typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
+            raise typer.Exit(130) from None
+        if not settings.cluster:  # whose shards build what they need
+            engine.indexes.build()
+        engine.close()
+    statuses = ("stored", "skipped", "refused")
+    typer.echo(", ".join(f"{counts[status]:,} {status}" for status in statuses), err=True)
+    if paths and counts["refused"] and not counts["stored"] + counts["skipped"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
+    """Tell how a collection is searched: its segments, and what finds rows.
+
+    Example: `tessera index stats`
+    """
+    settings = settings_for(data=data)
+    with plain_errors():
+        from app.answers import system as answers
+        from app.cli.loading import load_engine
+
+        index = answers.index(load_engine(settings), collection)
+    table = Table("", "rows", "in memory", "found by", title=f"collection {collection}")
+    for name, side in (("photos", index.images), ("sentences", index.sentences)):
+        by = ", ".join(f"{kind} {rows:,}" for kind, rows in side.found_by.items())
+        table.add_row(name, f"{side.rows:,}", f"{side.in_memory:,}", by)
+    Console().print(table)
+    typer.echo(f"{indexsegmentssegment} segments, {index.bytes:,} bytes, {index.behind:,} changes behind")
+
+
+@app.command()
+def audit(
+    queries: Annotated[list[str], typer.Argument(help="Texts to search photos with.")],
+    collection: Named = DEFAULT_COLLECTION,
+    data: Data = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Hits of each query.")] = 10,
+) -> None:
+    """Answer queries twice, as usual and exactly, and tell how much of the truth is found.
+
+    Example: `tessera index audit "a red bus" "two dogs" boots`
+    """
+    settings = settings_for(data=data)
+    with plain_errors():
+        from app.answers import system as answers
+        from app.cli.loading import load_engine
+        from app.schemas.system import AuditRequest
+
+        request = AuditRequest(collection=collection, queries=queries, limit=limit)
+        report = answers.audit(load_engine(settings), request)
+    if report.recall is None:
+        typer.echo(f"nothing was measured: {report.note}")
+    else:
+        typer.echo(
+            f"recall {report.recall:.3f}, worst {report.worst:.3f}, of {report.queries:,} queries"
+        )
+
+
+def _reembed(engine: Engine, collection: str, *, keep: bool) -> None:
+    if keep and engine.find(collection).fingerprint == engine.models.fingerprint:
+        typer.echo(f"{collection} is of this model already: nothing to re-embed or keep", err=True)
+        return
+    with shown(Console(stderr=True)) as report:
+        engine.reembed(collection, partial(report, "Embedding anew"), keep=keep)
+
+
+def _import(
+    engine: Engine,
+    collection: str,
+    paths: Sequence[Path],
+    mapping: Mapping[str, Any],
+    refused: Path | None,
+    settings: Settings,
+) -> Counter[str]:
+    """Import tables one by one, then all other paths; how many sources have each status."""
+    from app.imports import folder
+    from app.imports import tables
+    from app.cli.imports import import_table, import_with_progress
+
+    products = [path for path in paths if tables.is_table(path, mapped=bool(mapping))]
+    others = [path for path in paths if path not in products]
+    counts = Counter[str]()
+    for table in products:
+        counts += import_table(engine, collection, table, mapping, refused, settings)
+    if others:
+        counts += import_with_progress(
+            engine,
+            collection,
+            folder.find(others),
+            settings,
+            count=lambda: sum(1 for _ in folder.find(others)),
+        )
+    return counts

@@ -1,0 +1,67 @@
+"""The command `search`: photos for a text, with what each phrase gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.options import Data, Named, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
+
+if TYPE_CHECKING:
+    from index.search.requests import Hit
+    from models.text.queries import Query
+
+
+def search(
+    text: Annotated[str, typer.Argument(help="What the photo shows.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many photos.")] = 10,
+    collection: Named = DEFAULT_COLLECTION,
+    data: Data = None,
+) -> None:
+    """Find photos, with what each phrase gave to the score.
+
+    Example: `tessera search "a black dog jumping over a log"`
+    """
+    settings = settings_for(data=data)
+    with plain_errors():
+        from app.cli.loading import load_engine
+
+        engine = load_engine(settings)
+
+        from index.search.requests import Request
+
+        query = engine.models.query(text)
+        hits = engine.search(collection, Request("images", query, limit=limit)).hits
+    for note in query.notes:
+        typer.echo(note, err=True)
+    if hits:
+        Console().print(_table(text, query, hits), *_doubts(hits, engine.models.weak_below))
+    elif query.parts:
+        Console().print("Nothing is indexed yet: tessera index FOLDER")
+
+
+def _table(text: str, query: Query, hits: Sequence[Hit]) -> Table:
+    from models.scores import alignment
+
+    table = Table("probability", "score", "photo", "why")
+    for hit in hits:
+        phrases = alignment.phrases(hit.bag, query, hit.links)
+        best_first = sorted(phrases, key=lambda phrase: -phrase.similarity)
+        why = "  ".join(f"{phrase.span.of(text)} {phrase.similarity:+.2f}" for phrase in best_first)
+        probability = "" if hit.probability is None else f"{hit.probability:.2f}"
+        table.add_row(probability, f"{hit.score:.2f}", escape(hit.item), escape(why))
+    return table
+
+
+def _doubts(hits: Sequence[Hit], weak_below: float | None) -> list[str]:
+    """A sentence about hits of which none is likely."""
+    probable = [hit.probability for hit in hits if hit.probability is not None]
+    if weak_below is None or not probable or max(probable) >= weak_below:
+        return []
+    return ["Nothing here looks like that; these are the nearest."]

@@ -1,0 +1,215 @@
+"""The command `serve`: search, its page and its API over HTTP."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app import lean
+from app.cli.options import Adopt, Data, OnCluster, plain_errors, settings_for
+from app.defaults import DEFAULT_COLLECTION
+
+if TYPE_CHECKING:
+    from app.demos import Demo
+    from app.engine.engine import Engine
+    from app.imports.folder import Outcome, Source
+    from app.settings import Settings
+
+
+FILES = 1000  # besides connections: segments, uploads and the database
+Host = Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")]
+Port = Annotated[int | None, typer.Option(help="Port. [default: 8000]")]
+Photos = Annotated[
+    Path | None, typer.Option(exists=True, help="Photos to index in the background.")
+]
+WithSample = Annotated[
+    bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
+]
+DemoName = Annotated[
+    str | None, typer.Option("--demo", help="A demonstration in place of the sample: products.")
+]
+Open = Annotated[
+    bool, typer.Option("--open", help="Let everybody who reaches the address do everything.")
+]
+Certificate = Annotated[
+    Path | None, typer.Option(help="Certificate chain, as PEM, to serve HTTPS with.")
+]
+CertificateKey = Annotated[
+    Path | None, typer.Option(help="Key of the certificate. [default: in its file]")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")]
+
+
+def serve(
+    host: Host = None,
+    port: Port = None,
+    data: Data = None,
+    photos: Photos = None,
+    with_sample: WithSample = True,
+    demo: DemoName = None,
+    open_: Open = False,
+    ssl_certfile: Certificate = None,
+    ssl_keyfile: CertificateKey = None,
+    workers: Workers = None,
+    cluster: OnCluster = None,
+    adopt_pictures: Adopt = False,
+) -> None:
+    """Serve search, its page and its API over HTTP.
+
+    Examples: `tessera serve`, then open http://127.0.0.1:8000
+
+    `tessera serve --photos ~/Pictures --port 9000`
+
+    `tessera serve --demo products`
+
+    `tessera serve --cluster HOST:6379` searches on a Ray cluster, see docs/use/cluster.md.
+
+    At another address than this machine's own, it needs keys (`tessera keys add`) or `--open`.
+    """
+    settings = settings_for(
+        data=data,
+        host=host,
+        port=port,
+        workers=workers,
+        cluster=cluster,
+        open=open_ or None,
+        ssl_certfile=ssl_certfile,
+        ssl_keyfile=ssl_keyfile,
+    )
+    with plain_errors():
+        from app.access.keyring import Keyring, check_lock
+
+        check_lock(settings, Keyring.of(settings))
+        settings.check_certificate()
+        allow_files(settings.connections + FILES)
+        listener = bound(settings.host, settings.port)
+    wanted = demo or ("photos" if with_sample and photos is None else None)
+    try:
+        with closing(listener):
+            _load_and_serve(settings, listener, photos, wanted, adopt=adopt_pictures)
+    finally:
+        gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
+
+
+def _load_and_serve(
+    settings: Settings,
+    listener: socket.socket,
+    photos: Path | None,
+    demo: str | None,
+    *,
+    adopt: bool,
+) -> None:
+    with plain_errors():
+        lean.import_torch(settings.device)
+        from app.cli.demos import indexed_meanwhile
+
+        engine, shown, sources = _loaded(settings, demo, adopt=adopt)
+    # The server passes on the signal that ended it, and what began here must end too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with _indexing(photos, settings), suppress(KeyboardInterrupt):
+        if settings.workers > 1:
+            with indexed_meanwhile(engine, shown, sources, settings, engine.close):
+                del engine
+                _serve_by_workers(settings, listener)
+        else:
+            with closing(engine), indexed_meanwhile(engine, shown, sources, settings):
+                _serve(settings, engine, listener)
+
+
+def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
+    import uvicorn
+
+    from app.telemetry import logs
+    from app.main import create_app
+    from app.http.server import AnnouncedServer, options
+
+    engine.serve()
+    app = create_app(settings, engine)
+    config = uvicorn.Config(
+        app,
+        settings.host,
+        settings.port,
+        ssl_certfile=settings.ssl_certfile,
+        ssl_keyfile=settings.ssl_keyfile,
+        log_config=logs.configuration(settings.log_style),
+        **options(settings),
+    )
+    AnnouncedServer(config).run(sockets=[listener])
+
+
+def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
+    from app.main import serve_by_workers
+    from app.telemetry.metrics import share
+
+    with share():
+        serve_by_workers(settings, listener)
+
+
+def allow_files(count: int) -> None:
+    """Let this process, and those that it starts, have so many files open if the system allows."""
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if least != resource.RLIM_INFINITY and least < count:
+        allowed = count if most == resource.RLIM_INFINITY else min(count, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(least, allowed), most))
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that has an address to itself before models load; OSError if it cannot."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        # asyncio sends answers at once (TCP_NODELAY) only where the protocol is stated.
+        listener = socket.socket(family, kind, protocol)
+        if os.name == "posix":  # the port of a service that just ended is free
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.set_inheritable(True)  # by workers
+    except OSError as refused:
+        raise OSError(
+            f"cannot listen at {host} port {port}: {refused.strerror}; choose another with --port"
+        ) from refused
+    return listener
+
+
+def _loaded(
+    settings: Settings, demo: str | None, *, adopt: bool
+) -> tuple[Engine, Demo, Sequence[Source | Outcome]]:
+    """The engine, and what is still to be indexed of the demonstration that is wanted."""
+    from app.cli import demos as demonstrating
+    from app.cli.loading import load_engine
+    from app.demos import PHOTOS
+
+    shown = PHOTOS if demo is None else demonstrating.chosen(demo)
+    engine = load_engine(settings, adopt=adopt)
+    engine.open(DEFAULT_COLLECTION, reading=True)
+    sources = () if demo is None else demonstrating.missing(engine, shown, settings)
+    if shown.collection != DEFAULT_COLLECTION:
+        typer.echo(f"The demonstration is at /?collection={shown.collection}", err=True)
+    return engine, shown, sources
+
+
+@contextmanager
+def _indexing(photos: Path | None, settings: Settings) -> Iterator[None]:
+    """Index photos in a process of its own, whose priority is lower."""
+    if photos is None:
+        yield
+        return
+    command = ["-m", "tessera", "index", str(photos), "--data", str(settings.data)]
+    child = subprocess.Popen([sys.executable, *command])  # noqa: S603 - our own command
+    try:
+        yield
+    finally:
+        child.terminate()
+        child.wait()

@@ -1,0 +1,58 @@
+"""Bounds of a caller: the collections that a key may use, by the names that it may know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from index.items import Collection
+from index.catalog.names import Names
+
+
+class OutOfBounds(LookupError):
+    """A collection that the caller may not use, whether it exists or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The collections and aliases with the names `visible`; all there are for None."""
+
+    names: Names
+    visible: Sequence[str] | None = None
+
+    def sees(self, name: str) -> bool:
+        """Whether a name, or an alias, is one of those that may be seen."""
+        return self.visible is None or name in self.visible
+
+    def find(self, name: str) -> Collection:
+        """The collection that a name stands for, under that name if its own may not be seen.
+
+        LookupError if there is none, OutOfBounds for a name that may not be seen.
+        """
+        if self.visible is not None and name not in self.visible:
+            raise OutOfBounds(f"this key is bound to other collections: {', '.join(self.visible)}")
+        try:
+            home = self.names.find(name)
+        except LookupError as absent:
+            if self.visible is None:
+                raise
+            raise LookupError(f"no collection {name!r}") from absent  # without all others' names
+        return home if self.sees(home.name) else replace(home, name=name)
+
+    def collections(self) -> list[Collection]:
+        """The collections that may be seen, by name, or by an alias that alone may be seen."""
+        if self.visible is None:
+            return self.names.all()
+        owners = {alias.name: alias.collection for alias in self.names.aliases()}
+        shown = {owners.get(name, name): name for name in self.visible}
+        shown |= {name: name for name in self.visible}
+        seen = [
+            replace(home, name=shown[home.name]) for home in self.names.all() if home.name in shown
+        ]
+        return sorted(seen, key=lambda home: home.name)
+
+    def aliases(self, home: Collection) -> list[str]:
+        """The other names of a collection that may be seen."""
+        own = self.names.find(home.name).name
+        aliases = [alias.name for alias in self.names.aliases() if alias.collection == own]
+        return [name for name in aliases if name != home.name and self.sees(name)]

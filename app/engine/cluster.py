@@ -1,0 +1,80 @@
+"""Search on a Ray cluster, as the settings describe it; the only way of `app` to indexclustercluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from app import __version__
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
+    from app.imports.folder import Outcome, Source
+    from app.engine.inference import Models
+    from index.catalog.catalog import Catalog
+    from index.cluster.merged import ShardedIndexes
+    from index.documents.query_words import Synonyms
+
+
+def with_ray() -> ModuleType:
+    """The module indexclustercluster; ValueError where Ray is not installed."""
+    try:
+        return import_module("index.cluster.cluster")
+    except ModuleNotFoundError as absent:
+        if absent.name != "ray":
+            raise
+        raise ValueError("a cluster needs Ray: pip install 'tessera[cluster]'") from absent
+
+
+def connected(settings: Settings) -> ModuleType:
+    """The module indexclustercluster, connected to the cluster; OSError where that does not answer."""
+    module = with_ray()
+    if not settings.cluster:
+        raise ValueError("name a cluster: --cluster HOST:6379, or TESSERA_CLUSTER")
+    module.connect(settings.cluster)
+    return module
+
+
+def check(settings: Settings) -> None:
+    """ValueError where a cluster cannot be used: without Ray, or without a database for all."""
+    with_ray()
+    if not settings.database.startswith("postgres"):
+        raise ValueError(
+            "a cluster's nodes share a database: set TESSERA_DATABASE=postgresql://…, "
+            "and TESSERA_PICTURES to a folder or an object store that all of them reach"
+        )
+
+
+def bring_in(
+    engine: Engine, collection: str, incoming: Iterable[Source | Outcome], settings: Settings
+) -> Iterator[Outcome]:
+    """See appimportscluster.bring_in; errors are those of `check`, too."""
+    check(settings)
+    from app.imports import cluster as cluster_import
+
+    return cluster_import.bring_in(engine, collection, incoming, settings)
+
+
+def indexes(
+    settings: Settings, catalog: Catalog, models: Models, synonyms: Synonyms | None
+) -> ShardedIndexes:
+    """Indexes whose shards are actors; errors are those of `check`, OSError without a cluster."""
+    check(settings)
+    from index.cluster.cluster import Cluster, Layout
+    from index.cluster.merged import ShardedIndexes
+
+    servers = Cluster(
+        settings.cluster,
+        catalog.storage,
+        Layout(settings.shards, settings.replicas, settings.shard_cpus, settings.shard_seconds),
+        models.fingerprint,
+        models.calibration,
+        secret=catalog.secret,
+        release=__version__,
+        device=settings.device,
+    )
+    servers.wait(settings.shard_seconds)
+    return ShardedIndexes(servers, catalog, settings.data, models.calibration, synonyms)

@@ -1,0 +1,88 @@
+"""Drafts: items that are still to be embedded, with their photos decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+
+from torch import Tensor
+
+from app.telemetry.stages import stage
+from index.items import Entry, Picture
+from models.vision import images
+from models.vision.images import DisplayCopy
+from models.registry import Matcher
+
+TOGETHER = 4  # photos in one batch: each takes some 50 MB while it is embedded
+Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes that do it
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An item that is still to be embedded; each of the `pictures` has its `pixels`."""
+
+    id: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    pictures: tuple[Picture, ...] = ()
+    pixels: tuple[Tensor, ...] = ()  # uint8 (3, height, width), as the pictures show them
+    sentences: tuple[str, ...] = ()
+    source: str | None = None
+    stamp: str | None = None
+    notes: tuple[str, ...] = ()  # what was left out of the photos
+
+    @classmethod
+    def of(cls, entry: Entry) -> Draft:
+        """A stored item, to be embedded again from its display copies."""
+        return cls(
+            entry.id,
+            entry.metadata,
+            entry.pictures,
+            tuple(images.decode(picture.jpeg).pixels for picture in entry.pictures),
+            entry.sentences,
+            entry.source,
+            entry.stamp,
+        )
+
+    def with_photo(self, data: bytes, decode: Decode = images.read) -> Draft:
+        """Decode one more photo and keep its display copy; ImageError if there is none."""
+        copy = decode(data)
+        picture = Picture(copy.jpeg, copy.width, copy.height, sha256(data).hexdigest())
+        return replace(
+            self,
+            pictures=(*self.pictures, picture),
+            pixels=(*self.pixels, copy.pixels),
+            notes=tuple(dict.fromkeys((*self.notes, *copy.notes))),
+        )
+
+    def with_photos(self, photos: Iterable[bytes], decode: Decode = images.read) -> Draft:
+        """Decode more photos, in order."""
+        return reduce(lambda draft, data: draft.with_photo(data, decode), photos, self)
+
+
+def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
+    """Entries of drafts: photos in small batches, all sentences in one.
+
+    ValueError for what cannot be embedded.
+    """
+    photos = [pixels for draft in drafts for pixels in draft.pixels]
+    texts = [text for draft in drafts for text in draft.sentences]
+    embed_photos = stage("embed_photo")(matcher.embed_images)
+    photo_bags = chain.from_iterable(
+        embed_photos(photos[at : at + TOGETHER]) for at in range(0, len(photos), TOGETHER)
+    )
+    text_bags = iter(stage("embed_text")(matcher.embed_sentences)(texts) if texts else [])
+    for draft in drafts:
+        yield Entry(
+            draft.id,
+            draft.metadata,
+            draft.pictures,
+            tuple(next(photo_bags) for _ in draft.pixels),
+            draft.sentences,
+            tuple(next(text_bags) for _ in draft.sentences),
+            draft.source,
+            draft.stamp,
+        )

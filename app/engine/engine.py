@@ -1,0 +1,328 @@
+"""The engine: models, catalog and indexes together; knows no HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from app.engine import segment_process as follower
+from app import process as memory
+from app.engine.bounds import Bounds, OutOfBounds
+from app.defaults import DEFAULT_COLLECTION
+from app.engine.drafts import Draft, embed
+from app.engine.inference import Models
+from app.telemetry.logs import note
+from app.imports.refusals import reason_of
+from app.settings import Settings
+from app.telemetry.stages import stage
+from index.search import audit
+from index.catalog import reembedding
+from index.search.audit import Audit
+from index.catalog.catalog import Catalog
+from index.search.compilation import compile_kernel
+from index.disk import try_writing
+from index.database.errors import Busy, NotReady
+from index.search.indexes import Indexes
+from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
+from index.catalog.ownership import ADOPTING, REFUSE
+from index.search.requests import Answer, Request
+from index.search.index import Index
+from index.documents.query_words import Synonyms, parse_synonyms
+from models.scores.scoring import score_named
+from models.types import FragmentBag
+
+_REFUSED = (
+    "another model made {}, so its searches are refused: serve with that model, or "
+    "`tessera index --reembed`"
+)
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+class Engine:
+    """Everything that is done with stored items, for many threads at once."""
+
+    def __init__(
+        self,
+        models: Models,
+        catalog: Catalog,
+        folder: Path,
+        device: str = "cpu",
+        synonyms: Synonyms | None = None,
+        indexes: Indexes | None = None,
+    ) -> None:
+        """Without `indexes`, collections are searched in this process."""
+        self.models, self.catalog, self.folder = models, catalog, folder
+        self.bounds = Bounds(catalog.names)
+        self.indexes = indexes or Indexes(
+            catalog, folder, models.calibration, device, synonyms, follower.__name__
+        )
+
+    @classmethod
+    def load(cls, settings: Settings, *, adopt: bool = False) -> Engine:
+        """The engine that the settings describe; `adopt` as indexcatalogownership.Claim does."""
+        memory.hold()
+        claim = ADOPTING if adopt else REFUSE
+        catalog = Catalog(
+            settings.storage, claim=claim
+        )  # first: what is wrong with it is told at once
+        catalog.check_pictures()
+        synonyms = None
+        if settings.synonyms is not None:
+            synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())
+        models, indexes = Models.of(settings), None
+        if settings.cluster:
+            from app.engine import cluster# needs Ray
+
+            indexes = cluster.indexes(settings, catalog, models, synonyms)
+        memory.give_back()  # what loading needed
+        return cls(models, catalog, settings.data, settings.device, synonyms, indexes)
+
+    def serve(self) -> None:
+        """Follow what any process writes, in the background, until `close`.
+
+        Every collection of this matcher can be searched when this returns, with no kernel to
+        compile first: that takes seconds where none is kept on disk.
+        """
+        compile_kernel(score_named(self.models.matcher.score))
+        for collection in self.catalog.collections():
+            if collection.fingerprint == self.models.fingerprint:
+                self.indexes.of(collection)
+        self.indexes.follow()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.indexes.close()
+        self.catalog.close()
+
+    def limited_to(self, names: Sequence[str] | None) -> Engine:
+        """The same engine for those who may see these collections alone; None for all there are."""
+        limited = copy(self)
+        limited.bounds = Bounds(self.catalog.names, names)
+        return limited
+
+    def find(self, name: str) -> Collection:
+        """A collection of whichever matcher; errors are those of Bounds.find."""
+        note(collection=name)
+        return self.bounds.find(name)
+
+    def check(self) -> dict[str, object]:
+        """Read the database, write to the disk and the picture store; what else there is to say.
+
+        OSError where one of them does not work, the shards of a cluster do not answer, or searches
+        of the default collection, or of all there are, are refused.
+        """
+        answering = self._check_models()
+        try_writing(self.folder)
+        self.catalog.pictures.check()
+        self.catalog.ownership.confirm()
+        return {"collections": answering, **self.indexes.check()}
+
+    def _check_models(self) -> dict[str, int]:
+        """How many collections are searched here, and how many another model made.
+
+        Whoever reads it may know of no collection, so none is named but the default one.
+        """
+        homes = self.catalog.collections()
+        refused = {
+            home.token for home in homes if self.served(home).fingerprint != self.models.fingerprint
+        }
+        with suppress(LookupError):  # it is made by the first search
+            if self.catalog.find(DEFAULT_COLLECTION).token in refused:
+                raise NotReady(_REFUSED.format(f"the collection {DEFAULT_COLLECTION!r}"))
+        if refused and len(refused) == len(homes):
+            raise NotReady(_REFUSED.format("every collection"))
+        return {"searched": len(homes) - len(refused), "refused": len(refused)}
+
+    def knows(self, name: str) -> bool:
+        """Whether a name stands for a collection; OutOfBounds if it may not be seen."""
+        try:
+            self.find(name)
+        except OutOfBounds:
+            raise
+        except LookupError:
+            return False
+        return True
+
+    def open(self, collection: str, *, create: bool = False, reading: bool = False) -> Collection:
+        """A collection of this matcher's bags; LookupError if there is none, and none is made.
+
+        The default collection is always there, if empty. ModelMismatch for another model's,
+        OutOfBounds for one that this engine is not limited to. For `reading` alone, this matcher's
+        collection will do that the one of the name has replaced, if a re-embedding has kept it:
+        written there, nobody would find it later.
+        """
+        try:
+            home = self.find(collection)
+        except OutOfBounds:
+            raise
+        except LookupError:
+            if not create and collection != DEFAULT_COLLECTION:
+                raise
+        else:
+            home = self.served(home) if reading else home
+            if home.fingerprint == self.models.fingerprint:
+                return home
+        return self.catalog.collection(collection, **self.models.makes)
+
+    def served(self, home: Collection) -> Collection:
+        """What is read where a collection is named: what a re-embedding of it has kept, or itself.
+
+        The former if this matcher has embedded that, and not the collection.
+        """
+        if home.fingerprint == self.models.fingerprint:
+            return home
+        return self.catalog.names.kept(home, self.models.fingerprint) or home
+
+    def index(self, collection: str) -> Index:
+        """What a collection is searched with."""
+        return self.indexes.of(self.open(collection, reading=True))
+
+    def on(
+        self,
+        collection: str,
+        use: Callable[[Collection], Result],
+        *,
+        create: bool = False,
+        reading: bool = False,
+    ) -> Result:
+        """Use a collection, or once more what has its name where it went in the meantime.
+
+        So a name that moves to another collection is there for everyone at every moment.
+        """
+        try:
+            return use(self.open(collection, create=create, reading=reading))
+        except Replaced:
+            return use(self.open(collection, create=create, reading=reading))
+
+    def read(self, collection: str, use: Callable[[Collection], Result]) -> Result:
+        """Use a collection without writing into it, see `open`."""
+        return self.on(collection, use, reading=True)
+
+    def search(self, collection: str, request: Request) -> Answer:
+        """The best hits for a request; errors are those of indexsearchindex.Index.best.
+
+        None for a query without parts: nobody knows what it asks for.
+        """
+        return self.read(collection, lambda home: self._search(home, request))
+
+    def hits(self, collection: str, request: Request) -> tuple[Answer, dict[str, Item]]:
+        """The best hits, and those of their items that are there still, by id."""
+
+        def find(home: Collection) -> tuple[Answer, dict[str, Item]]:
+            answer, damaged = self._search(home, request), set[str]()
+            items = self.catalog.get_many(home, [hit.item for hit in answer.hits], damaged)
+            damaged.update(answer.damaged)
+            return replace(answer, damaged=tuple(sorted(damaged))), items
+
+        return self.read(collection, find)
+
+    def _search(self, home: Collection, request: Request) -> Answer:
+        if not request.query.parts:
+            return Answer((), exact=True, candidates=0, rows=0)
+        index = self.indexes.of(home)
+        with stage("search"):
+            return index.best(request)
+
+    def audit(self, collection: str, requests: Sequence[Request] | None = None) -> Audit:
+        """The recall of requests, or of the newest ones whose answers left rows out."""
+        index = self.index(collection)
+        return audit.audit(index, index.recent() if requests is None else requests)
+
+    def item_bag(self, collection: str, item: str, photo: int = 0) -> FragmentBag:
+        """The bag of one of an item's photos; LookupError where there is none."""
+        return self.read(collection, lambda home: self.catalog.bag(home, item, photo))
+
+    def item_photo(self, collection: str, item: str, photo: int = 0) -> tuple[FragmentBag, Picture]:
+        """One of an item's photos, its bag and picture; LookupError where there is none."""
+        entry = self.read(collection, lambda home: self.catalog.entry(home, item))
+        check_photo(item, photo, len(entry.pictures))
+        return entry.images[photo], entry.pictures[photo]
+
+    def embed(self, drafts: Sequence[Draft]) -> list[Entry]:
+        """Drafts as entries of the catalog; ValueError for what cannot be embedded."""
+        return list(embed(self.models.matcher, drafts))
+
+    def put(self, collection: str, drafts: Sequence[Draft]) -> None:
+        """Embed and store items together, all or none: on disk when this returns.
+
+        Makes the collection if it is new. Raises ValueError for what cannot be embedded.
+        """
+        entries = self.embed(drafts)
+        self.on(collection, lambda home: self._store(home, entries), create=True)
+
+    def _store(
+        self, home: Collection, entries: Sequence[Entry], name: str | None = None
+    ) -> list[int]:
+        with stage("store"):
+            return self.catalog.put_many(home, entries, name)
+
+    def embed_each(self, drafts: Sequence[Draft]) -> list[Entry | str]:
+        """Entries of drafts, each on its own merits: or what is wrong with it."""
+        return each(self.embed, drafts, Exception)
+
+    def store_each(
+        self, collection: str, home: Collection, entries: Sequence[Entry]
+    ) -> list[int | str]:
+        """Store items of an import that began with `home` under a name, each on its own merits.
+
+        Gives its revision once it is on disk, or what is wrong. A full disk or a busy database is
+        wrong with each, and so is a name that no longer stands for `home`: what was dropped while
+        an import runs is not made again, and what took its name does not get the other half.
+        """
+        try:
+            return each(lambda part: self._store(home, part, collection), entries)
+        except (Busy, NoSpace) as failed:
+            return [str(failed)] * len(entries)
+
+    def put_each(
+        self, collection: str, home: Collection, drafts: Sequence[Draft]
+    ) -> list[str | None]:
+        """Embed and store items as `store_each` does: None for one on disk, or what is wrong."""
+        embedded = self.embed_each(drafts)
+        entries = [entry for entry in embedded if isinstance(entry, Entry)]
+        stored = iter(self.store_each(collection, home, entries))
+        outcomes = [next(stored) if isinstance(entry, Entry) else entry for entry in embedded]
+        return [outcome if isinstance(outcome, str) else None for outcome in outcomes]
+
+    def reembed(
+        self, collection: str, progress: Callable[[int, int], None], *, keep: bool = False
+    ) -> None:
+        """Give a collection of another model this matcher's bags, from its display copies.
+
+        With `keep`, engines of the other model go on searching what it replaces, until this
+        collection is dropped or replaced in turn.
+        """
+
+        def again(entries: Sequence[Entry]) -> Sequence[Entry]:
+            return self.embed([Draft.of(entry) for entry in entries])
+
+        reembedding.reembed(
+            self.catalog,
+            collection,
+            embed=again,
+            progress=progress,
+            keep=keep,
+            **self.models.makes,
+        )
+
+
+def each(
+    work: Callable[[Sequence[Part]], Sequence[Result]],
+    parts: Sequence[Part],
+    refusing: type[Exception] = ValueError,
+) -> list[Result | str]:
+    """The results of work on many parts at once; where it refuses, on each alone, or why not."""
+    if not parts:
+        return []
+    try:
+        return list(work(parts))
+    except refusing as refused:
+        # What is wrong with the collection is no item's fault.
+        if len(parts) == 1 or isinstance(refused, Replaced):
+            return [reason_of(refused)] * len(parts)
+        return [result for part in parts for result in each(work, [part], refusing)]

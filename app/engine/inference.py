@@ -1,0 +1,320 @@
+"""Inference: what the loaded models say of photos and texts, by no stored item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from app.settings import Settings
+from app.telemetry.stages import stage
+from index.bags import as_stored
+from models import checkpoint
+from models.scores import alignment
+from models.vision import backbones
+from models.vision import images
+from models.text import parsing
+from models.text import queries
+from models.captions import region_captions
+from models.checkpoint import Checkpoint
+from models.vision.images import Photo
+from models.text.limits import refuse_huge, refuse_many
+from models.vision.looks import Look, share_sight
+from models.text.noun_phrases import noun_phrases
+from models.text.queries import Query
+from models.captions.region_captions import RegionCaption
+from models.registry import Captioner, Generation, Grounder, Matcher
+from models.captions.support import SupportedCaption, support
+from models.types import Box, FragmentBag, Link, Span
+
+REMEMBERED = 500  # queries, of up to 50 KB each
+REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
+
+
+class NoCaptioner(LookupError):
+    """No captioner is loaded."""
+
+
+class NoRegionCaptioner(LookupError):
+    """No captioner of regions is loaded."""
+
+
+class NoGrounder(LookupError):
+    """No grounder is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """One photo and one text: which region answers which words, and what that gives."""
+
+    image: FragmentBag
+    query: Query
+    links: tuple[Link, ...]
+    phrases: tuple[alignment.Phrase, ...]
+
+    @property
+    def score(self) -> float:
+        """The pair's score, which the links add up to."""
+        return sum(link.similarity for link in self.links)
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedPhrase:
+    """A phrase of a text, and the boxes that it means most likely, best first.
+
+    A phrase that is not there has no boxes. `probability` says how sure the matcher is that it is.
+    """
+
+    span: Span
+    boxes: tuple[tuple[Box, float], ...]  # with their similarities
+    probability: float | None = None
+
+    @property
+    def present(self) -> bool:
+        """Whether the photo shows it."""
+        return bool(self.boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Captions of a photo, and of its regions, each the best first."""
+
+    captions: tuple[SupportedCaption, ...]
+    regions: tuple[RegionCaption, ...] = ()
+
+
+class Models:
+    """The loaded matcher, and captioners and a grounder where there are; for many threads."""
+
+    def __init__(
+        self,
+        matcher: Checkpoint,
+        captioner: Checkpoint | None = None,
+        grounder: Checkpoint | None = None,
+        region_captioner: Checkpoint | None = None,
+    ) -> None:
+        self.checkpoints = {
+            "matcher": matcher,
+            "captioner": captioner,
+            "region_captioner": region_captioner,
+            "grounder": grounder,
+        }
+        self.fingerprint, self.name = matcher.fingerprint, matcher.name
+        self.matcher: Matcher = matcher.model
+        self.captioner: Captioner | None = captioner.model if captioner else None
+        self.region_captioner: Captioner | None = (
+            region_captioner.model if region_captioner else None
+        )
+        if region_captioner and not region_captioner.model.of_regions:
+            raise ValueError(
+                f"the captioner {region_captioner.name} describes whole photos alone: set "
+                "TESSERA_REGION_CAPTIONER to one that was trained with the preset regions"
+            )
+        self.grounder: Grounder | None = grounder.model if grounder else None
+        self.calibration = matcher.calibration
+        captions = captioner.captions if captioner else None
+        # Measured with another matcher it says nothing.
+        self.calibrated = captions if captions and captions.matcher == matcher.fingerprint else None
+        share_sight(self.matcher.sight, self.captioner, self.region_captioner)
+        # The next page of an answer, and what many people type, is embedded once.
+        self._remembered = lru_cache(maxsize=REMEMBERED)(self._embed)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Models:
+        """The models that the settings name, with their parser."""
+        if settings.parser:
+            parsing.choose(settings.parser)
+        if settings.threads:
+            torch.set_num_threads(settings.threads)
+        backbones.choose_engine(settings.engine if settings.device == "cpu" else "torch")
+        parsing.tokenizer()  # imports spaCy, which the first query would wait for
+        return cls.load(
+            settings.matcher,
+            settings.captioner,
+            settings.grounder,
+            settings.region_captioner,
+            device=settings.device,
+        )
+
+    @classmethod
+    def load(
+        cls,
+        matcher: Path,
+        captioner: Path | None = None,
+        grounder: Path | None = None,
+        region_captioner: Path | None = None,
+        *,
+        device: str = "cpu",
+    ) -> Models:
+        """Load checkpoints; only the matcher must be there."""
+        optional = [
+            checkpoint.load(path, device) if path and path.is_file() else None
+            for path in (captioner, grounder, region_captioner)
+        ]
+        return cls(checkpoint.load(matcher, device), *optional)
+
+    @property
+    def makes(self) -> dict[str, Any]:
+        """What the catalog must know of the bags that the matcher makes."""
+        return {
+            "fingerprint": self.fingerprint,
+            "dimension": self.matcher.dimension,
+            "score": self.matcher.score,
+        }
+
+    @property
+    def weak_below(self) -> float | None:
+        """The probability below which a hit counts as weak; None without a calibration."""
+        return self.calibration.weak_below if self.calibration else None
+
+    @property
+    def unsure_below(self) -> float | None:
+        """The probability below which a caption is a guess; None where nobody knows."""
+        return self.calibrated.unsure_below if self.calibrated else self.weak_below
+
+    def query(self, text: str) -> Query:
+        """A text as a query; ValueError for one without words or with too many."""
+        return self.phrases([(text, 1.0)])
+
+    def notes(self, text: str) -> tuple[str, ...]:
+        """What of a text the model does not read."""
+        words = self.calibration.words if self.calibration else frozenset[str]()
+        return () if self.matcher.any_word else tuple(queries.left_out_of(text, words))
+
+    def phrases(self, weighted: Sequence[tuple[str, float]]) -> Query:
+        """Phrases as one query: its score is the weighted sum of the phrases' own scores."""
+        phrases = tuple((text, weight) for text, weight in weighted)
+        long = sum(len(text) for text, _ in phrases) > REMEMBERED_LENGTH
+        with stage("embed_text"):
+            return self._embed(phrases) if long else self._remembered(phrases)
+
+    def _embed(self, weighted: tuple[tuple[str, float], ...]) -> Query:
+        """Phrases as one query."""
+        words = self.calibration.words if self.calibration else frozenset[str]()
+        return queries.of_phrases(self.matcher, weighted, words)
+
+    def _queries(self, texts: Sequence[str]) -> list[Query]:
+        """Each text as a query, embedded at once."""
+        words = self.calibration.words if self.calibration else frozenset[str]()
+        different = list(dict.fromkeys(texts))
+        with stage("embed_text"):
+            lists = [[(text, 1.0)] for text in different]
+            embedded = queries.of_several(self.matcher, lists, words)
+        query_of = dict(zip(different, embedded, strict=True))
+        return [query_of[text] for text in texts]
+
+    def photo(self, photo: Photo, part: Box | None = None) -> FragmentBag:
+        """The fragments of a photo, or of a part of it; boxes are in fractions of the whole."""
+        bag = self.bag(Look(photo.pixels if part is None else images.crop(photo.pixels, part)))
+        if part is None:
+            return bag
+        boxes = tuple(part.whole(box) for box in bag.places if isinstance(box, Box))
+        return replace(bag, places=boxes)
+
+    def bag(self, look: Look) -> FragmentBag:
+        """The fragments of a photo."""
+        with stage("embed_photo"):
+            inputs, boxes = look.by(self.matcher.sight)
+            # Uploads score as items do.
+            return as_stored(self.matcher.embed_inputs([inputs], [boxes])[0])
+
+    def probability(self, image: FragmentBag, query: Query) -> float | None:
+        """How probable it is that a photo shows what a query asks for; None if nobody knows."""
+        if self.calibration is None:
+            return None
+        return self.calibration.of_pair(image, query, self.matcher.score)
+
+    def align(self, image: FragmentBag, query: Query, *, beta: float) -> Alignment:
+        """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""
+        links = alignment.query_links(image, query, self.matcher.score)
+        phrases = alignment.phrases(image, query, links, beta)
+        return Alignment(image, query, links, phrases)
+
+    def describe(
+        self,
+        photo: Photo,
+        generation: Generation,
+        *,
+        regions: int = 0,
+        bag: FragmentBag | None = None,
+    ) -> Description:
+        """Captions of a photo with what the matcher finds for their words, and of its regions.
+
+        `regions` is how many regions to describe at most: those whose caption is improbable are
+        left out. `bag` is the photo's own, where it is known. NoCaptioner and
+        NoRegionCaptioner where none is loaded.
+        """
+        if self.captioner is None:
+            raise NoCaptioner("no captioner is loaded; set TESSERA_CAPTIONER to a checkpoint")
+        if regions and self.region_captioner is None:
+            raise NoRegionCaptioner(
+                "no captioner of regions is loaded; set TESSERA_REGION_CAPTIONER to a checkpoint, "
+                "or ask for regions=0"
+            )
+        look = Look(photo.pixels)
+        bag = bag or self.bag(look)
+        with stage("caption"):
+            inputs, boxes = look.by(self.captioner.sight)
+            captions = self.captioner.describe([inputs], generation.candidates)[0]
+        with stage("support"):
+            supported = support(
+                self.matcher, self.calibration, bag, captions, boxes, self.calibrated
+            )
+        region_generation = replace(generation, never=self.captioner.unshown(inputs))
+        described = self._describe_regions(look, region_generation, regions, bag) if regions else []
+        return Description(tuple(supported[: generation.count]), tuple(described))
+
+    def _describe_regions(
+        self, look: Look, generation: Generation, count: int, bag: FragmentBag
+    ) -> list[RegionCaption]:
+        """The best `count` captions of a photo's regions, none that is weak."""
+        assert self.region_captioner is not None
+        with stage("caption_regions"):
+            inputs, boxes = look.by(self.region_captioner.sight)
+            captions = region_captions.described(self.region_captioner, inputs, boxes, generation)
+            ranked = region_captions.ranked(self.matcher, self.calibration, bag, captions)
+        return region_captions.distinct(ranked, count, self.weak_below)
+
+    def ground(
+        self,
+        photo: Photo,
+        text: str,
+        phrases: Sequence[str] | None = None,
+        *,
+        count: int,
+        bag: FragmentBag | None = None,
+    ) -> list[GroundedPhrase]:
+        """The `count` boxes of a photo that each phrase of a text means most likely.
+
+        Without phrases, those of its noun phrases, or of all of it where it names nothing. `bag` is
+        the photo's, where it is known. A phrase that the photo does not show, or of which
+        no word is known, gets no boxes. ValueError for a phrase that is not in the text,
+        NoGrounder where none is loaded.
+        """
+        if self.grounder is None:
+            raise NoGrounder("no grounder is loaded; set TESSERA_GROUNDER to a checkpoint")
+        if phrases is None:
+            spans = noun_phrases(text) or [Span(0, len(text))]
+        else:
+            refuse_huge(text)
+            refuse_many(phrases)
+            spans = [queries.find_phrase(text, phrase) for phrase in phrases]
+        with stage("ground"):
+            boxes, similarities = self.grounder.locate(photo.pixels, text, spans)
+        if self.calibration is not None:
+            bag = bag or self.photo(photo)
+        asked = self._queries([span.of(text) for span in spans])
+        grounded = []
+        for span, row, query in zip(spans, similarities, asked, strict=True):
+            best = row.topk(min(count, len(boxes)))
+            ranked = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            probability = self.probability(bag, query) if bag is not None else None
+            absent = probability is not None and probability < (self.weak_below or 0.0)
+            shown = bool(query.parts) and not absent
+            likely = tuple((Box(*boxes[at].tolist()), similarity) for at, similarity in ranked)
+            grounded.append(GroundedPhrase(span, likely if shown else (), probability))
+        return grounded

@@ -1,0 +1,19 @@
+"""The process that follows a data folder, with logs like those of the service."""
+
+from __future__ import annotations
+
+import logging.config
+
+from app.telemetry import logs
+from app.settings import Settings
+from index.segments import process as following
+
+
+def main() -> None:
+    """Follow what standard input describes, see indexsegmentsprocess."""
+    logging.config.dictConfig(logs.configuration(Settings().log_style))
+    following.main()
+
+
+if __name__ == "__main__":
+    main()

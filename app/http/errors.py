@@ -1,0 +1,256 @@
+"""Problem documents (RFC 9457): one for every kind of failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import chain
+from typing import ClassVar
+
+from asgi_correlation_id import correlation_id
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
+
+from app.http import security_headers as security
+from app.engine.bounds import OutOfBounds
+from app.engine.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
+from index.backup.snapshots import InProgress
+from index.database.checksums import ItemDamaged
+from index.disk import is_full
+from index.database.errors import Busy, Damaged, StoreAway
+from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
+from index.catalog.pictures import PictureLost
+from models.vision.photo_files import ImageError, ImageTooLarge, NotAnImage
+
+REQUEST_ID = "X-Request-ID"
+LEFT = 499  # nginx's status of requests whose clients left
+
+
+class TooLarge(ValueError):
+    """A request body over its limit."""
+
+
+class WrongMediaType(ValueError):
+    """A request body of a kind that the route does not read."""
+
+
+class TooSlow(HTTPException):
+    """A request body that does not come in time; FastAPI passes on this kind of exception only."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(HTTPStatus.REQUEST_TIMEOUT, detail)
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+class NoSuchBytes(ValueError):
+    """A range of a file that begins behind its end."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the file has {size:,} bytes, and Range begins behind them")
+        self.headers = {"Content-Range": f"bytes */{size}"}
+
+
+class NotAcceptable(ValueError):
+    """The client accepts none of the kinds that the route can send."""
+
+
+class NotFetched(ValueError):
+    """An address gave no photo, or is not one that is asked."""
+
+
+class Unavailable(RuntimeError):
+    """The service cannot answer now, and may in a moment."""
+
+
+class Unauthorized(Exception):
+    """The caller has no key, or one that is not known."""
+
+    headers: ClassVar = {"WWW-Authenticate": 'Bearer realm="Tessera"'}
+
+
+class Forbidden(Exception):
+    """The caller's key does not allow this."""
+
+
+class TooManyRequests(Exception):
+    """The caller has used up a limit; `wait` is after how many seconds there is room again."""
+
+    def __init__(self, message: str, wait: int = 1) -> None:
+        super().__init__(message)
+        self.headers = {"Retry-After": str(wait)}
+
+
+class Problem(BaseModel):
+    """Why a request failed (RFC 9457)."""
+
+    type: str = Field(description="The kind of problem, as a URN: urn:tessera:problem:not-found.")
+    title: str
+    status: int
+    detail: str = Field(description="What was wrong with this request, and what would work.")
+    instance: str = Field(description="The path that was asked for.")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of problem: its name in `type`, its HTTP status, its title."""
+
+    name: str
+    status: HTTPStatus
+    title: str
+
+
+PROBLEM = "application/problem+json"
+
+UNEXPECTED = Kind("unexpected", HTTPStatus.INTERNAL_SERVER_ERROR, "Something broke in the service")
+INVALID = Kind("invalid-request", HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid")
+
+# The nearest class of an exception decides.
+KINDS: dict[type[Exception], Kind] = {
+    ValueError: INVALID,
+    RequestValidationError: INVALID,
+    LookupError: Kind("not-found", HTTPStatus.NOT_FOUND, "There is no such thing here"),
+    ImageError: Kind("broken-image", HTTPStatus.UNPROCESSABLE_ENTITY, "The image is broken"),
+    ImageTooLarge: Kind(
+        "image-too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The image is too large"
+    ),
+    NotAnImage: Kind(
+        "not-an-image", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The file is not a readable image"
+    ),
+    TooLarge: Kind(
+        "body-too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request body is too large"
+    ),
+    WrongMediaType: Kind(
+        "wrong-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is of the wrong kind"
+    ),
+    TooSlow: Kind("body-timeout", HTTPStatus.REQUEST_TIMEOUT, "The body did not come in time"),
+    NotAcceptable: Kind("not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "No answer of that kind"),
+    NoSuchBytes: Kind(
+        "no-such-bytes", HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "There are no such bytes"
+    ),
+    Unauthorized: Kind("unauthorized", HTTPStatus.UNAUTHORIZED, "A key is needed"),
+    Forbidden: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    OutOfBounds: Kind("forbidden", HTTPStatus.FORBIDDEN, "The key does not allow this"),
+    TooManyRequests: Kind(
+        "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "The caller's limit is used up"
+    ),
+    ModelMismatch: Kind("wrong-model", HTTPStatus.CONFLICT, "Another model made the collection"),
+    NameConflict: Kind("name-conflict", HTTPStatus.CONFLICT, "The name is taken or in use"),
+    ConditionFailed: Kind(
+        "condition-failed", HTTPStatus.PRECONDITION_FAILED, "The item is not as it was expected"
+    ),
+    NotFetched: Kind("not-fetched", HTTPStatus.UNPROCESSABLE_ENTITY, "The address gave no photo"),
+    ItemDamaged: Kind("item-damaged", HTTPStatus.CONFLICT, "What is stored of the item is damaged"),
+    PictureLost: Kind("picture-lost", HTTPStatus.CONFLICT, "The photo's display copy is lost"),
+    NoSpace: Kind("no-space", HTTPStatus.INSUFFICIENT_STORAGE, "The disk is full"),
+    InProgress: Kind("in-progress", HTTPStatus.CONFLICT, "The same is being done already"),
+    NoCaptioner: Kind("no-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner is loaded"),
+    NoRegionCaptioner: Kind(
+        "no-region-captioner", HTTPStatus.SERVICE_UNAVAILABLE, "No captioner of regions is loaded"
+    ),
+    NoGrounder: Kind("no-grounder", HTTPStatus.SERVICE_UNAVAILABLE, "No grounder is loaded"),
+    Busy: Kind("database-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The database is busy"),
+    StoreAway: Kind(
+        "picture-store-away", HTTPStatus.SERVICE_UNAVAILABLE, "The picture store is away"
+    ),
+    Damaged: Kind("damaged", HTTPStatus.INTERNAL_SERVER_ERROR, "The catalog is damaged"),
+    Unavailable: Kind("unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Not available right now"),
+}
+
+
+def install(app: FastAPI) -> None:
+    """Answer every failure of an application with a problem document."""
+    for error in KINDS:
+        app.add_exception_handler(error, _answer)
+    app.add_exception_handler(HTTPException, _answer_http)
+    app.add_exception_handler(Exception, _answer_bug)
+    app.add_exception_handler(OSError, _answer_disk)
+    app.add_exception_handler(ClientDisconnect, _answer_nobody)
+    for bug in (KeyError, IndexError):  # LookupErrors, but never the caller's mistake
+        app.add_exception_handler(bug, _raise_again)
+
+
+def problem(kind: Kind, detail: str, instance: str, **headers: str) -> JSONResponse:
+    """A problem document as a response."""
+    document = Problem(
+        type=f"urn:tessera:problem:{kind.name}",
+        title=kind.title,
+        status=kind.status,
+        detail=detail,
+        instance=instance,
+    )
+    return JSONResponse(document.model_dump(), kind.status, headers=headers, media_type=PROBLEM)
+
+
+async def _answer(request: Request, error: Exception) -> JSONResponse:
+    kind = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
+    return problem(kind, _detail(error), request.url.path, **_headers(error))
+
+
+def _detail(error: Exception) -> str:
+    """What was wrong, and what would work."""
+    if isinstance(error, RequestValidationError):  # of parameters; apphttpvalidation reads bodies
+        mistakes = error.errors()
+        return "; ".join(f"{mistake['loc'][-1]}: {mistake['msg']}" for mistake in mistakes)
+    return str(error)
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    """The headers that say what to do about an error."""
+    if isinstance(error, Unavailable | Busy):
+        return {"Retry-After": "1"}
+    return getattr(error, "headers", None) or {}
+
+
+async def _answer_bug(request: Request, _: Exception) -> JSONResponse:
+    # The server logs the exception; what broke is not for the client. No middleware sees this
+    # answer, so the request's id and what browsers are told is added here.
+    named = {REQUEST_ID: correlation_id.get() or "", **security.HEADERS}
+    return problem(UNEXPECTED, "the service failed; its log says why", request.url.path, **named)
+
+
+async def _answer_disk(request: Request, error: Exception) -> JSONResponse:
+    """A full disk, wherever it was noticed, such as where an upload is spooled."""
+    if isinstance(error, OSError) and is_full(error):
+        return problem(KINDS[NoSpace], "the disk is full; make room", request.url.path)
+    raise error
+
+
+async def _answer_nobody(_: Request, __: Exception) -> Response:
+    return Response(status_code=LEFT)
+
+
+async def _raise_again(_: Request, error: Exception) -> JSONResponse:
+    raise error
+
+
+async def _answer_http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    status, headers = HTTPStatus(error.status_code), dict(error.headers or {})
+    detail = str(error.detail)
+    if status is HTTPStatus.NOT_FOUND:
+        detail = "there is nothing at this address; /docs lists what there is"
+    elif status is HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
+        detail = f"{request.method} is not allowed at this address; it takes {headers['Allow']}"
+    kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
+    return problem(kind, detail, request.url.path, **headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods of all routes of a request's path; HEAD is answered wherever GET is."""
+    scope = dict(request.scope, root_path=request.scope.get("app_root_path", ""))
+    at_path = [
+        route.methods or ()
+        for route in iter_route_contexts(request.app.routes)
+        if route.matches(scope)[0] is not Match.NONE
+    ]
+    methods = set(chain.from_iterable(at_path)) or {"GET"}  # without any: a file of a folder
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

@@ -1,0 +1,150 @@
+"""Lanes: kinds of work that wait and compute apart, so that text never waits for photos."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import ParamSpec, TypeVar
+
+from app import priority
+from app import process as memory
+from app.http.errors import TooManyRequests, Unavailable
+from app.telemetry.metrics import STAGE_SECONDS, LaneGauges
+from app.http.places import Places
+from app.settings import Settings
+
+LARGE = 2**20  # bytes of a body that take their turn to be in memory: texts are shorter
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Lane:
+    """Work of one kind: `running` at a time on threads of its own, beyond that it waits in order.
+
+    `waiting` requests more may have a place, from when their body is there until they have
+    computed; the next is refused. `patience` is how many seconds work may wait for its turn. What
+    `large` work leaves free of memory goes back to the system.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        running: int,
+        waiting: int,
+        patience: float | None,
+        nice: int = 0,
+        *,
+        large: bool = False,
+    ) -> None:
+        self.places, self.patience, self.large = Places(name, running + waiting), patience, large
+        self.gauges = LaneGauges(name, self.places.count)
+        self._room = asyncio.Semaphore(running)
+        self._threads = ThreadPoolExecutor(running, initializer=priority.lower, initargs=(nice,))
+
+    @contextmanager
+    def place(self, caller: str = "") -> Iterator[None]:
+        """Take a place for a caller; errors are those of Places.check."""
+        try:
+            self.places.check(caller)
+        except (TooManyRequests, Unavailable):
+            self.gauges.refused.inc()
+            raise
+        with self.places.take(caller), self.gauges.requests.track_inprogress():
+            yield
+
+    @asynccontextmanager
+    async def room(self, size: int) -> AsyncIterator[None]:
+        """Room in memory for what is read of a body; only so many large ones have it at once."""
+        if size <= LARGE:
+            yield
+            return
+        try:
+            async with asyncio.timeout(self.patience):
+                await self._room.acquire()
+        except TimeoutError as late:
+            self.gauges.refused.inc()
+            raise Unavailable("the service is busy; try again in a moment") from late
+        try:
+            yield
+        finally:
+            self._room.release()
+
+    async def run(
+        self,
+        work: Callable[Arguments, Result],
+        *args: Arguments.args,
+        **options: Arguments.kwargs,
+    ) -> Result:
+        """Do work in its turn. It is left undone where the task is cancelled before it begins."""
+        task = partial(work, *args, **options)
+        call = partial(copy_context().run, self._compute, task, perf_counter())
+        self.gauges.waiting.inc()
+        future: Future[Result] = self._threads.submit(call)
+        turn = asyncio.wrap_future(future)
+        try:
+            await asyncio.wait({turn}, timeout=self.patience)
+            if not turn.done() and future.cancel():
+                self.gauges.refused.inc()
+                raise Unavailable("the service is busy; try again in a moment")
+            return await turn
+        finally:
+            if future.cancel():
+                self.gauges.waiting.dec()
+
+    def _compute(self, work: Callable[[], Result], submitted: float) -> Result:
+        self.gauges.waiting.dec()
+        STAGE_SECONDS.labels("wait").observe(perf_counter() - submitted)
+        with self.gauges.running.track_inprogress():
+            try:
+                return work()
+            finally:
+                if self.large:
+                    memory.give_back()
+
+    def close(self) -> None:
+        """Drop work that has not begun."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes of a service, and the places of bodies that are still coming."""
+
+    searches: Lane  # by text, phrases or a stored item
+    photos: Lane  # whatever looks at a photo or embeds an item
+    batches: Lane  # imports, which take turns a batch at a time, and audits
+    writes: Lane  # waiting for the database and the disk
+    fetches: Lane  # waiting for other hosts' photos
+    bodies: Places
+
+    @classmethod
+    def of(cls, settings: Settings) -> Lanes:
+        """The lanes that the settings describe."""
+        running, patience = settings.running, settings.patience
+        return cls(
+            searches=Lane("searches", running, settings.waiting, patience),
+            photos=Lane("photos", running, settings.photos_waiting, patience, nice=5, large=True),
+            batches=Lane(
+                "batches", 1, settings.imports, None, nice=priority.BACKGROUND, large=True
+            ),
+            writes=Lane("writes", 8, settings.photos_waiting, patience),
+            fetches=Lane("fetches", 8, settings.photos_waiting, None),
+            bodies=Places("bodies that are still coming", settings.bodies),
+        )
+
+    def named(self) -> dict[str, Lane]:
+        """The lanes by their names."""
+        lanes = (self.searches, self.photos, self.batches, self.writes, self.fetches)
+        return {lane.places.thing: lane for lane in lanes}
+
+    def close(self) -> None:
+        """Drop work that has not begun."""
+        for lane in self.named().values():
+            lane.close()

@@ -1,0 +1,97 @@
+"""Observation of requests: a line in the log, a count, and a span for each."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from time import perf_counter
+from uuid import uuid4
+
+from asgi_correlation_id import CorrelationIdMiddleware, correlation_id
+from opentelemetry import trace
+from opentelemetry.trace import Span
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.telemetry import logs
+from app.http.errors import REQUEST_ID
+from app.telemetry.metrics import REQUEST_SECONDS, REQUESTS
+
+SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER = "other"  # methods and routes that clients make up
+
+log = logging.getLogger("tessera.requests")
+
+
+def observe(app: Starlette, *, queries: bool) -> None:
+    """Observe all that an application answers; `queries` logs what people searched for as well."""
+    app.add_middleware(Observation, queries=queries)
+    app.add_middleware(
+        CorrelationIdMiddleware, header_name=REQUEST_ID, validator=None, transformer=sane_id
+    )
+
+
+def sane_id(sent: str) -> str:
+    """A request's id as it was sent, or a new one for what would not be safe in a log.
+
+    >>> sane_id("af3c-17")
+    'af3c-17'
+    >>> len(sane_id("forged\\nline"))
+    32
+    """
+    return sent if SANE.fullmatch(sent) else uuid4().hex
+
+
+class Observation:
+    """ASGI middleware that notes how each request went."""
+
+    def __init__(self, app: ASGIApp, queries: bool) -> None:
+        self.app, self.queries = app, queries
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on and note how it went."""
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        status, start = HTTPStatus.INTERNAL_SERVER_ERROR.value, perf_counter()
+        span = trace.get_current_span()
+        self._name(span)
+        with logs.noted() as facts:
+
+            async def watch(message: Message) -> None:
+                nonlocal status
+                if message["type"] == "http.response.start":
+                    status = message["status"]
+                    for name, fact in self._shown(facts).items():  # the span ends with the answer
+                        span.set_attribute(f"tessera.{name}", fact)
+                await send(message)
+
+            try:
+                await self.app(scope, receive, watch)
+            except asyncio.CancelledError:
+                status = HTTPStatus.SERVICE_UNAVAILABLE.value  # the service ends
+                raise
+            finally:
+                _note(scope, status, perf_counter() - start, self._shown(facts))
+
+    def _name(self, span: Span) -> None:
+        """Give the span of a request its id, and take from it what people search for."""
+        span.set_attribute("tessera.request_id", correlation_id.get() or "")
+        if not self.queries:
+            span.set_attribute("url.query", "")
+
+    def _shown(self, facts: Mapping[str, str]) -> dict[str, str]:
+        return {name: fact for name, fact in facts.items() if self.queries or name != "query"}
+
+
+def _note(scope: Scope, status: int, seconds: float, facts: Mapping[str, str]) -> None:
+    """Count a request and write a line about it, in words of which there are only so many."""
+    method = scope["method"] if scope["method"] in METHODS else OTHER
+    route = getattr(scope.get("route"), "path", OTHER)
+    REQUESTS.labels(method, route, status).inc()
+    REQUEST_SECONDS.labels(method, route).observe(seconds)
+    request = {"method": method, "route": route, "status": status, "seconds": round(seconds, 4)}
+    log.info("request", extra={**request, **facts})

@@ -1,0 +1,49 @@
+"""Pace: how fast what a client sends has to come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.http.errors import TooSlow
+from app.settings import Settings
+
+
+@dataclass(slots=True)
+class Pace:
+    """The time that a body may take: `grace` seconds, and one more for each `rate` bytes.
+
+    It is at most `most` seconds. Only the time in which the service waits for the client counts. A
+    rate of 0 asks for none.
+    """
+
+    grace: float
+    rate: int
+    most: float
+    size: int = 0  # bytes so far
+    waited: float = 0.0  # seconds so far
+
+    @classmethod
+    def of(cls, settings: Settings) -> Pace:
+        """The pace of a new body, or of a new line."""
+        return cls(settings.idle_seconds, settings.body_rate, settings.body_seconds)
+
+    @property
+    def left(self) -> float:
+        """How many seconds more may go by until the next byte."""
+        allowed = self.grace + self.size / self.rate if self.rate else self.most
+        return min(self.most, allowed) - self.waited
+
+    def add(self, size: int, waited: float) -> None:
+        """Count what came, and how long it took."""
+        self.size, self.waited = self.size + size, self.waited + waited
+
+    def check(self, thing: str) -> None:
+        """TooSlow where no time is left."""
+        if self.left > 0:
+            return
+        if self.waited >= self.most:
+            raise TooSlow(f"{thing} took longer than {self.most:g} seconds; send it in less")
+        raise TooSlow(
+            f"{thing} came too slowly, {self.size:,} bytes in {self.waited:.0f} seconds: after "
+            f"{self.grace:g} seconds {self.rate:,} bytes must come a second"
+        )

@@ -1,0 +1,92 @@
+"""Readiness: whether searches and changes work, by a check that all who ask share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import monotonic
+
+from app.http.errors import Unavailable
+from index.database.errors import NotReady
+
+PATIENCE = 0.5  # seconds that who asks waits for a new check, where there is an older one
+STALE = 30.0  # seconds after which an older one says nothing any more
+FAILED = 1.0  # seconds until what failed is tried again
+Check = Callable[[], Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check gave, or why it failed, and when it was done."""
+
+    about: Mapping[str, object] = field(default_factory=dict)
+    failure: Exception | None = None
+    done: float = field(default_factory=monotonic)
+
+    @property
+    def age(self) -> float:
+        """In seconds."""
+        return monotonic() - self.done
+
+
+class Readiness:
+    """Checks at most every `seconds`, one at a time, on a thread of its own. Of one event loop.
+
+    A check writes to the disk: if everyone who asks had one, they would wait for each other.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._thread = ThreadPoolExecutor(1, "readiness")
+        self._report: Report | None = None
+        self._running: asyncio.Future[Report] | None = None
+
+    async def report(self, check: Check) -> dict[str, object]:
+        """What the newest check gave, and its age in seconds.
+
+        Its exception where it failed; NotReady for a disk that fails, or a check that hangs.
+        """
+        report = self._report
+        if report is None or report.age >= self._lasting(report):
+            report = await self._renewed(check)
+        if report is None or report.age >= STALE + self.seconds:
+            raise Unavailable("the disk, the database or the picture store does not answer in time")
+        if isinstance(report.failure, NotReady):
+            raise Unavailable(str(report.failure)) from report.failure
+        if isinstance(report.failure, OSError):
+            raise Unavailable(f"nothing can be stored: {report.failure}") from report.failure
+        if report.failure is not None:
+            raise report.failure.with_traceback(None)
+        return {**report.about, "checked": round(report.age, 1)}
+
+    async def _renewed(self, check: Check) -> Report | None:
+        """The report of a new check, or the last one while the new one takes its time."""
+        if self._running is None:
+            loop = asyncio.get_running_loop()
+            self._running = loop.run_in_executor(self._thread, _try, check)
+            self._running.add_done_callback(self._keep)
+        # One that is asked for the first time takes as long as it may.
+        patience = STALE if self._report is None else PATIENCE
+        await asyncio.wait({self._running}, timeout=patience)
+        return self._report
+
+    def _keep(self, done: asyncio.Future[Report]) -> None:
+        self._running = None
+        if not done.cancelled():
+            self._report = done.result()
+
+    def _lasting(self, report: Report) -> float:
+        return self.seconds if report.failure is None else min(FAILED, self.seconds)
+
+    def close(self) -> None:
+        """Begin no more checks."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _try(check: Check) -> Report:
+    try:
+        return Report(check())
+    except Exception as failure:  # noqa: BLE001 - who asks is told, whatever it is
+        return Report(failure=failure)

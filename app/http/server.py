@@ -1,0 +1,141 @@
+"""The HTTP server: uvicorn, with bounds of connections and of the time that headers take."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from http import HTTPStatus
+from socket import socket
+from typing import Any
+
+import h11
+from starlette.responses import Response
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from app.http.errors import KINDS, Kind, TooManyRequests, Unavailable, problem
+from app.http.places import check_share, network
+from app.http.security_headers import HEADERS as SECURITY_HEADERS
+from app.settings import Settings
+
+NO_HTTP = Kind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")
+SECURITY = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+HEADERS = 10.0  # seconds, from the connection or the first byte of a request on
+# Longer than clients and proxies keep a connection (httpx 5 s, nginx 60): if it is closed just as
+# they send a request, they cannot know whether that was done.
+KEEP_ALIVE = 75
+
+logger = logging.getLogger("uvicorn.error")
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP/1.1 that closes connections over which no whole request comes in time.
+
+    uvicorn itself only closes connections that are silent after an answer, after `KEEP_ALIVE`.
+    No address gets all connections that `limit_concurrency` allows, which uvicorn takes for a
+    limit of requests.
+    """
+
+    deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request; refuse it where there are too many connections."""
+        most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
+        others = [other.address for other in self.connections if isinstance(other, type(self))]
+        super().connection_made(transport)
+        held = others.count(self.address)
+        try:
+            check_share("connections", most, len(others), held, self.address)
+        except (TooManyRequests, Unavailable) as full:
+            self._answer(problem(KINDS[type(full)], str(full), "*", **{"Retry-After": "1"}))
+        else:
+            self._wait()
+
+    @property
+    def address(self) -> str:
+        """Where the connection comes from."""
+        return network(self.client[0]) if self.client else "this client"
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP with a problem, unless an answer has begun."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self._answer(problem(NO_HTTP, f"{msg} Headers may have 64 KB.", "*"))
+        self.transport.close()
+
+    def _answer(self, answer: Response) -> None:
+        """Answer before any request is read, and close the connection."""
+        headers = [*answer.raw_headers, *SECURITY, (b"connection", b"close")]
+        status = HTTPStatus(answer.status_code)
+        events = (
+            h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
+            h11.Data(data=bytes(answer.body)),
+            h11.EndOfMessage(),
+        )
+        self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
+        self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of a request that begins to come."""
+        if self.deadline is None:
+            self._wait()
+        super().data_received(data)
+
+    def on_response_complete(self) -> None:
+        """Wait for the rest of a body that nobody reads, or of a request that has begun."""
+        self._cancel()
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing."""
+        super().connection_lost(exc)
+        self._cancel()
+
+    def _wait(self) -> None:
+        self._cancel()
+        self.deadline = self.loop.call_later(HEADERS, self._close_if_idle)
+
+    def _cancel(self) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
+
+    def _close_if_idle(self) -> None:
+        self.deadline = None
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+
+class AnnouncedServer(Server):
+    """A server that says where it is once it answers; uvicorn does not for a given socket."""
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Start to answer, and log the address of each socket."""
+        await super().startup(sockets)
+        for listener in sockets or []:
+            logger.info("Tessera is running on %s (Ctrl+C ends it)", address(listener, self.config))
+
+
+def address(listener: socket, config: Config) -> str:
+    """The address that a browser opens."""
+    host, port = listener.getsockname()[:2]
+    scheme = "https" if config.ssl_certfile else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def options(settings: Settings) -> dict[str, Any]:
+    """How uvicorn serves."""
+    return OPTIONS | {"limit_concurrency": settings.connections}
+
+
+OPTIONS: dict[str, Any] = {
+    "http": PatientProtocol,
+    # Not what else is installed beside uvicorn: a service runs as it was tested.
+    "loop": "asyncio",
+    "ws": "none",
+    "timeout_keep_alive": KEEP_ALIVE,
+    "timeout_graceful_shutdown": 5,  # then requests that are still being answered are cut
+    "access_log": False,
+}

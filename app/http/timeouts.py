@@ -1,0 +1,121 @@
+"""Patience: how long a client may take to send a body and to read an answer, and when it left.
+
+And how long the service takes to end: what is cut off then is answered, if that has not begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+
+from anyio import CancelScope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.errors import KINDS, LEFT, TooSlow, Unavailable, problem
+from app.http.pace import Pace
+from app.settings import Settings
+
+
+class Patience:
+    """ASGI middleware: 408 for a body that does not come, and no work for clients that left.
+
+    Its settings say how many seconds there may be between two parts of a body, how long an answer
+    may wait to be read, and how fast a body must come. The routes `streams`, of a method and a
+    path, look after their bodies themselves.
+    """
+
+    def __init__(
+        self, app: ASGIApp, settings: Settings, streams: frozenset[tuple[str, str]]
+    ) -> None:
+        self.app, self.settings, self.streams = app, settings, streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and give it up where its client does."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        stream = (scope["method"], scope["path"]) in self.streams
+        pace = None if stream else Pace.of(self.settings)
+        exchange = _Exchange(receive, send, self.settings.idle_seconds, pace)
+        with exchange.scope:
+            try:
+                await self.app(scope, exchange.receive, exchange.send)
+            except asyncio.CancelledError:
+                if exchange.left:
+                    raise  # to the scope that was cancelled
+                await exchange.cut(scope)
+            finally:
+                exchange.close()
+        if exchange.left and not exchange.started:
+            await send({"type": "http.response.start", "status": LEFT, "headers": []})
+            await send({"type": "http.response.body"})
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, receive: Receive, send: Send, idle: float, pace: Pace | None) -> None:
+        self._receive, self._send, self._idle, self._pace = receive, send, idle, pace
+        self._watch: asyncio.Task[None] | None = None
+        self.scope = CancelScope()
+        self.started = self.answered = self.left = False
+
+    async def receive(self) -> Message:
+        """The next part of the body, or that the client left."""
+        if self._watch is not None or self._pace is None:
+            message = await self._receive()
+        else:
+            message = await self._receive_in_time(self._pace)
+        if message["type"] == "http.request" and not message.get("more_body", False):
+            self._watch = self._watch or asyncio.create_task(self._watch_client())
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer, unless nobody reads it."""
+        self.started = True
+        try:
+            async with asyncio.timeout(self._idle):
+                await self._send(message)
+        except TimeoutError:
+            self._leave()
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self.answered = True
+
+    async def cut(self, scope: Scope) -> None:
+        """Answer a request that the end of the service cuts off; what was sent of it stays."""
+        if not self.started:
+            detail = "the service ends; send the request again once it is back"
+            path, headers = scope["path"], {"Retry-After": "1", "Connection": "close"}
+            ending = problem(KINDS[Unavailable], detail, path, **headers)
+            await ending(scope, self._receive, self._send)
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def _receive_in_time(self, pace: Pace) -> Message:
+        begun = monotonic()
+        try:
+            async with asyncio.timeout(min(self._idle, pace.left)):
+                message = await self._receive()
+        except TimeoutError as late:
+            pace.add(0, monotonic() - begun)
+            pace.check("the body")
+            detail = (
+                f"the body did not come: at most {self._idle:g} seconds between two parts of it, "
+                f"and {pace.most:g} in all"
+            )
+            raise TooSlow(detail) from late
+        pace.add(len(message.get("body", b"")), monotonic() - begun)
+        return message
+
+    async def _watch_client(self) -> None:
+        """Once the body is read, all that comes is that the client left, or has its answer."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if not self.answered:
+            self._leave()
+
+    def _leave(self) -> None:
+        self.left = True
+        self.scope.cancel()

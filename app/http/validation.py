@@ -1,0 +1,183 @@
+"""Mistakes in what clients send: where each is, what is wrong there, and what would work."""
+
+from __future__ import annotations
+
+import json
+import re
+from codecs import BOM_UTF8
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import from_json
+
+from app import unique_keys
+from app.imports.columns import nearest
+
+Model = TypeVar("Model", bound=BaseModel)
+Place = tuple[str | int, ...]  # the keys and numbers that lead to a value
+MOST_NAMED = 20  # mistakes of one body: it may have as many as bytes
+EXPECTED = "Input should be "  # how pydantic begins what it says of a type
+STRICT = {"int_type", "float_type", "bool_type"}  # pydantic's errors for a value of another kind
+DICTIONARY = re.compile(r"a valid dictionary( or instance of \w+)?")
+
+
+def read_json(
+    model: type[Model], data: bytes, check: Callable[[Model], object] = lambda _: None
+) -> Model:
+    """What JSON says, with or without a byte order mark; ValueError for what the model refuses.
+
+    A number is no text and no true or false; an object has no key twice. `check` may refuse it
+    before it is looked through for such keys, which takes as long again.
+    """
+    data = data.removeprefix(BOM_UTF8)
+    try:
+        sent_model = model.model_validate_json(data, strict=True)
+    except ValidationError as wrong:
+        try:
+            sent = from_json(data)
+        except ValueError:
+            sent = None
+        raise ValueError(explain(_errors(wrong), sent, model)) from wrong
+    check(sent_model)
+    unique_keys.check(data)
+    return sent_model
+
+
+def read_fields(
+    model: type[Model], fields: Mapping[str, Any], parts: Collection[str] = ()
+) -> Model:
+    """What fields say; ValueError for what the model refuses.
+
+    The `parts` were sent as JSON: in them a number is no text, as in a body.
+    """
+    sent_parts = [name for name in parts if name in fields and name in model.model_fields]
+    errors = [error for name in sent_parts for error in _part_errors(model, name, fields[name])]
+    if errors:
+        raise ValueError(explain(errors, fields, model))
+    try:
+        return model.model_validate(fields)
+    except ValidationError as wrong:
+        raise ValueError(explain(_errors(wrong), fields, model)) from wrong
+
+
+def _part_errors(model: type[BaseModel], name: str, value: Any) -> list[Any]:
+    """What pydantic finds wrong with one field of a model that was sent as JSON."""
+    try:
+        _part(model, name).validate_json(json.dumps(value), strict=True)
+    except ValidationError as wrong:
+        return [{**error, "loc": (name, *error["loc"])} for error in _errors(wrong)]
+    return []
+
+
+@lru_cache(128)
+def _part(model: type[BaseModel], name: str) -> TypeAdapter[Any]:
+    """What reads one field of a model alone."""
+    field = model.model_fields[name]
+    annotated: Any = Annotated[field.annotation, field]
+    return TypeAdapter(annotated)
+
+
+def _errors(wrong: ValidationError) -> list[Any]:
+    return [*wrong.errors(include_url=False, include_context=False)]
+
+
+def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel) -> str:
+    """One sentence for what pydantic found wrong with what was sent, at first."""
+    messages: dict[Place, list[str]] = {}
+    inputs: dict[Place, str] = {}
+    for error in islice(errors, MOST_NAMED):
+        place = _place(error, sent)
+        inputs[place] = _input(error)
+        at_place, message = messages.setdefault(place, []), _message(error, place, model)
+        if message not in at_place:
+            at_place.append(message)
+    # An error inside of a value says more than that the value is of no other kind of a union.
+    outer = {place[:end] for place in messages for end in range(len(place))} - {()}
+    return "; ".join(
+        ": ".join(filter(None, (_named(place), _either(at_place)))) + inputs[place]
+        for place, at_place in messages.items()
+        if place not in outer
+    )
+
+
+def _input(error: Any) -> str:
+    """What was sent where another kind of value belongs, if that looks like the right one."""
+    value = error.get("input")
+    if error["type"] not in STRICT or not isinstance(value, str | int | float):
+        return ""
+    return f", got {json.dumps(value):.100}"
+
+
+def _named(place: Place) -> str:
+    """A place as people read it."""
+    return ".".join(f"{part:.100}" if isinstance(part, str) else str(part) for part in place)
+
+
+def _place(error: Any, sent: Any) -> Place:
+    """Where an error is in what was sent: without pydantic's names for the kinds of a union."""
+    place: list[str | int] = []
+    for part in error["loc"]:
+        if _has(sent, part):
+            place.append(part)
+            sent = sent[part]
+    return (*place, error["loc"][-1]) if error["type"] == "missing" else tuple(place)
+
+
+def _has(value: Any, part: str | int) -> bool:
+    if isinstance(value, list | tuple):
+        return isinstance(part, int) and part < len(value)
+    return isinstance(value, Mapping) and part in value
+
+
+def _message(error: Any, place: Place, model: type[BaseModel]) -> str:
+    if error["type"] == "extra_forbidden":
+        return _unknown(str(place[-1]), _model_at(model, place[:-1]).model_fields)
+    message = str(error["msg"]).removeprefix("Value error, ").replace(" after validation", "")
+    return DICTIONARY.sub("an object", message) + _example(model, place)
+
+
+def _unknown(name: str, fields: Mapping[str, FieldInfo]) -> str:
+    """What to say of a field that is not there: the nearest one, and all there are."""
+    known = [
+        f"{key} (a list)" if get_origin(field.annotation) is list else key
+        for key, field in fields.items()
+    ]
+    near = nearest(name, list(fields), "one")
+    return f"there is no such field{near}; there are {', '.join(known)}"
+
+
+def _example(model: type[BaseModel], place: Place) -> str:
+    """The end of a sentence about a field that has examples."""
+    if not place or not isinstance(place[-1], str):
+        return ""
+    field = _model_at(model, place[:-1]).model_fields.get(place[-1])
+    kinds = [] if field is None else [field, *_kinds(field.annotation)]
+    examples = (kind.examples for kind in kinds if isinstance(kind, FieldInfo) and kind.examples)
+    return next((f", such as {json.dumps(values[0])}" for values in examples), "")
+
+
+def _model_at(model: type[BaseModel], place: Place) -> type[BaseModel]:
+    """The model of the object at a place."""
+    for key in place:
+        if isinstance(key, str) and key in model.model_fields:
+            kinds = _kinds(model.model_fields[key].annotation)
+            inner = (kind for kind in kinds if isinstance(kind, type))
+            model = next((kind for kind in inner if issubclass(kind, BaseModel)), model)
+    return model
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """A type and all types that it is made of, with what annotates them."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from _kinds(part)
+
+
+def _either(messages: Sequence[str]) -> str:
+    """One message for a value that is of none of several kinds."""
+    first, *others = messages
+    return " or ".join([first, *(other.removeprefix(EXPECTED) for other in others)])

@@ -1,0 +1,348 @@
+"""Import of folders, photos and .jsonl files on this machine; what has not changed is skipped."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from app import unique_keys
+from app.engine.drafts import Decode, Draft
+from app.engine.engine import Engine
+from app.imports.fetching import Fetch, refuse
+from app.imports.refusals import reason_of
+from index.items import NO_TEXT, Collection, Replaced, check_new_id
+from models.vision import images
+from models.vision.photo_files import too_many_bytes
+
+PHOTO_ENDINGS = {
+    *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".mpo"),
+}
+DECODERS = 2  # threads that decode ahead of the model
+LONGEST_LINE = 2**24  # bytes of a line of a .jsonl file: 16 MB of sentences and metadata
+NO_FILE = "this is no regular file"
+PORTION = 2**24  # bytes of texts that are on their way together
+LOOKED_UP = 500  # sources that the catalog is asked about at a time
+FIELDS = {"id", "image", "images", "sentences", "metadata"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One item to import: where it comes from, and how that looks (its size and time of change)."""
+
+    id: str
+    place: str
+    stamp: str
+    photos: tuple[Path | str, ...] = ()  # files, or addresses to fetch them from
+    sentences: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    size: int = 0  # about how many bytes its texts have
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a source; "stored" means safe on disk."""
+
+    place: str
+    status: Literal["stored", "skipped", "refused"]
+    reason: str = ""
+
+
+def find(paths: Iterable[Path]) -> Iterator[Source | Outcome]:
+    """The items in folders (and folders below), photos and .jsonl files; Outcomes are refusals."""
+    for path in paths:
+        try:
+            yield from _find(path)
+        except OSError as unreadable:
+            yield _unreadable(path, unreadable)
+
+
+def bring_in(
+    engine: Engine,
+    collection: str,
+    incoming: Iterable[Source | Outcome],
+    *,
+    batch: int,
+    most_bytes: int,
+    decode: Decode = images.read,
+    fetch: Fetch = refuse,
+) -> Iterator[Outcome]:
+    """Store sources in small batches and say what became of each; whole when interrupted.
+
+    Takes sources as a stream, in one pass, and holds some hundreds at a time. Outcomes come in the
+    order of the stream, except that those of the batches that are being read come later. Outcomes
+    in the stream are passed on. Replaced ends it once the name stands for another collection, or
+    none, after the outcomes of the batch that was to be stored.
+    """
+    home = engine.open(collection, create=True)
+    pool = ThreadPoolExecutor(DECODERS)
+    try:
+        unread = without_known(engine, home, incoming)
+
+        def opened(source: Source) -> Draft | Outcome:
+            return read(source, most_bytes, decode, fetch)
+
+        for ready in _ahead(pool, opened, unread, batch):
+            yield from store(engine, collection, home, ready)
+            if any(isinstance(entry, Draft) for entry in ready):
+                engine.catalog.names.check(collection, home)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def store(
+    engine: Engine, collection: str, home: Collection, ready: Sequence[Draft | Outcome]
+) -> Iterator[Outcome]:
+    """Embed and store what was read, and say what became of each; outcomes are passed on."""
+    try:
+        drafts, outcomes = _claim(engine, home, ready)
+    except Replaced as gone:
+        yield from (_refuse(entry, str(gone)) for entry in ready)
+        return
+    yield from outcomes
+    reasons = engine.put_each(collection, home, drafts)
+    for draft, reason in zip(drafts, reasons, strict=True):
+        place = draft.source or draft.id
+        yield Outcome(place, "refused", reason) if reason else Outcome(place, "stored")
+
+
+def _refuse(entry: Draft | Outcome, reason: str) -> Outcome:
+    """The refusal of a draft; outcomes are passed on."""
+    if isinstance(entry, Outcome):
+        return entry
+    return Outcome(entry.source or entry.id, "refused", reason)
+
+
+def without_known(
+    engine: Engine, home: Collection, incoming: Iterable[Source | Outcome]
+) -> Iterator[Source | Outcome]:
+    """The stream with an Outcome in place of each source that has not changed since it came in."""
+    for part in portions(incoming, LOOKED_UP):
+        places = [source.place for source in part if isinstance(source, Source)]
+        known = engine.catalog.stamps(home, places)
+        for entry in part:
+            unchanged = isinstance(entry, Source) and known.get(entry.place) == entry.stamp
+            yield Outcome(entry.place, "skipped") if unchanged else entry
+
+
+def portions(incoming: Iterable[Source | Outcome], count: int) -> Iterator[list[Source | Outcome]]:
+    """A stream in parts of up to so many entries, whose texts have not too many bytes together."""
+    part, size = list[Source | Outcome](), 0
+    for entry in incoming:
+        part.append(entry)
+        size += entry.size if isinstance(entry, Source) else 0
+        if len(part) == count or size > PORTION:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _find(path: Path) -> Iterator[Source | Outcome]:
+    if path.is_dir():
+        yield from _in_folder(path.resolve())
+    elif path.suffix == ".jsonl" and path.is_file():
+        yield from _in_lines(path.resolve())
+    elif path.exists():
+        yield _photo(path.resolve(), path.name)
+    else:
+        yield Outcome(str(path), "refused", "there is no such file or folder")
+
+
+def _in_folder(folder: Path) -> Iterator[Source | Outcome]:
+    """The photos below a folder; an id is a path that starts with the folder's own name."""
+    unreadable = list[OSError]()
+    for place, folders, files in os.walk(folder, onerror=unreadable.append):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            file = Path(place, name)
+            if file.suffix.lower() in PHOTO_ENDINGS and not name.startswith("."):
+                yield _photo(file, file.relative_to(folder.parent).as_posix())
+    for failed in unreadable:
+        yield _unreadable(failed.filename, failed)
+
+
+def _unreadable(place: Path | str, failed: OSError) -> Outcome:
+    return Outcome(printable(place), "refused", f"it cannot be read: {failed.strerror}")
+
+
+def printable(place: Path | str) -> str:
+    """A place as it can be told and stored, whatever its bytes are."""
+    return ascii(str(place))[1:-1]
+
+
+def check_place(place: Path | str) -> None:
+    """ValueError for a path that no database holds."""
+    if NO_TEXT.search(str(place)):
+        raise ValueError("its path has bytes that are no UTF-8; rename the file or its folder")
+
+
+def _photo(file: Path, name: str) -> Source | Outcome:
+    try:
+        check_place(file)
+        check_new_id(name)
+        return Source(name, str(file), stamp_of(file), (file,), metadata={"file": name})
+    except (ValueError, OSError) as unreadable:
+        return Outcome(printable(file), "refused", str(unreadable))
+
+
+def _in_lines(file: Path) -> Iterator[Source | Outcome]:
+    """The items of a .jsonl file: {"id", "image", "images", "sentences", "metadata"}."""
+    with file.open("rb") as lines:
+        for number in count(1):
+            if not (line := lines.readline(LONGEST_LINE + 1)):
+                return
+            try:
+                if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+                    _skip_line(lines)
+                    raise ValueError(f"the line is longer than {LONGEST_LINE:,} bytes; shorten it")
+                if line.strip():
+                    yield _line(file, number, line)
+            except (ValueError, OSError) as wrong:
+                place = f"{file}:{number}"
+                yield Outcome(
+                    printable(place) if NO_TEXT.search(place) else place, "refused", str(wrong)
+                )
+
+
+def _skip_line(lines: BinaryIO) -> None:
+    """Read the rest of a line, a part at a time."""
+    while (part := lines.readline(LONGEST_LINE)) and not part.endswith(b"\n"):
+        pass
+
+
+def _line(file: Path, number: int, line: bytes) -> Source:
+    check_place(file)
+    row = unique_keys.read(line)
+    if not isinstance(row, dict) or not row.keys() <= FIELDS:
+        raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
+    image, sentences = row.get("image"), _texts(row, "sentences")
+    if not isinstance(image, str | None):
+        raise ValueError("image: the path of a photo, from this file's folder on")
+    images = [*([] if image is None else [image]), *_texts(row, "images")]
+    name = row.get("id", images[0] if images else f"{file.stem}-{number}")
+    if not isinstance(name, str):
+        raise ValueError("id: a text")
+    check_new_id(name)
+    photos = tuple(file.parent / path for path in images)
+    stamp = "-".join((sha256(line).hexdigest()[:16], *map(stamp_of, photos)))
+    metadata, place = row.get("metadata", {}), f"{file}#{name}"
+    return Source(name, place, stamp, photos, tuple(sentences), metadata, len(line))
+
+
+def _texts(row: dict[str, Any], name: str) -> list[str]:
+    texts = row.get(name, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{name}: a list of texts")
+    return texts
+
+
+def stamp_of(file: Path) -> str:
+    """How a regular file looks; others, such as a pipe or a device, may have no end."""
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(NO_FILE)
+    return f"{status.st_size}-{status.st_mtime_ns}"
+
+
+def read(source: Source, most_bytes: int, decode: Decode, fetch: Fetch) -> Draft | Outcome:
+    """Decode a source's photos."""
+    draft = Draft(
+        source.id,
+        source.metadata,
+        sentences=source.sentences,
+        source=source.place,
+        stamp=source.stamp,
+    )
+    try:
+        photos = (
+            fetch(photo) if isinstance(photo, str) else _bytes(photo, most_bytes)
+            for photo in source.photos
+        )
+        return draft.with_photos(photos, decode)
+    except Exception as unreadable:  # noqa: BLE001 - one photo must not end the import of others
+        return Outcome(source.place, "refused", reason_of(unreadable))
+
+
+def _bytes(photo: Path, most: int) -> bytes:
+    """A regular file's bytes; ImageTooLarge, before it is read, if it has more than allowed."""
+    with open(photo, "rb", opener=_open_at_once) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(NO_FILE)
+        if status.st_size > most:
+            raise too_many_bytes(status.st_size, most)
+        return file.read(most + 1)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file, also what has become a pipe since it was found: that would wait for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _ahead(
+    pool: ThreadPoolExecutor,
+    read: Callable[[Source], Draft | Outcome],
+    unread: Iterable[Source | Outcome],
+    batch: int,
+) -> Iterator[list[Draft | Outcome]]:
+    """Batches of what was read, while the next batch is being read already."""
+    part, reading = list[Future[Draft | Outcome]](), deque[list[Future[Draft | Outcome]]]()
+    for entry in unread:
+        if isinstance(entry, Outcome):
+            yield [entry]
+            continue
+        part.append(pool.submit(read, entry))
+        if len(part) == batch:
+            reading.append(part)
+            part = []
+        if len(reading) > 1:
+            yield [future.result() for future in reading.popleft()]
+    for last in (*reading, part):
+        yield [future.result() for future in last]
+
+
+def _claim(
+    engine: Engine, home: Collection, ready: Sequence[Draft | Outcome]
+) -> tuple[list[Draft], list[Outcome]]:
+    """Keep the drafts whose ids are free or their own; ids of others' items are never taken."""
+    drafts = [draft for draft in ready if isinstance(draft, Draft)]
+    outcomes = [outcome for outcome in ready if isinstance(outcome, Outcome)]
+    if not drafts:
+        return [], outcomes
+    stored_items = engine.catalog.get_many(home, [draft.id for draft in drafts])
+    owners: dict[str, str | None] = {
+        item.id: item.source for item in stored_items.values() if not _gone(item.source)
+    }
+    claimed = []
+    for draft in drafts:
+        owner = owners.setdefault(draft.id, draft.source)
+        if owner == draft.source:
+            claimed.append(draft)
+        else:
+            outcomes.append(_taken(draft, owner or "an item that was put over the API"))
+    return claimed, outcomes
+
+
+def _gone(place: str | None) -> bool:
+    """Whether an item's source is no longer there: it was moved, and may come back elsewhere.
+
+    A place is a photo's path, or `file#id` of a line or a row; paths and ids may hold # as well.
+    """
+    if place is None:
+        return False
+    files = (place[: mark.start()] for mark in re.finditer("#|$", place))
+    return not any(os.path.isfile(file) for file in files)  # noqa: PTH113 - False for a long id
+
+
+def _taken(draft: Draft, owner: str) -> Outcome:
+    reason = f"its id {draft.id!r} is taken by {owner}; rename one"
+    return Outcome(draft.source or draft.id, "refused", reason)

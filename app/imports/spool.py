@@ -1,0 +1,165 @@
+"""Lines of a body that is still being sent, kept on disk until their turn comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from time import monotonic
+from typing import TypeVar
+
+from starlette.datastructures import UploadFile
+
+from app.http.pace import Pace
+from index.disk import is_full
+
+IN_MEMORY = 2**16  # bytes of a line that are kept in memory; beyond, it goes to disk
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True)
+class Line:
+    """A line's number from 1, and its bytes, or why it is not read."""
+
+    number: int
+    refused: str | None = None
+    spool: UploadFile | None = None  # of starlette: it writes to disk on a thread
+    pace: Pace | None = None
+
+    @property
+    def size(self) -> int:
+        """In bytes; 0 for a line that is blank so far."""
+        return self.spool.size or 0 if self.spool else 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything but blanks has come of it."""
+        return bool(self.size or self.refused)
+
+    async def add(self, piece: bytes, longest: int) -> None:
+        """Go on with the line, unless it is blank so far and the piece is too."""
+        if self.refused or not (self.spool or piece.strip()):
+            return
+        if self.spool is None:
+            file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
+            self.spool = UploadFile(file, size=0)  # type: ignore[arg-type]  # as starlette does
+        try:
+            await self.spool.write(piece)
+        except OSError as failed:
+            if not is_full(failed):
+                raise
+            self.refused = "the disk is full; make room, then try again"
+        if self.size > longest:
+            self.refused = f"the line is longer than {longest:,} bytes"
+        if self.refused:
+            self.close()
+
+    def count(self, chunk: bytes, waited: float) -> None:
+        """Count what came after a wait; TooSlow if the line has begun, and does not end in time."""
+        if self.pace is not None and self.begun:
+            self.pace.add(len(chunk), waited)
+            if b"\n" not in chunk:
+                self.pace.check("the line")
+
+    def read(self) -> bytes:
+        """Its bytes, once; none of a line that is refused."""
+        if self.spool is None or self.refused:
+            return b""
+        with self.spool.file as file:
+            file.seek(0)
+            return file.read()
+
+    def close(self) -> None:
+        """Forget its bytes."""
+        if self.spool is not None:
+            self.spool.file.close()
+
+
+class Backlog:
+    """Lines that wait for their turn: about `count`, of about `size` bytes together."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self.count, self.size = count, size
+        self.ended = False
+        self._lines = deque[Line]()
+        self._changed = asyncio.Condition()
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    async def put(self, line: Line) -> None:
+        """Add a line, once there is room."""
+        async with self._changed:
+            await self._changed.wait_for(self._has_room)
+            self._lines.append(line)
+            self._changed.notify_all()
+
+    async def end(self) -> None:
+        """No more lines will come."""
+        async with self._changed:
+            self.ended = True
+            self._changed.notify_all()
+
+    async def take(self) -> list[Line]:
+        """All lines that are there, at least one; none once the last was taken."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._lines or self.ended)
+            taken = list(self._lines)
+            self._lines.clear()
+            self._changed.notify_all()
+        return taken
+
+    def close(self) -> None:
+        """Forget the lines that nobody took."""
+        for line in self._lines:
+            line.close()
+
+    def _has_room(self) -> bool:
+        lines = self._lines
+        return not lines or (
+            len(lines) < self.count and sum(line.size for line in lines) < self.size
+        )
+
+
+async def split_lines(
+    chunks: AsyncIterable[bytes], longest: int, pace: Callable[[], Pace | None] = lambda: None
+) -> AsyncGenerator[Line, None]:
+    """The numbered lines of a stream that are not blank; who takes one closes it.
+
+    TooSlow for a line that has begun, and goes on slower than its `pace` allows.
+    """
+    line, since = Line(1, pace=pace()), monotonic()
+    try:
+        async for chunk in chunks:
+            line.count(chunk, monotonic() - since)
+            for position, piece in enumerate(chunk.split(b"\n")):
+                if position:  # a newline came before this piece
+                    previous, line = line, Line(line.number + 1, pace=pace())
+                    if previous.begun:
+                        yield previous
+                await line.add(piece, longest)
+            since = monotonic()
+    except BaseException:
+        line.close()
+        raise
+    if line.begun:
+        yield line
+
+
+async def patiently(
+    items: AsyncGenerator[Item, None], seconds: float, owed: Callable[[], bool]
+) -> AsyncGenerator[Item, None]:
+    """Items as they come; TimeoutError where none comes for `seconds` while nothing is `owed`."""
+    while True:
+        coming = asyncio.ensure_future(anext(items))
+        try:
+            while not (await asyncio.wait({coming}, timeout=seconds))[0]:
+                if not owed():
+                    raise TimeoutError
+            yield coming.result()
+        except StopAsyncIteration:
+            return
+        finally:
+            coming.cancel()

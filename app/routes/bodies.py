@@ -1,0 +1,275 @@
+"""Uploads: checked fields and a photo from a request's body, limited while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, Generic, Literal, TypeVar
+
+from anyio import to_thread
+from fastapi import Request, Response
+from pydantic import BaseModel
+from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from app import unique_keys
+from app.access.door import payer
+from app.http.body_sizes import text_bytes
+from app.engine.drafts import Decode
+from app.http.errors import TooLarge, WrongMediaType
+from app.http.lanes import Lane, Lanes
+from app.http.validation import read_fields, read_json
+from app.http.openapi import FORM, JSON, JSON_IN_FORMS
+from app.routes.dependencies import CallerDep, DecodersDep, LanesDep, SettingsDep
+from app.schemas.fields import PhotoBody
+from app.settings import Settings
+from app.imports.spool import IN_MEMORY
+from models.vision.images import DisplayCopy
+
+Fields = TypeVar("Fields", bound=BaseModel)
+FILES = ("image", "images")  # fields of forms
+SHORT = 2**14  # bytes of JSON that are read in less time than another thread takes to begin
+LightLane = Literal["searches", "photos"]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload(Generic[Fields]):
+    """A request's fields, the `images` that it brought, on disk, and the lane it computes in."""
+
+    fields: Fields
+    images: tuple[BinaryIO, ...]
+    decode: Decode
+    lane: Lane
+    caller: str
+
+    def photo(self) -> DisplayCopy | None:
+        """The one image as it would be stored."""
+        return self.decode(self.images[0].read()) if self.images else None
+
+    def place(self) -> AbstractContextManager[None]:
+        """Take a place in the lane, now that all of the body is there."""
+        return self.lane.place(self.caller)
+
+
+def reads(
+    model: type[Fields], light: LightLane = "photos", most: int = 1
+) -> Callable[..., AsyncGenerator[Upload[Fields], None]]:
+    """A dependency that reads a JSON body, or a form with the same fields and `most` images.
+
+    Where these may be several, the JSON may have them in base64. The request computes in the lane
+    of photos, or where it brings JSON and embeds no photo in the one that is named `light`.
+    """
+
+    async def read(
+        request: Request,
+        settings: SettingsDep,
+        lanes: LanesDep,
+        decode: DecodersDep,
+        caller: CallerDep,
+    ) -> AsyncGenerator[Upload[Fields], None]:
+        kind = media_type(request)
+        if kind == JSON:
+            async with _json(request, model, photos=most > 1) as fields:
+                embeds = isinstance(fields, PhotoBody) and fields.embeds_photo
+                lane = lanes.photos if embeds else lanes.named()[light]
+                yield Upload(fields, (), decode, lane, caller)
+        elif kind == FORM:
+            with lanes.bodies.take(caller):
+                form = await _read_form(request, model, settings, most)
+            try:
+                images = _images(form)
+                fields = await to_thread.run_sync(_form_fields, model, form)
+                yield Upload(fields, images, decode, lanes.photos, caller)
+            finally:
+                await form.close()
+        else:
+            raise WrongMediaType(
+                f"the body is {kind or 'of no stated type'}; send {JSON} or {FORM}"
+            )
+
+    return read
+
+
+def reads_json(
+    model: type[Fields], *media_types: str, photos: bool = False
+) -> Callable[[Request], AsyncGenerator[Fields, None]]:
+    """A dependency that reads a JSON body; unlike FastAPI's own, after keys, and with a limit.
+
+    Its media type is `JSON`, or one of those that are given. It may have `photos` in base64.
+    """
+    accepted = media_types or (JSON,)
+
+    async def read(request: Request) -> AsyncGenerator[Fields, None]:
+        if media_type(request) not in accepted:
+            raise WrongMediaType(f"send {' or '.join(accepted)}")
+        async with _json(request, model, photos=photos) as fields:
+            yield fields
+
+    return read
+
+
+@asynccontextmanager
+async def _json(request: Request, model: type[Fields], *, photos: bool) -> AsyncIterator[Fields]:
+    """What a body of JSON says: `photos` in base64 take four bytes for three.
+
+    It comes on disk where it is long, and stays there until there is room for it in memory.
+    """
+    settings: Settings = request.app.state.settings
+    lanes: Lanes = request.app.state.lanes
+    texts = text_bytes(model, settings)
+
+    def read(body: BinaryIO) -> Fields:
+        body.seek(0)
+        data = body.read()
+        return read_json(model, data, text_check(data, texts))
+
+    with SpooledTemporaryFile(IN_MEMORY) as file:
+        body = UploadFile(file, size=0)  # type: ignore[arg-type]  # of starlette, which does so
+        with lanes.bodies.take(payer(request)):
+            async for chunk in bounded(request, texts + photos * settings.upload_bytes * 4 // 3):
+                await body.write(chunk)
+        size = body.size or 0
+        async with lanes.photos.room(size):
+            # Long ones elsewhere, so that the event loop goes on.
+            yield (read(body.file) if size <= SHORT else await to_thread.run_sync(read, body.file))
+
+
+def text_check(data: bytes, most: int) -> Callable[[BaseModel], None]:
+    """A check of what JSON says: TooLarge if over `most` bytes of that are no photos.
+
+    Photos are in base64, or are named by their addresses.
+    """
+
+    def check(fields: BaseModel) -> None:
+        photos = [getattr(fields, "image", None), *(getattr(fields, "images", None) or ())]
+        text = len(data) - sum(len(photo) for photo in photos if isinstance(photo, str))
+        if text > most:
+            raise TooLarge(
+                f"beside photos there are {text:,} bytes of text; {most:,} at most are read"
+            )
+
+    return check
+
+
+async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) -> Response:
+    """What work gives, done in the lane of a request and written as JSON there."""
+
+    def respond() -> Response:
+        result = work()
+        if isinstance(result, Response):
+            return result
+        return Response(result.model_dump_json(by_alias=True), media_type=JSON)
+
+    with upload.place():
+        return await upload.lane.run(respond)
+
+
+def media_type(request: Request) -> str:
+    """The body's media type without parameters, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+    """The body's chunks; TooLarge once they are more than `most` bytes, whatever was declared."""
+    declared = request.headers.get("content-length", "")
+    read = int(declared) if declared.isascii() and declared.isdigit() else 0
+    if read <= most:
+        read = 0
+        async for chunk in request.stream():
+            read += len(chunk)
+            if read > most:
+                break
+            yield chunk
+    if read > most:
+        raise TooLarge(f"the request body has more than the {most:,} bytes that are read")
+
+
+class WholeForm(MultiPartParser):
+    """Starlette's parser, with a bound of what it keeps in memory: the text of all fields.
+
+    It passes over the end of a form that breaks off; here that raises.
+    """
+
+    spool_max_size = IN_MEMORY
+    _ended = False
+    _text = 0  # bytes of fields so far
+
+    def __init__(
+        self, headers: Headers, stream: AsyncGenerator[bytes, None], files: int, text: int
+    ) -> None:
+        super().__init__(headers, self._checked(stream), max_files=files, max_part_size=text)
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        """Called for what comes of a part."""
+        if self._current_part.file is None:
+            self._text += end - start
+            if self._text > self.max_part_size:
+                raise TooLarge(
+                    f"beside photos there are more than the {self.max_part_size:,} bytes of text "
+                    "that are read"
+                )
+        super().on_part_data(data, start, end)
+
+    def on_end(self) -> None:
+        """Called at the last boundary."""
+        self._ended = True
+
+    async def _checked(self, stream: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        async for chunk in stream:
+            yield chunk
+        if not self._ended:
+            raise MultiPartException("it breaks off, as its last boundary is missing")
+
+
+async def _read_form(
+    request: Request, model: type[BaseModel], settings: Settings, most: int
+) -> FormData:
+    photos = settings.upload_bytes if most == 1 else settings.together_bytes
+    texts = text_bytes(model, settings)
+    stream = bounded(request, photos + texts)
+    parser = WholeForm(request.headers, stream, files=most, text=texts)
+    try:
+        return await parser.parse()
+    except MultiPartException as broken:
+        raise ValueError(f"the form cannot be read: {broken.message}") from broken
+
+
+def _images(form: FormData) -> tuple[BinaryIO, ...]:
+    if not all(isinstance(image, UploadFile) for image in form.getlist("image")):
+        raise ValueError("image: send it as a file, with a filename")
+    sent = (file for name, file in form.multi_items() if name in FILES)
+    return tuple(image.file for image in sent if isinstance(image, UploadFile))
+
+
+def _form_fields(model: type[Fields], form: FormData) -> Fields:
+    return read_fields(model, _fields(form), JSON_IN_FORMS)
+
+
+def _fields(form: FormData) -> dict[str, Any]:
+    """A form's text fields as JSON would have them."""
+    fields: dict[str, Any] = {}
+    for name, value in form.multi_items():
+        if isinstance(value, UploadFile):
+            if name not in FILES:
+                raise ValueError(f"the file must be in the field image, not in {name!r:.50}")
+        elif name in ("sentences", "images"):
+            fields.setdefault(name, []).append(value)
+        elif name in fields:
+            raise ValueError(f"the field {name!r:.50} is there twice")
+        elif name in JSON_IN_FORMS:
+            fields[name] = json_of(name, value)
+        else:
+            fields[name] = value.split(",") if name == "box" else value
+    return fields
+
+
+def json_of(name: str, value: str) -> Any:
+    """What the text of a field says as JSON; ValueError names the field."""
+    try:
+        return unique_keys.read(value)
+    except unique_keys.KeyTwice as twice:
+        raise ValueError(f"{name}: {twice}") from twice
+    except ValueError as broken:
+        raise ValueError(f"{name}: not valid JSON ({broken})") from broken

@@ -1,0 +1,94 @@
+"""Logs: each record of the service and of its libraries as one JSON object, or as plain text."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal
+
+import structlog
+from asgi_correlation_id import correlation_id
+from opentelemetry import trace
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+Style = Literal["json", "plain"]
+
+ROOMS = ("app", "index", "models", "tessera", "uvicorn")  # whose records of level INFO are kept
+POOL = "index.database.errors.Pool"  # SQLAlchemy's of connections: it tells when it makes itself anew
+LONGEST = 200  # characters of a fact that a client chose
+
+_facts: ContextVar[dict[str, str] | None] = ContextVar("facts", default=None)
+
+
+@contextmanager
+def noted() -> Iterator[dict[str, str]]:
+    """What `note` is told within the context, in threads that copy it as well."""
+    facts: dict[str, str] = {}
+    token = _facts.set(facts)
+    try:
+        yield facts
+    finally:
+        _facts.reset(token)
+
+
+def note(**facts: str) -> None:
+    """Add facts to the line about the request that is being answered, if there is one."""
+    known = _facts.get()
+    if known is not None:
+        known.update((name, fact[:LONGEST]) for name, fact in facts.items())
+
+
+def configuration(style: Style) -> dict[str, Any]:
+    """What logging.config.dictConfig takes: all records go to the standard error."""
+    info = {"level": "INFO"}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"records": {"()": formatter, "style": style}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "records"}},
+        "root": {"level": "WARNING", "handlers": ["stderr"]},
+        "loggers": {**dict.fromkeys(ROOMS, info), POOL: {"level": "WARNING"}},
+    }
+
+
+def formatter(style: Style) -> logging.Formatter:
+    """A formatter of records; a traceback is part of the record that it belongs to."""
+    shape: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if style == "json":
+        shape += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    else:  # without the values of variables, which may be what people searched for
+        plain, colours = structlog.dev.plain_traceback, sys.stderr.isatty()
+        console = structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain)
+        shape += [_printable, console]
+    return structlog.stdlib.ProcessorFormatter(
+        processors=shape,
+        foreign_pre_chain=[
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.stdlib.ExtraAdder(),
+            _add_request,
+        ],
+    )
+
+
+def _add_request(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Add the ids of the request and of its trace; drop uvicorn's message for terminals."""
+    event.pop("color_message", None)
+    if request_id := correlation_id.get():
+        event["request_id"] = request_id
+    context = trace.get_current_span().get_span_context()
+    if context.is_valid:
+        event["trace_id"] = trace.format_trace_id(context.trace_id)
+    return event
+
+
+def _printable(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Show what would move a terminal's cursor as an escape sequence."""
+    for name, value in event.items():
+        if name != "event" and isinstance(value, str) and not value.isprintable():
+            event[name] = repr(value)
+    return event

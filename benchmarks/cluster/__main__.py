@@ -1,0 +1,298 @@
+"""Searches and imports on a Ray cluster beside those of one process, and what growth would cost.
+
+    python -m benchmarkscluster__main__ search --real ../cache/bench --photos 20000
+    python -m benchmarkscluster__main__ delays --real ../cache/bench --photos 20000
+    python -m benchmarkscluster__main__ imports PHOTOS --limit 120
+    python -m benchmarkscluster__main__ report
+
+The cluster's nodes, PostgreSQL and the actors all run on this machine, so several actors share its
+processors. Results are lines of --out, which `report` makes a page's tables and picture of. An
+empty --database is filled and kept for the next time, and so are segments in --work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks import machine
+from benchmarks.cluster import growth_model
+from benchmarks.index import questions
+from benchmarks.index.bags import Real
+from benchmarks.cluster.imports import database, imported
+from benchmarks.engines.tessera import BATCH, batches
+from benchmarks.index.growth import Collection as Grown
+from index.catalog.catalog import Catalog
+from index.search.indexes import Indexes
+from index.items import Collection
+from index.search.requests import Request
+from index.search.index import Index
+from index.cluster.merged import ShardedIndex
+from index.database.storage import Storage
+from models.text.queries import Query
+from tests.clusters import actors, eventually, kill, running
+from training.report import measurements
+
+ACTORS = (1, 2, 4)
+KINDS = (("candidates", False), ("exact scan", True))
+QUERIES, ROUNDS = 100, 3
+EXACT = 25  # queries of exact scans
+WAIT = 900.0  # seconds
+
+
+def filled(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Collection]:
+    """A catalog of so many photos, of real ones and ones like them, unless they are there."""
+    catalog = Catalog(Storage(folder, database=url, shared=True))
+    source = Grown(real, "images", count)
+    collection = catalog.collection(
+        "default", fingerprint="benchmark", dimension=source.dimension, score="sum_of_max"
+    )
+    if not catalog.count(collection):
+        for part in batches(source, BATCH):
+            catalog.put_many(collection, part)
+    assert catalog.count(collection) == count, "the database has other photos"
+    return catalog, collection
+
+
+@contextmanager
+def stored(options: argparse.Namespace) -> Iterator[tuple[Catalog, Collection, Path]]:
+    """The catalog that is searched, and the folder of its segments."""
+    with ExitStack() as open_:
+        url = options.database or open_.enter_context(database())
+        work = options.work or open_.enter_context(TemporaryDirectory(prefix="tessera-"))
+        catalog, collection = filled(url, Path(work), Real(options.real), options.photos)
+        open_.callback(catalog.close)
+        yield catalog, collection, Path(work)
+
+
+def seconds(search: Callable[[], Any]) -> float:
+    """How long a search takes."""
+    began = time.perf_counter()
+    search()
+    return time.perf_counter() - began
+
+
+def raced(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> dict[str, float]:
+    """Medians in ms of both, answering the same requests in turn, and that of their differences."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for round_ in range(ROUNDS + 1):
+        for request in requests:
+            taken = [seconds(partial(index.best, request)) for index in (local, sharded)]
+            if round_:  # the first one fills memory
+                for each, duration in zip(times, taken, strict=True):
+                    each.append(1000 * duration)
+    alone, spread = (statistics.median(series) for series in times)
+    difference = statistics.median(b - a for a, b in zip(*times, strict=True))
+    return {"local": alone, "cluster": spread, "ratio": spread / alone, "difference": difference}
+
+
+def agreement(index: Index, truth: Index, requests: Sequence[Request]) -> float:
+    """The share of the best hits of exact scans that searches find."""
+    hits = relevant = 0
+    for request in requests[:EXACT]:
+        best = {hit.item for hit in truth.best(replace(request, exact=True)).hits}
+        hits += len(best & {hit.item for hit in index.best(request).hits})
+        relevant += len(best)
+    return hits / relevant
+
+
+def empty(servers: Any) -> float:
+    """The median in ms of a question to all actors that asks for nothing."""
+    ask = partial(servers.ask, "move", 0.0)
+    return 1000 * statistics.median(seconds(ask) for _ in range(ROUNDS * QUERIES))
+
+
+def processor_seconds(processes: Sequence[int]) -> float:
+    """Processor time that processes have taken, in steps of a tick."""
+    used = 0
+    for process in processes:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        used += int(fields[11]) + int(fields[12])
+    return used / os.sysconf("SC_CLK_TCK")
+
+
+def costs(index: Index, requests: Sequence[Request], processes: Sequence[int]) -> float:
+    """Processor time in ms of a search, of all its processes: what load hardly changes."""
+    before = processor_seconds(processes)
+    for request in requests:
+        index.best(request)
+    return 1000 * (processor_seconds(processes) - before) / len(requests)
+
+
+def searching(options: argparse.Namespace) -> None:
+    """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
+    from benchmarks.cluster.delays import FarCluster
+
+    queries = questions.read(Real(options.real), "12 words", QUERIES)
+    results: dict[str, Any] = {
+        "machine": machine.described(2),
+        "photos": options.photos,
+        "actors": {},
+        "empty": {},
+    }
+    with stored(options) as (catalog, collection, work), running(2) as nodes:
+        local = Indexes(catalog, work, None, "cpu")
+        local.build()
+        local.follow()
+        of_one = local.of(collection)
+        for count in options.actors:
+            servers = started(FarCluster, nodes.address, catalog, collection, count)
+            sharded = ShardedIndex(servers, catalog, collection, work)
+            eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
+            results["actors"][count] = row = {}
+            results["empty"][count] = empty(servers)
+            print(count, "an empty question:", results["empty"][count], "ms", flush=True)
+            for kind, exact in KINDS:
+                requests = requests_of(queries, exact=exact)
+                local_processes = [os.getpid()]
+                shards = [process for process, _ in actors(servers.group).values()]
+                row[kind] = raced(of_one, sharded, requests) | {
+                    "local processor": costs(of_one, requests, local_processes),
+                    "cluster processor": costs(sharded, requests, [*local_processes, *shards]),
+                    "local recall": agreement(of_one, of_one, requests),
+                    "cluster recall": agreement(sharded, of_one, requests),
+                }
+                print(count, kind, {key: round(of, 2) for key, of in row[kind].items()}, flush=True)
+            if count == max(ACTORS) and options.kill:
+                results["recovery"] = recovery(servers, sharded, requests[0], nodes)
+                print(results["recovery"])
+            servers.remove()
+        local.close()
+    measurements.add(options.out, {f"cluster-search-{options.photos}": results})
+
+
+def delaying(options: argparse.Namespace) -> None:
+    """Search by 1 and 2 actors whose messages take longer, as over a network."""
+    from benchmarks.cluster.delays import FarCluster, measured
+
+    queries = questions.read(Real(options.real), "12 words", QUERIES)
+    results: dict[str, Any] = {"machine": machine.described(2), "photos": options.photos}
+    results["actors"] = {}
+    with stored(options) as (catalog, collection, work), running(1) as nodes:
+        for count in options.actors:
+            servers = started(FarCluster, nodes.address, catalog, collection, count)
+            sharded = ShardedIndex(servers, catalog, collection, work)
+            eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
+            results["actors"][count] = row = {
+                kind: measured(servers, sharded, requests_of(queries, exact=exact))
+                for kind, exact in KINDS
+            }
+            print(count, row, flush=True)
+            servers.remove()
+    measurements.add(options.out, {"cluster-delays": results})
+
+
+def started(kind: Any, address: str, catalog: Catalog, collection: Collection, count: int) -> Any:
+    """A cluster of so many actors, each with a shard, that answer."""
+    from index.cluster.cluster import Layout
+
+    layout = Layout(shards=count, replicas=1, cpus=1.0, patience=60.0)
+    servers = kind(address, catalog.storage, layout, collection.fingerprint, secret=catalog.secret)
+    assert servers.wait(WAIT)
+    return servers
+
+
+def requests_of(queries: Sequence[Query], *, exact: bool) -> list[Request]:
+    """Searches for the ten best photos; of exact ones, which take long, some."""
+    requests = [Request("images", query, limit=10, exact=exact) for query in queries]
+    return requests[: EXACT if exact else None]
+
+
+def published(sharded: ShardedIndex, photos: int) -> bool:
+    """Whether all shards have their photos in segments, but for a few that are too new."""
+    overview = sharded.overview()
+    images = overview.images
+    return overview.coverage == 1 and images.rows == photos and images.in_memory < 256
+
+
+def recovery(servers: Any, sharded: ShardedIndex, request: Request, nodes: Any) -> dict[str, float]:
+    """Seconds until answers are complete again after an actor, and a node, were killed."""
+
+    def complete() -> bool:
+        return sharded.best(request).complete
+
+    placed = actors(servers.group)
+    process, _ = placed[f"{servers.group}/0/0"]
+    kill(process)
+    eventually(lambda: not complete(), 60, every=0.01)
+    actor = eventually(complete, WAIT, every=0.01)
+    _, home = placed[f"{servers.group}/1/0"]
+    lost = next(worker for worker in nodes.worker_nodes if worker.node_id == home)
+    nodes.remove_node(lost, allow_graceful=False)
+    eventually(lambda: not complete(), 60, every=0.01)
+    node = eventually(complete, WAIT, every=0.01)
+    return {"actor": actor, "node": node}
+
+
+def importing(options: argparse.Namespace) -> None:
+    """Import the same photos by one process and by a cluster on this machine."""
+    results: dict[str, Any] = {
+        "machine": machine.described(2),
+        "photos": options.limit,
+        "rates": {},
+    }
+    with TemporaryDirectory(prefix="tessera-") as work:
+        photos = Path(work, "photos")
+        photos.mkdir()
+        for photo in sorted(options.photos.rglob("*.jpg"))[: options.limit]:
+            shutil.copy(photo, photos)
+        for _ in range(options.rounds):
+            with running(1, cpus=2) as nodes:
+                for name, more in (("local", ()), ("cluster", ("--cluster", nodes.address))):
+                    rate = imported(photos, Path(work), options.limit, more)
+                    results["rates"].setdefault(name, []).append(rate)
+                    print(name, f"{rate:.2f} photos a second", flush=True)
+    measurements.add(options.out, {"cluster-import": results})
+
+
+def reporting(options: argparse.Namespace) -> None:
+    """Print the tables of docs/use/cluster.md, and draw its picture."""
+    stored = measurements.read(options.out)
+    searches = sorted(
+        (row for name, row in stored.items() if name.startswith("cluster-search-")),
+        key=itemgetter("photos"),
+    )
+    print(growth_model.tables(searches))
+    growth_model.picture(searches, Path("docs/images/cluster-growth.svg"))
+    if delays := stored.get("cluster-delays"):
+        print(growth_model.delays_table(delays))
+        growth_model.delays_picture(delays, Path("docs/images/cluster-delays.svg"))
+
+
+def main() -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=measurements.FILE)
+    commands = parser.add_subparsers(required=True)
+    for name, run, counts in (("search", searching, ACTORS), ("delays", delaying, ACTORS[:2])):
+        search = commands.add_parser(name)
+        search.add_argument("--real", type=Path, required=True, help="of index_speed embed")
+        search.add_argument("--photos", type=int, default=20_000)
+        search.add_argument("--database", default="", help="of PostgreSQL; one of its own if none")
+        search.add_argument("--work", type=Path, help="of segments that are kept; if none, not")
+        search.add_argument("--actors", type=int, nargs="+", default=[*counts])
+        search.add_argument("--kill", action=argparse.BooleanOptionalAction, default=True)
+        search.set_defaults(run=run)
+    imports = commands.add_parser("imports")
+    imports.add_argument("photos", type=Path)
+    imports.add_argument("--limit", type=int, default=120)
+    imports.add_argument("--rounds", type=int, default=1)
+    imports.set_defaults(run=importing)
+    commands.add_parser("report").set_defaults(run=reporting)
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()

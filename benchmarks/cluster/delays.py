@@ -1,0 +1,64 @@
+"""Delays of messages between a web process and the actors of a cluster, as a network adds them.
+
+An actor waits before it reads a question and before it sends its answer. So every message takes
+longer by the delay, whichever other messages are on their way; what a real network does besides,
+such as losing packets and sharing its bandwidth, is left out.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+
+from index.cluster.cluster import Cluster, ShardActor
+from index.search.contenders import ShardAnswer
+from index.items import Collection
+from index.search.requests import Request
+from index.cluster.merged import ShardedIndex
+
+MILLISECONDS = (0, 1, 5, 20)  # of each message
+ROUNDS = 3
+
+
+class FarServer(ShardActor):
+    """A shard's server whose messages take longer on their way."""
+
+    delay = 0.0  # seconds
+
+    def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
+        """See ShardActor.best."""
+        self._travel()
+        answer = super().best(collection, request, revision)
+        self._travel()
+        return answer
+
+    def _travel(self) -> None:
+        if self.delay:  # to sleep for no time gives the processor away
+            time.sleep(self.delay)
+
+    def move(self, delay: float) -> None:
+        """Have every message take so many seconds longer from now on."""
+        self.delay = delay
+
+
+class FarCluster(Cluster):
+    """A cluster whose actors can be moved away."""
+
+    server = FarServer
+
+
+def measured(
+    servers: Cluster, sharded: ShardedIndex, requests: Sequence[Request]
+) -> dict[str, float]:
+    """Medians in ms of a search, by the delay of a message in ms; delays take turns."""
+    times: dict[int, list[float]] = {delay: [] for delay in MILLISECONDS}
+    for round_ in range(ROUNDS + 1):
+        for delay in MILLISECONDS:
+            servers.ask("move", delay / 1000)
+            for request in requests:
+                began = time.perf_counter()
+                sharded.best(request)
+                if round_:  # the first one fills memory
+                    times[delay].append(1000 * (time.perf_counter() - began))
+    return {str(delay): statistics.median(series) for delay, series in times.items()}

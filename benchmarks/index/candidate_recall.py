@@ -1,0 +1,153 @@
+"""Recall and cost of candidates, without a catalog: python -m benchmarksindexcandidate_recall.
+
+    python -m benchmarksindexcandidate_recall --real .bench/real --work .bench/work --photos 1000000
+
+Keeps one summary a photo and the true answers in --work: 0.5 GB for 1,000,000 photos. Photos are
+grown once, block after block, which takes two to three minutes of a core for 1,000,000 and 20
+queries of each kind. What a query negates is left out of the choice here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.index import questions
+from benchmarks.index import truth
+from benchmarks.index.bags import Bags, Floats, Halves, Real, Source
+from benchmarks.index.growth import Collection
+from benchmarks.index.truth import TOP, Truth
+from index.segments import candidates
+from index.segments.candidates import Structure
+from index.segments.rows import Rows, empty
+from models.text.queries import Query
+
+SHARES = (0.5, 0.75, 1.0, 1.5)  # of the candidates that a search takes
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A query's photos, the most promising first, and the milliseconds of both steps."""
+
+    photos: NDArray[np.int64]
+    by_codes: float
+    by_summaries: float
+
+
+def prepared(source: Source, queries: Sequence[Query], work: Path) -> tuple[Halves, Truth]:
+    """The first fragment of every photo (B, D) and the true answers, kept in files."""
+    path = work / f"summaries-{source.key}.npy"
+    best = truth.find(source, queries, work, lambda: summarized(source, path))
+    if not path.exists():  # the answers were there
+        deque(summarized(source, path), maxlen=0)
+    mapped: Halves = np.load(path, mmap_mode="r")
+    return mapped, best
+
+
+def summarized(source: Source, path: Path) -> Iterator[Bags]:
+    """A source's blocks, whose summaries are in a file once all have passed."""
+    partial = path.with_suffix(".partial")
+    shape = (len(source), source.dimension)
+    array = np.lib.format.open_memmap(partial, "w+", np.float16, shape)
+    start = 0
+    for block in source.blocks():
+        array[start : start + len(block)] = block.vectors[block.offsets[:-1]]
+        start += len(block)
+        yield block
+    array.flush()
+    partial.replace(path)
+
+
+def rows_of(summaries: Halves) -> Rows:
+    """Rows that have nothing but summaries, (B, D), and no fragments."""
+    none, count = empty(summaries.shape[1]), len(summaries)
+    numbers = np.arange(count)
+    ones, live = np.ones(count, np.float32), np.ones(count, np.bool_)
+    return Rows(
+        codes=none.codes,
+        offsets=np.zeros(count + 1, np.int64),
+        scales=ones,
+        reach=ones,
+        bases=ones,
+        summaries=summaries,
+        revisions=numbers,
+        positions=numbers.astype(np.int32),
+        live=live,
+    )
+
+
+def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen:
+    """The photos that a search would take as candidates for what a query asks for."""
+    pairs = zip(query.parts, query.weights, strict=True)
+    asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
+    summed: Floats = np.sum(asked, axis=0, dtype=np.float32)
+    begun = time.thread_time()
+    coarse = structure.nearest(summed, candidates.refined(len(rows), count), None)
+    halfway = time.thread_time()
+    fine = candidates.scan(rows, coarse.rows, summed)
+    order = fine.rows[np.argsort(-fine.products)]
+    ended = time.thread_time()
+    return Chosen(order, 1000 * (halfway - begun), 1000 * (ended - halfway))
+
+
+def report(
+    rows: Rows, structure: Structure, queries: Sequence[Query], best: Truth, first: int
+) -> str:
+    """Recall by the number of candidates, and the medians of both steps' processor time."""
+    pairs = zip(queries[0].parts, queries[0].weights, strict=True)
+    words = sum(len(part) for part, weight in pairs if weight > 0)
+    most = candidates.wanted(len(rows), TOP, words)
+    choices = [choose(rows, structure, query, most) for query in queries]
+    recalls = []
+    for share in SHARES:
+        count = round(share * most)
+        photos = [choice.photos[:count].tolist() for choice in choices]
+        each = [best.recall(number, listed) for number, listed in enumerate(photos, first)]
+        recalls.append(f"{count}: {np.mean(each):.4f}")
+    by_codes = np.median([choice.by_codes for choice in choices])
+    by_summaries = np.median([choice.by_summaries for choice in choices])
+    return f"{', '.join(recalls)}; codes {by_codes:.2f} ms, summaries {by_summaries:.2f} ms"
+
+
+def main() -> None:
+    """Print a line for each kind of query."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--real", type=Path, default=Path(".bench/real"))
+    parser.add_argument("--work", type=Path, default=Path(".bench/work"))
+    parser.add_argument("--photos", type=int, default=20_000)
+    parser.add_argument("--queries", type=int, default=60, help="of each kind")
+    asked = parser.parse_args()
+    source = Collection(Real(asked.real), "images", asked.photos)
+    kinds = questions.KINDS["images"]
+    queries = [questions.read(source.real, kind, asked.queries) for kind in kinds]
+    asked.work.mkdir(parents=True, exist_ok=True)
+    summaries, best = prepared(source, [*chain.from_iterable(queries)], asked.work)
+    rows = rows_of(summaries)
+    begun = time.perf_counter()
+    structure = candidates.build(rows)
+    if structure is None:
+        raise SystemExit(f"of {asked.photos:,} photos all are scored; give more than 2,048")
+    taken = time.perf_counter() - begun
+    size = (structure.index.code_size + 8) * len(rows)  # a code and the number of its row
+    print(
+        f"{len(rows):,} photos: codes learned and written in {taken:.1f} s, {size / 1e6:,.0f} MB; "
+        f"summaries {summaries.nbytes / 1e6:,.0f} MB"
+    )
+    first = 0
+    for kind, some in zip(kinds, queries, strict=True):
+        print(f"{kind:9} {report(rows, structure, some, best, first)}", flush=True)
+        first += len(some)
+
+
+if __name__ == "__main__":
+    main()

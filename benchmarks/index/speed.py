@@ -1,0 +1,258 @@
+"""Speed of the index beside other engines and while it changes, and the page that reports it.
+
+    python -m benchmarksindexspeed embed ../shared/data/flickr8k --features ../cache
+    python -m benchmarksindexspeed search --sizes 10000 20000 100000 1000000
+    python -m benchmarksindexspeed living --photos 20000
+    python -m benchmarksindexspeed fidelity
+    python -m benchmarksindexspeed report
+
+Other engines: `uv pip install --group benchmarks`. What is measured is not measured again: results
+are lines of --out, and bags, stores and true answers are kept in --work; delete a line, or give
+--again, to measure again. Run it from the repository's folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import machine
+from benchmarks.index import fidelity
+from benchmarks.index import living
+from benchmarks.index import performance
+from benchmarks.index import questions
+from benchmarks.index import truth
+from benchmarks.index.bags import Real, Side, add_sentences, embed, lines
+from benchmarks.engines.engine import SINGLE
+from benchmarks.index.growth import Collection
+from benchmarks.index.race import (
+    ENGINES,
+    Limits,
+    engine,
+    held,
+    opened,
+    place,
+    race,
+    resident,
+    summed_up,
+)
+from models import checkpoint, shipped
+from training.report import measurements
+from training.data import readers as folders
+from training.runs.progress import silent
+
+Options = argparse.Namespace
+QUERIES = 200
+RESIDENT = 20  # queries that fill an engine's memory
+
+
+def embedding(asked: Options) -> None:
+    """Embed real photos and sentences, and queries."""
+    matcher = checkpoint.load(asked.matcher).model.eval()
+    corpus = folders.read(asked.data)
+    real = embed(matcher, corpus, asked.splits, asked.real, asked.features, silent)
+    if asked.text:
+        add_sentences(real, matcher, lines(asked.text, real.texts), asked.sentences, silent)
+    questions.make(real, matcher, QUERIES)
+    for split in ("held", "other"):
+        print(
+            f"{split}: {len(real.images(split)):,} photos, {len(real.sentences(split)):,} sentences"
+        )
+
+
+def searching(asked: Options) -> None:
+    """Race the engines at every size, for both sides."""
+    for side in asked.sides:
+        for size in sorted(asked.sizes):
+            one_size(Collection(Real(asked.real), side, size), asked)
+
+
+def one_size(source: Collection, asked: Options) -> None:
+    """Race the engines over one collection; the file grows by a kind of query at a time."""
+    name = f"index-{source.side}-{source.count}"
+    told = {} if asked.again else measurements.read(asked.out).get(name, {})
+    if told and {*told["kinds"]} >= {*questions.KINDS[source.side]} and told["resident"]:
+        print(f"{name} is there")
+        return
+    print(f"{source.count:,} {source.side}", flush=True)
+    told = {
+        "measures": "search",
+        "side": source.side,
+        "bags": source.count,
+        "source": source.key,
+        "fragment_bytes": SINGLE * source.fragments * source.dimension,
+        "machine": machine.described(asked.threads),
+        "kinds": told.get("kinds", {}),
+    }
+    limits = Limits(asked.build_seconds, asked.seconds)
+    with opened(asked.engines, source, asked.work, asked.threads, limits) as found:
+        engines, built, told["skipped"] = found
+        told["built"] = {name: asdict(one) for name, one in built.items()}
+        for kind in questions.KINDS[source.side]:
+            if kind in told["kinds"]:
+                continue
+            queries = questions.read(source.real, kind, asked.queries)
+            best = truth.find(source, queries, asked.work)
+            told["kinds"][kind] = summed_up(race(engines, queries, best, asked.seconds))
+            say(kind, told["kinds"][kind])
+            save(asked.out, name, told | {"resident": {}})
+    told["resident"] = {one: memory_of(one, source, asked) for one in found[0]}
+    save(asked.out, name, told)
+
+
+def say(kind: str, numbers: dict[str, Any]) -> None:
+    """Print one race."""
+    for name, one in numbers.items():
+        if "unable" in one:
+            print(f"  {kind:9} {name:18} {one['unable']}", flush=True)
+            continue
+        print(
+            f"  {kind:9} {name:18} median {one['median']:9.2f} ms  p95 {one['p95']:9.2f}  "
+            f"p99 {one['p99']:9.2f}  ratio {one.get('ratio', float('nan')):8.2f}  "
+            f"recall {one['recall']:.4f}  ({one['queries']})",
+            flush=True,
+        )
+
+
+def memory_of(name: str, source: Collection, asked: Options) -> dict[str, int]:
+    """The memory of an engine in a process of its own."""
+    told = [name, source.side, str(source.count), "--threads", str(asked.threads)]
+    return resident([*told, "--real", str(asked.real), "--work", str(asked.work)])
+
+
+def holding(asked: Options) -> None:
+    """Print how much memory an engine that is built takes to open and to answer queries."""
+    source = Collection(Real(asked.real), asked.side, asked.bags)
+    made = engine(asked.engine, asked.threads)
+    queries = questions.read(source.real, questions.KINDS[source.side][0], RESIDENT)
+    source.grower()  # its memory is not the engine's
+
+    def work() -> None:
+        made.open(source, place(made, source, asked.work))
+        for query in queries:
+            made.search(query, truth.TOP)
+
+    print(json.dumps(held(work)))
+
+
+def changing(asked: Options) -> None:
+    """Measure imports, searches meanwhile, other processes and cold starts."""
+    real = Real(asked.real)
+    setting = living.Setting(real, asked.work, asked.photos, asked.seconds, asked.puts)
+    stored = {} if asked.again else measurements.read(asked.out)
+    told = stored.get("index-living", {})
+    if told.get("photos") != asked.photos:
+        told = {"measures": "living", "photos": asked.photos, "numbers": {}}
+    told["machine"] = machine.described(asked.threads)
+    for name, measure in living.MEASUREMENTS.items():
+        if name not in told["numbers"] and name in (asked.only or living.MEASUREMENTS):
+            told["numbers"][name] = measure(setting)
+            print(name, json.dumps(told["numbers"][name]), flush=True)
+            save(asked.out, "index-living", told)
+
+
+def writing(asked: Options) -> None:
+    """Be the process that stores items while another searches."""
+    living.write(
+        living.Setting(Real(asked.real), asked.folder), asked.folder, asked.how, asked.number
+    )
+
+
+def comparing(asked: Options) -> None:
+    """Compare grown bags with real ones."""
+    real = Real(asked.real)
+    sides: dict[Side, dict[str, Any]] = {}
+    for side, kinds in questions.KINDS.items():
+        asking = questions.read(real, kinds[0], asked.queries)
+        sides[side] = fidelity.measure(real, side, asking)
+        for name, one in sides[side].items():
+            print(side, name, json.dumps(one))
+    save(asked.out, "index-fidelity", {"measures": "fidelity", "sides": sides})
+
+
+def reporting(asked: Options) -> None:
+    """Write the page and its picture."""
+    stored = performance.read(asked.out)
+    asked.picture.write_text(performance.picture(stored), "utf-8")
+    relative = os.path.relpath(asked.picture, asked.page.parent)
+    asked.page.write_text(performance.page(stored, relative), "utf-8")
+    print(f"{asked.page}, {asked.picture}")
+
+
+def save(file: Path, name: str, told: dict[str, Any]) -> None:
+    """Store a measurement, with lists instead of arrays."""
+    measurements.add(file, {name: json.loads(json.dumps(told, default=np.ndarray.tolist))})
+
+
+def options() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--real", type=Path, default=Path(".bench/real"), help="real bags")
+    shared.add_argument("--work", type=Path, default=Path(".bench/work"), help="stores, truth")
+    shared.add_argument("--out", type=Path, default=measurements.FILE)
+    shared.add_argument("--threads", type=int, default=2)
+    shared.add_argument("--again", action="store_true", help="measure what is there, too")
+    shared.add_argument("--queries", type=int, default=QUERIES, help="of each kind")
+    shared.add_argument("--seconds", type=float, default=60, help="of each engine, for a kind")
+    commands = parser.add_subparsers(required=True)
+
+    def command(name: str, run: Callable[[Options], None]) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, parents=[shared], help=run.__doc__)
+        added.set_defaults(run=run)
+        return added
+
+    add_commands(command)
+    return parser
+
+
+def add_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """What can be measured, and the two commands that the others call."""
+    added = command("embed", embedding)
+    added.add_argument("data", type=Path)
+    added.add_argument("--splits", nargs="+", default=["val", "train"], help="held-out one first")
+    added.add_argument("--features", type=Path, default=Path(".bench/features"))
+    added.add_argument("--matcher", type=Path, default=shipped.MATCHER)
+    added.add_argument("--text", type=Path, help="further sentences, a line each, .txt.gz")
+    added.add_argument("--sentences", type=int, default=100_000, help="with those of --text")
+    added = command("search", searching)
+    added.add_argument("--sizes", type=int, nargs="+", default=[10_000, 20_000, 100_000, 1_000_000])
+    added.add_argument("--sides", nargs="+", default=["images", "sentences"])
+    added.add_argument("--engines", nargs="+", default=[*ENGINES], choices=[*ENGINES])
+    added.add_argument("--build-seconds", type=float, default=1800, help="skip what takes longer")
+    added = command("living", changing)
+    added.add_argument("--photos", type=int, default=20_000)
+    added.add_argument("--puts", type=int, default=20)
+    added.add_argument("--only", nargs="+", choices=[*living.MEASUREMENTS])
+    command("fidelity", comparing)
+    added = command("report", reporting)
+    added.add_argument("--page", type=Path, default=Path("docs/research/performance.md"))
+    added.add_argument("--picture", type=Path, default=Path("docs/images/performance.svg"))
+    added = command("resident", holding)
+    added.add_argument("engine", choices=[*ENGINES])
+    added.add_argument("side", choices=[*questions.KINDS])
+    added.add_argument("bags", type=int)
+    added = command("writer", writing)
+    added.add_argument("folder", type=Path)
+    added.add_argument("how", choices=["stream", "marked"])
+    added.add_argument("number", type=int)
+
+
+def main() -> None:
+    """Run one command."""
+    asked = options().parse_args()
+    machine.use(asked.threads)
+    asked.run(asked)
+
+
+if __name__ == "__main__":
+    main()

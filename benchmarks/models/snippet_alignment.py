@@ -1,0 +1,114 @@
+"""Alignment of snippets with true boxes, by β: python -m benchmarksmodelssnippet_alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from torch import Tensor
+from torchvision.ops import box_iou
+
+from models import checkpoint, shipped
+from models.vision.sight import ViewSight
+from models.types import FragmentBag, Span
+from training.captioners.train import frozen_inputs
+from training.data import entities
+from training.data import readers as folders
+from training.captioners import snippets
+from training.data.corpus import Example
+from training.data.entities import GroundedSentence
+from training.evaluation.captions.bleu import bleu
+from training.evaluation.embedding import pixels
+from training.evaluation.grounding import IOU, around
+from training.captioners.regions import named
+from training.runs.folder import Place
+from training.runs.precision import half_precision
+from training.runs.progress import silent
+
+BETAS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+PRECISION = "bfloat16"  # of the matcher that ships
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder with entities.json.gz.")],
+    cache: Annotated[Path, typer.Option(help="Frozen features are kept in here.")],
+    photos: Annotated[int, typer.Option(help="The first so many of train.")] = 256,
+) -> None:
+    """Print what snippets are like for each β.
+
+    right: the percentage of snippets with a phrase that has a box whose region has IoU ≥ 0.5 with
+    the box around all that the phrase means. BLEU: of snippets whose region has IoU ≥ 0.5 with a
+    true box, against the phrases that name the box.
+    """
+    loaded = checkpoint.load(shipped.MATCHER)
+    train = folders.read(data).split("train")
+    place = Place(cache, cache)
+    inputs = frozen_inputs(loaded.model.image, train, place, PRECISION, silent)
+    examples = train[:photos]
+    bags = snippets.compared(loaded, examples, inputs[:photos], cache)
+    truth = entities.read(entities.find(data) or data / entities.FILES[0])
+    proposed = boxes(loaded.model.image.sight, examples)
+    typer.echo("beta  snippets  words  right  BLEU-1 to 4")
+    for beta in BETAS:
+        results = [
+            of_photo(example, photo_bags, photo_boxes, truth[example.image.name], beta)
+            for example, photo_bags, photo_boxes in zip(examples, bags, proposed, strict=True)
+        ]
+        texts, right, described = (
+            list(chain.from_iterable(part)) for part in zip(*results, strict=True)
+        )
+        score = bleu(
+            [snippet for snippet, _ in described], [references for _, references in described]
+        )
+        words = sum(len(text.split()) for text in texts) / len(texts)
+        typer.echo(
+            f"{beta:4}  {len(texts):8,}  {words:5.2f}  {100 * sum(right) / len(right):5.1f}  "
+            + " / ".join(f"{value:.1f}" for value in score.scores)
+        )
+
+
+@torch.inference_mode()
+def boxes(sight: ViewSight, examples: Sequence[Example]) -> list[Tensor]:
+    """The proposed boxes (R, 4) of photos, from the last view alone."""
+    only = ViewSight(sight.names[-1:], "learned")
+    with half_precision("cpu", PRECISION):
+        return [only([pixels(example.image)])[1][0].float() for example in examples]
+
+
+def of_photo(
+    example: Example,
+    bags: Sequence[FragmentBag],
+    proposed: Tensor,
+    grounded: Sequence[GroundedSentence],
+    beta: float,
+) -> tuple[list[str], list[bool], list[tuple[str, tuple[str, ...]]]]:
+    """A photo's snippets, which are right where that is known, and those of true boxes."""
+    phrases = {sentence.text: sentence.phrases for sentence in grounded}
+    known = named(grounded)
+    overlap = box_iou(proposed, torch.tensor([astuple(box) for box in known]).view(-1, 4))  # (R, B)
+    texts, right, described = [], [], []
+    for text, bag in zip(example.sentences, bags, strict=True):
+        for snippet in snippets.aligned(bag, beta):
+            texts.append(snippet.span.of(text))
+            for phrase in phrases.get(text, ()):
+                if inside(phrase.span, snippet.span):
+                    true = torch.tensor([astuple(around(phrase.boxes))])
+                    right.append(bool(box_iou(proposed[snippet.region][None], true) >= IOU))
+            if len(known) and overlap[snippet.region].max() >= IOU:
+                best = int(overlap[snippet.region].argmax())
+                described.append((texts[-1], list(known.values())[best]))
+    return texts, right, described
+
+
+def inside(part: Span, whole: Span) -> bool:
+    """Whether the last word of a part, its noun, is in a whole."""
+    return whole.start < part.end <= whole.end
+
+
+if __name__ == "__main__":
+    typer.run(main)

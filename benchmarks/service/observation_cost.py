@@ -1,0 +1,81 @@
+"""Cost of observation: microseconds of a request's line, count and span, and of a stage."""
+
+from __future__ import annotations
+
+import asyncio
+import logging.config
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Message
+
+from app.telemetry import logs
+from app.http.observation import observe
+from app.telemetry.stages import stage
+
+ROUNDS, TIMES = 9, 2_000
+SCOPE: dict[str, Any] = {
+    "type": "http",
+    "method": "GET",
+    "path": "/",
+    "query_string": b"",
+    "headers": [(b"x-request-id", b"proxy-17")],
+}
+
+
+async def answer(_: object) -> Response:
+    """Nothing."""
+    return Response()
+
+
+def requests(*, observed: bool) -> Callable[[], None]:
+    """Answers `TIMES` requests that do nothing, observed or not."""
+    app = Starlette(routes=[Route("/", answer)])
+    if observed:
+        observe(app, queries=False)
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(_: Message) -> None:
+        pass
+
+    async def ask() -> None:
+        for _ in range(TIMES):
+            await app(dict(SCOPE), receive, send)
+
+    return lambda: asyncio.run(ask())
+
+
+def stages() -> None:
+    """Passes through `TIMES` stages that do nothing."""
+    for _ in range(TIMES):
+        with stage("search"):
+            pass
+
+
+def microseconds(work: Callable[[], None]) -> float:
+    """The median of what one of `TIMES` takes."""
+    took = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        work()
+        took.append(1e6 * (time.perf_counter() - began) / TIMES)
+    return statistics.median(took)
+
+
+def main() -> None:
+    """Log to the standard error, which is best sent to /dev/null."""
+    logging.config.dictConfig(logs.configuration("json"))
+    bare, observed = (microseconds(requests(observed=observing)) for observing in (False, True))
+    print(f"a request: {observed - bare:.0f} µs more than {bare:.0f} µs")
+    print(f"a stage: {microseconds(stages):.1f} µs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Checks of the database: its file, its references, and the revisions of its collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Engine, Table, func, select
+
+from index.catalog.catalog import Catalog
+from index.backup.checks.finding import RESTORE, Finding, named
+from index.database.errors import Damaged
+from index.items import Collection
+from index.database.tables import changes, items, retired
+from index.catalog.views import View
+
+MOST = 20  # findings of a kind: a damaged file has thousands
+
+
+def check_file(reader: Engine) -> Iterator[Finding]:
+    """SQLite's own checks of its file; PostgreSQL has checksums and keeps references by itself."""
+    if reader.dialect.name != "sqlite":
+        return
+    try:
+        with reader.begin() as connection:
+            wrong = connection.exec_driver_sql(f"PRAGMA integrity_check({MOST})").scalars().all()
+            loose = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    except Damaged as damaged:
+        wrong, loose = [str(damaged)], []
+    for problem in wrong:
+        if problem != "ok":
+            yield Finding("database", "file", f"{problem}; {RESTORE}")
+    for table, row, parent, _ in loose[:MOST]:
+        yield Finding("database", table, f"row {row} has no row of {parent}; {RESTORE}")
+
+
+def check_revisions(catalog: Catalog, collection: Collection) -> Iterator[Finding]:
+    """Whether a collection's numbers can have come about by changes, one after another."""
+    with catalog.reading(collection) as view:
+        newest = max(_newest(view, table) for table in (items, retired, changes))
+        unmarked = view.revision > 0 and view.mark(view.revision) is None
+        revived = _revived(view)
+    subject = named(collection)
+    if not max(newest, view.floor) <= view.revision:
+        problem = f"it has change {newest} and forgot up to {view.floor}, but ends at"
+        yield Finding("revisions", subject, f"{problem} {view.revision}; {RESTORE}")
+    if unmarked:
+        yield Finding("revisions", subject, f"change {view.revision} has no mark; {RESTORE}")
+    if revived is not None:
+        problem = "it counts as replaced or deleted and is there; put it again"
+        yield Finding("revisions", named(collection, revived), problem)
+
+
+def _newest(view: View, table: Table) -> int:
+    column = table.c
+    newest = select(func.max(column.revision)).where(column.collection == view.collection)
+    return view.connection.execute(newest).scalar() or 0
+
+
+def _revived(view: View) -> str | None:
+    """The id of an item that is there although it was retired, None if there is none."""
+    current = select(items.c.revision).where(items.c.collection == view.collection)
+    condition = retired.c.was.in_(current) & (retired.c.collection == view.collection)
+    revived: str | None = view.connection.execute(
+        select(retired.c.id).where(condition).limit(1)
+    ).scalar()
+    return revived

@@ -1,0 +1,72 @@
+"""The check of everything in a data folder, one part after another, while services go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from index.backup.snapshots import STAGING
+from index.catalog.catalog import Catalog
+from index.backup.checks.database import check_file, check_revisions
+from index.backup.checks.finding import Finding
+from index.backup.checks.items import check_items
+from index.backup.checks.segments import check_segments
+from index.segments.process import SEGMENTS
+from index.catalog.garbage import TOKEN
+from index.items import ModelMismatch
+from index.progress import Progress
+from index.database.tables import collections
+from index.backup.transfer import in_use
+
+
+def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Finding]:
+    """What is wrong. A database that is not sound is not looked at any further."""
+    progress("database", 0, 1)
+    unsound = list(check_file(catalog.reader))
+    progress("database", 1, 1)
+    yield from unsound
+    if unsound:
+        return
+    if catalog.ownership.refusal is not None:
+        yield Finding("owner", "pictures and data folder", catalog.ownership.refusal)
+    for collection in catalog.names.followed():
+        try:
+            yield from check_revisions(catalog, collection)
+            yield from check_items(catalog, collection, progress)
+            if catalog.ownership.refusal is None:
+                yield from check_segments(catalog, collection, folder)
+        except ModelMismatch:  # it was replaced meanwhile
+            continue
+    if catalog.ownership.refusal is None:  # else it is another catalog's
+        yield from check_garbage(catalog, folder)
+
+
+def check_garbage(catalog: Catalog, folder: Path) -> Iterator[Finding]:
+    """What nothing refers to; a service deletes it within hours, and `repair` does at once.
+
+    Of pictures those that a sweep may delete: none that were not seen unnamed for long enough.
+    """
+
+    def sweep() -> None:
+        catalog.sweep(folder / SEGMENTS)
+
+    found, directories = catalog.preview_sweep(), (folder / SEGMENTS).glob("*")
+    tokens = {directory.name for directory in directories if TOKEN.fullmatch(directory.name)}
+    with catalog.reader.begin() as connection:
+        tokens.difference_update(connection.execute(select(collections.c.token)).scalars())
+        replaced = connection.execute(select(func.count()).where(~in_use)).scalar_one()
+    if found.due:
+        problem = f"{len(found.due):,} that no item has"
+        if found.withheld:
+            yield Finding("pictures", "garbage", f"{problem}; see `tessera sweep --dry-run`")
+        else:
+            yield Finding("pictures", "garbage", problem, sweep)
+    if tokens:
+        yield Finding("segments", "garbage", f"{len(tokens):,} folders of no collection", sweep)
+    if replaced:
+        yield Finding("database", "garbage", f"{replaced:,} replaced collections", sweep)
+    if (folder / STAGING).exists():
+        problem = "a restore is running, or was interrupted: run it again"
+        yield Finding("database", STAGING, problem)

@@ -1,0 +1,197 @@
+"""Checks of items: metadata and what filters know of it, bags, and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, delete, insert, select
+
+from index.bags import unpack_bag, unpack_vectors
+from index.catalog.catalog import Catalog
+from index.backup.checks.finding import Finding, named
+from index.database.checksums import checksums_of
+from index.catalog.edits import Change, patch
+from index.catalog.facets import facets_of
+from index.items import Collection, ConditionFailed, Expected, bucket_of
+from index.metadata import read_metadata
+from index.catalog.pictures import PictureLost
+from index.progress import Progress
+from index.catalog.read_rows import Values, picture_rows, select_items
+from index.database.tables import bags, facets, items
+
+BATCH = 200  # items that are read in one transaction
+Facets = set[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All rows of one item."""
+
+    item: Row[Any]
+    pictures: list[Values]
+    bags: list[Row[Any]] = field(default_factory=list)  # in the order of their positions
+    facets: Facets = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """Writes the facets of an item anew, if it is still there."""
+
+    catalog: Catalog
+    collection: int
+    revision: int
+    facets: Facets
+
+    def __call__(self) -> None:
+        """Do so in one transaction."""
+        key = {"collection": self.collection, "revision": self.revision}
+        conditions = {
+            table: _here(table.c, self.collection, self.revision) for table in (items, facets)
+        }
+        with self.catalog.writer.begin() as connection:
+            if connection.execute(select(items.c.id).where(conditions[items])).scalar() is None:
+                return
+            connection.execute(delete(facets).where(conditions[facets]))
+            for name, value in self.facets:
+                connection.execute(insert(facets), key | {"key": name, "value": value})
+
+
+@dataclass(frozen=True, slots=True)
+class Flatten:
+    """Stores an item with its metadata as it is read, unless it was changed meanwhile."""
+
+    catalog: Catalog
+    collection: Collection
+    item: Row[Any]
+
+    def __call__(self) -> None:
+        """Do so as a patch that changes nothing does, under a new revision."""
+        expected = Expected(frozenset({self.item.revision}), but=False)
+        with suppress(ConditionFailed, LookupError):
+            patch(self.catalog, self.collection, self.item.id, Change(), expected)
+
+
+def check_items(catalog: Catalog, collection: Collection, progress: Progress) -> Iterator[Finding]:
+    """Whether every item of a collection is whole."""
+    stage, total = f"items of {named(collection)}", catalog.count(collection)
+    checked, after = 0, 0
+    progress(stage, checked, total)
+    while batch := _read(catalog, collection.key, after):
+        for rows in batch:
+            yield from _check(catalog, collection, rows)
+        after, checked = batch[-1].item.revision, checked + len(batch)
+        progress(stage, min(checked, total), total)
+
+
+def _check(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
+    item, subject = rows.item, named(collection, rows.item.id)
+    problems = list(_problems(rows, collection.dimension))
+    if not problems and not _is_as_stored(rows):
+        problems = ["it is not as it was stored: its checksums are of something else"]
+    for problem in problems:
+        yield Finding("items", subject, f"{problem}; put it again")
+    if not problems:  # else what filters know may be right, and the item wrong
+        yield from _check_metadata(catalog, collection, rows)
+    for number, picture in enumerate(rows.pictures):
+        if _is_lost(catalog, collection, item, picture["name"]):
+            label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
+            yield Finding("pictures", subject, f"its {label} is missing or damaged; put it again")
+
+
+def _check_metadata(catalog: Catalog, collection: Collection, rows: Rows) -> Iterator[Finding]:
+    """Whether filters know what sound metadata says, and whether it is too deep."""
+    item, subject = rows.item, named(collection, rows.item.id)
+    metadata, notes = read_metadata(item.metadata)
+    expected = facets_of(metadata)
+    if rows.facets != expected:
+        rebuild = Rebuild(catalog, collection.key, item.revision, expected)
+        yield Finding("items", subject, "filters do not agree with its metadata", rebuild)
+    if notes:
+        yield Finding("items", subject, notes[0], Flatten(catalog, collection, item))
+
+
+def _problems(rows: Rows, dimension: int) -> Iterator[str]:
+    """What is wrong with the rows of an item, but for what filters know."""
+    item = rows.item
+    try:
+        facets_of(read_metadata(item.metadata)[0])
+    except (ValueError, TypeError, AttributeError) as broken:
+        yield f"its metadata is broken ({broken})"
+    if not isinstance(item.id, str) or item.bucket != bucket_of(item.id):
+        yield "its bucket is another id's"
+    if problem := _wrong_bags(rows, dimension):
+        yield problem
+
+
+def _is_as_stored(rows: Rows) -> bool:
+    """Whether all rows of an item have their checksums, which rows of an older version lack."""
+    item = rows.item._mapping
+    if item["checksums"] is None:
+        return True
+    stored = [bag._mapping for bag in rows.bags]
+    try:
+        return bool(item["checksums"] == checksums_of(item, rows.pictures, stored))
+    except (TypeError, AttributeError):  # a row whose types are damaged
+        return False
+
+
+def _wrong_bags(rows: Rows, dimension: int) -> str | None:
+    """What is wrong with an item's bags, if anything is."""
+    positions = [bag.position for bag in rows.bags]
+    first = -len(rows.pictures)
+    if not positions or positions != list(range(first, first + len(positions))):
+        return f"it has bags {positions}, which should begin with {first} and leave none out"
+    for bag in rows.bags:
+        try:
+            vectors = unpack_vectors(bag.vectors, dimension)
+            complete = len(unpack_bag(vectors, bag.details, bag.position).labels) == len(vectors)
+        except (ValueError, TypeError) as broken:
+            return f"bag {bag.position} is broken ({broken})"
+        if not complete or not len(vectors) or not np.isfinite(vectors).all():
+            return f"bag {bag.position} is broken"
+    return None
+
+
+def _is_lost(catalog: Catalog, collection: Collection, item: Row[Any], name: str) -> bool:
+    """Whether a picture is lost, and not just deleted with its item."""
+    try:
+        catalog.pictures.get(name)
+    except PictureLost:
+        condition = _here(items.c, collection.key, item.revision)
+        with catalog.reader.begin() as connection:
+            return connection.execute(select(items.c.id).where(condition)).scalar() is not None
+    return False
+
+
+def _read(catalog: Catalog, collection: int, after: int) -> list[Rows]:
+    """The rows of the next items behind a revision."""
+    chosen = select_items(collection).where(items.c.revision > after)
+    with catalog.reader.begin() as connection:
+        selected = connection.execute(chosen.order_by(items.c.revision).limit(BATCH)).all()
+        shown = picture_rows(connection, collection, [item.revision for item in selected])
+        rows = {item.revision: Rows(item, shown[item.revision]) for item in selected}
+        if rows:
+            _read_parts(connection, collection, rows)
+    return list(rows.values())
+
+
+def _read_parts(connection: Connection, collection: int, rows: dict[int, Rows]) -> None:
+    order = (bags.c.revision, bags.c.position)
+    for bag in connection.execute(
+        select(bags).where(_within(bags.c, collection, rows)).order_by(*order)
+    ):
+        rows[bag.revision].bags.append(bag)
+    for facet in connection.execute(select(facets).where(_within(facets.c, collection, rows))):
+        rows[facet.revision].facets.add((facet.key, facet.value))
+
+
+def _within(columns: Any, collection: int, rows: dict[int, Rows]) -> Any:
+    return (columns.collection == collection) & columns.revision.in_(rows)
+
+
+def _here(columns: Any, collection: int, revision: int) -> Any:
+    return (columns.collection == collection) & (columns.revision == revision)

@@ -1,0 +1,198 @@
+"""Folder of snapshots: those in it by name, what else is there, and the one that is being made."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Thread
+
+from index.backup import archive as archives
+from index.backup.archive import Head, NotWhole
+from index.backup.snapshots import InProgress, snapshot
+from index.catalog.catalog import Catalog
+from index.disk import locked
+from index.progress import Progress
+
+MAKING = ".making"  # ends the name of a file that is locked while a snapshot is made
+PARTIAL = ".partial"  # ends the name of the folder in which it is made
+FILE = re.compile(r"\w[\w.-]{0,199}\.tar", re.ASCII)
+OURS = re.compile(r"tessera-\d{8}T\d{6}Z-[0-9a-f]{4}\.tar", re.ASCII)  # made here by its name
+KINDS = {stat.S_IFDIR: "it is a folder", stat.S_IFLNK: "it is a link to another file"}
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A snapshot in a folder of them."""
+
+    name: str
+    size: int  # bytes
+    head: Head
+    lost: frozenset[str] = frozenset()  # of one that was just made
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Something in the folder that ends in .tar and is no snapshot to be had here, and why."""
+
+    name: str  # with \\xff for bytes that are not UTF-8
+    size: int  # bytes
+    problem: str
+
+
+class Snapshots:
+    """The snapshots of a folder, by name. Safe for many threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def make(self, catalog: Catalog, progress: Progress) -> Stored:
+        """Make a snapshot; InProgress while another one is made here."""
+        with self._alone() as name:
+            outcome = snapshot(catalog, self._folder / name, progress)
+        return replace(self._stored(name), lost=outcome.lost)
+
+    def begin(self, catalog: Catalog) -> str:
+        """Begin a snapshot, which a thread makes, and give its name; InProgress as `make`.
+
+        What it fails with is logged.
+        """
+        place = ExitStack()
+        name = place.enter_context(self._alone())
+
+        def finish() -> None:
+            with place:
+                try:
+                    snapshot(catalog, self._folder / name, lambda *_: None)
+                except Exception:
+                    log.exception("the snapshot %s was not made", name)
+
+        Thread(target=finish, name="snapshot", daemon=True).start()
+        return name
+
+    def making(self) -> str | None:
+        """The name of the one that some process is making, None if there is none."""
+        for path in self._unfinished(MAKING):
+            with suppress(OSError), locked(path, shared=True) as free:
+                if not free:
+                    return path.name.removesuffix(MAKING)
+        return None
+
+    @contextmanager
+    def _alone(self) -> Iterator[str]:
+        """The name of a new snapshot, which no one else makes meanwhile."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with locked(self._folder / "lock") as alone:
+            if not alone:
+                raise InProgress("another snapshot is being made; try again once it is there")
+            for partial in self._unfinished(PARTIAL):  # of a process that was killed
+                shutil.rmtree(partial, ignore_errors=True)
+            for path in self._unfinished(MAKING):
+                path.unlink(missing_ok=True)
+            name = f"tessera-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}.tar"
+            making = self._folder / f"{name}{MAKING}"
+            with locked(making):
+                yield name
+            making.unlink(missing_ok=True)
+
+    def _unfinished(self, ending: str) -> list[Path]:
+        """Files or folders of snapshots that are being made; others' of such names are theirs."""
+        kind = stat.S_ISDIR if ending == PARTIAL else stat.S_ISREG
+        return [
+            self._folder / name
+            for name in self._names(ending)
+            if OURS.fullmatch(name.removesuffix(ending)) and kind(_mode(self._folder / name))
+        ]
+
+    def _names(self, ending: str) -> list[str]:
+        try:
+            return [path.name for path in self._folder.iterdir() if path.name.endswith(ending)]
+        except FileNotFoundError:
+            return []
+
+    def all(self) -> list[Stored]:
+        """Those that are whole by their first part, the newest first."""
+        return self.list_files()[0]
+
+    def list_files(self) -> tuple[list[Stored], list[Foreign]]:
+        """Snapshots, the newest first, and what else has such a name; OSError without the folder.
+
+        What vanishes meanwhile is left out.
+        """
+        snapshots: list[Stored] = []
+        foreign: list[Foreign] = []
+        for name in sorted(self._names(".tar")):
+            try:
+                snapshots.append(self._stored(name))
+            except FileNotFoundError:
+                continue
+            except (OSError, NotWhole) as broken:
+                log.warning("%s", broken)
+                foreign.extend(self._foreign(name, broken))
+        made = {one.name: datetime.fromisoformat(one.head.made) for one in snapshots}
+        return sorted(snapshots, key=lambda one: made[one.name], reverse=True), foreign
+
+    def _foreign(self, name: str, broken: Exception) -> Iterator[Foreign]:
+        problem = (
+            broken.strerror if isinstance(broken, OSError) else str(broken.__cause__ or broken)
+        )
+        try:
+            size = (self._folder / name).lstat().st_size
+        except FileNotFoundError:
+            return
+        yield Foreign(_readable(name), size, problem or type(broken).__name__)
+
+    def path(self, name: str) -> Path:
+        """The file of a snapshot; LookupError for an unknown name, or a file that is foreign.
+
+        One that was made here and is damaged may be had and deleted all the same.
+        """
+        unknown = LookupError(f"no snapshot {name!r}; GET /snapshots lists them")
+        if not FILE.fullmatch(name):
+            raise unknown
+        try:
+            self._stored(name)
+        except FileNotFoundError:
+            raise unknown from None
+        except (OSError, NotWhole) as broken:
+            if not (OURS.fullmatch(name) and stat.S_ISREG(_mode(self._folder / name))):
+                raise LookupError(f"{name!r} is no snapshot: {broken}") from broken
+        return self._folder / name
+
+    def delete(self, name: str) -> None:
+        """Delete a snapshot; LookupError as `path`."""
+        self.path(name).unlink(missing_ok=True)
+
+    def _stored(self, name: str) -> Stored:
+        """A snapshot; OSError or NotWhole, which say what is wrong with it."""
+        path = self._folder / name
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise NotWhole(KINDS.get(stat.S_IFMT(status.st_mode), "it is no regular file"))
+        if not FILE.fullmatch(name):
+            raise NotWhole(
+                "its name is not one of a snapshot: letters of ASCII, digits, '_', '-' and '.'"
+            )
+        return Stored(name, status.st_size, archives.read_head(path))
+
+
+def _mode(path: Path) -> int:
+    """What kind of file there is, 0 for none."""
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
+
+
+def _readable(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -1,0 +1,133 @@
+"""Foreign databases: a SQLite file from elsewhere, checked before anything is asked of its content.
+
+Whoever makes an archive makes its checksums, too. A view in place of a table, or a generated
+column, would have our own queries compute what its maker likes, for as long as they like.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+
+from sqlalchemy import create_engine
+
+from index.database import migrations
+
+VERSION = "alembic_version"
+OPERATIONS = 20_000  # of SQLite's machine, that reading definitions may take: ours take 500
+A_BYTE = 50  # operations a byte that the checks of a file may take: they are linear in its size
+STEP = 1_000  # operations after which they are counted
+LIMITS = {
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 200,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 20,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+}
+TOKEN = re.compile(r"""\w+|"[^"]*"|[^\s]""")
+
+Definition = tuple[str, str, str, tuple[str, ...]]  # type, name, table, and tokens of its SQL
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that only reads a database, once that is one of ours and sound.
+
+    ValueError says why it is not. Other versions' tables are ours, newer ones are refused.
+    """
+    address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(address, uri=True)) as connection, _translated():
+        for limit, most in LIMITS.items():
+            connection.setlimit(limit, most)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        _check_definitions(connection)
+        _check_content(connection, file.stat().st_size)
+        yield connection
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, UnicodeError) as failed:
+        raise ValueError(f"its database cannot be read: {failed}") from failed
+
+
+def _check_definitions(connection: sqlite3.Connection) -> None:
+    """ValueError unless every table and index is as a version of Tessera makes it."""
+    with _limited(connection, OPERATIONS):
+        definitions = _definitions(connection)
+        version = _version(connection, definitions)
+    odd = set(definitions) ^ expected(version)
+    if odd:
+        names = ", ".join(sorted({repr(name)[:50] for _, name, _, _ in odd})[:5])
+        raise ValueError(f"its database does not have the tables of version {version}: {names}")
+
+
+def _version(connection: sqlite3.Connection, definitions: list[Definition]) -> str | None:
+    """The version of a database's tables, None for the first, which did not say so."""
+    ours = {one for one in expected(migrations.FIRST) if one[2] == VERSION}
+    theirs = {one for one in definitions if VERSION in one[1:3]}
+    if not theirs:
+        return None
+    if theirs != ours:
+        raise ValueError("its database does not say the version of its tables as ours do")
+    (version,) = connection.execute(f"SELECT version_num FROM {VERSION}").fetchone() or ("",)  # noqa: S608
+    if version not in migrations.versions():
+        raise ValueError(migrations.refusal(f"{version!s:.20}"))
+    return str(version)
+
+
+def _check_content(connection: sqlite3.Connection, size: int) -> None:
+    """ValueError unless every page belongs to one table, and every row and index fits the others.
+
+    Otherwise a page that is its own child would make a table without an end.
+    """
+    with _limited(connection, OPERATIONS + A_BYTE * size):
+        (problem,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if problem != "ok":
+            raise ValueError(f"its database is not sound: {problem}")
+        loose = connection.execute("PRAGMA foreign_key_check").fetchone()
+        if loose is not None:
+            raise ValueError(f"its database is not sound: a row of {loose[0]} lacks its {loose[2]}")
+
+
+@contextmanager
+def _limited(connection: sqlite3.Connection, operations: int) -> Iterator[None]:
+    """Statements are ended once they have taken so many operations together."""
+    left = iter(range(operations // STEP))
+    connection.set_progress_handler(lambda: next(left, None) is None, STEP)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+@cache
+def expected(version: str | None) -> frozenset[Definition]:
+    """The definitions of a version's tables, as its migrations make them."""
+    engine = create_engine("sqlite://")
+    try:
+        with engine.begin() as connection:
+            migrations.upgrade(connection, None, version or migrations.FIRST)
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            definitions = _definitions(driver)
+    finally:
+        engine.dispose()
+    return frozenset(one for one in definitions if version is not None or one[2] != VERSION)
+
+
+def _definitions(connection: sqlite3.Connection) -> list[Definition]:
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 1000")
+    return [(kind, name, table, _tokens(sql or "")) for kind, name, table, sql in rows]
+
+
+def _tokens(sql: str) -> tuple[str, ...]:
+    """What SQL says, without spaces and quotes, in which versions of SQLAlchemy may differ."""
+    return tuple(token.strip('"').lower() for token in TOKEN.findall(sql))

@@ -1,0 +1,271 @@
+"""Backup: snapshots of a catalog while it is written to, and their way back into one."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, exists, func, select
+from sqlalchemy.exc import DBAPIError
+
+from index.backup import archive as archives
+from index.backup import foreign_databases
+from index.backup.archive import DATABASE, Archive, Head, Held, NotWhole
+from index.catalog.catalog import Catalog, room
+from index.database.catalog_name import read_name
+from index.disk import locked, sync
+from index.database.errors import translated
+from index.catalog.keeping import keeping
+from index.catalog.ownership import LOOK
+from index.catalog.pictures import PictureLost, Pictures
+from index.progress import Progress
+from index.database.storage import Storage
+from index.database.tables import collections, items, pictures
+from index.backup.transfer import discard_all, in_use, transfer
+
+STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
+BATCH = 64  # pictures that are stored together
+BATCH_BYTES = 32 * 2**20  # fewer, where they are as large together
+
+log = logging.getLogger(__name__)
+
+
+class InProgress(OSError):
+    """Another process is at the same work."""
+
+
+class NotEmpty(ValueError):
+    """A catalog that holds items, and is not to be replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a snapshot holds, and the names of pictures that its items have lost."""
+
+    head: Head
+    lost: frozenset[str]
+
+
+def snapshot(catalog: Catalog, file: Path, progress: Progress) -> Outcome:
+    """Write all that a catalog holds at this moment to a new archive, on disk when this returns.
+
+    Others go on writing. FileExistsError if there is such a file, NoSpace if the disk is full.
+    """
+    if file.exists():
+        raise FileExistsError(f"{file} is there already; choose another name")
+    unfinished = file.with_name(f"{file.name}.partial")
+    # Pictures are kept first: what a row names from now on is there until the archive has it.
+    with _staging(unfinished) as staging, keeping(catalog.reader), room():
+        archive = staging / "archive.tar"
+        _rows(staging, catalog.pictures).close()  # which makes the tables
+        with catalog.reader.begin() as source, _unjournaled(staging) as target:
+            transfer(source, target, progress)
+            head = _head(target, read_name(source) or "")
+        with closing(_rows(staging, catalog.pictures)) as copy:
+            shown = _pictures(copy, head.pictures, progress)
+            lost = archives.write(archive, head, staging / DATABASE, shown)
+        sync(archive)
+        archive.rename(file)
+        sync(file.parent)
+    return Outcome(head, frozenset(lost))
+
+
+def restore(
+    catalog: Catalog, file: Path, folder: Path, progress: Progress, *, force: bool = False
+) -> Outcome:
+    """Put what an archive holds into a catalog, in one transaction once all of it was checked.
+
+    `force` deletes what is there; without it NotEmpty says so. NotWhole says what is wrong with
+    the archive. Whatever fails, and whenever the process ends, the catalog stays as it was, and
+    services that use it turn to the new contents with their next request.
+    """
+    with (
+        closing(Archive(file)) as archive,
+        _staging(folder / STAGING) as staging,
+        keeping(catalog.reader),
+        room(),
+    ):
+        with catalog.reader.begin() as connection:
+            _refuse(connection, force)
+        # All of it is read before anything is stored, so one that is refused leaves nothing.
+        head = _check(archive, staging / DATABASE, progress)
+        _store_pictures(archive.pictures(), catalog.pictures, head.pictures, progress)
+        with (
+            _readable(file),
+            closing(_rows(staging, catalog.pictures)) as copy,
+            copy.reader.begin() as source,
+            catalog.exclusive.begin() as target,
+        ):
+            _refuse(target, force)
+            discard_all(target)
+            transfer(source, target, progress)
+            catalog.ownership.pass_on(target)
+        catalog.ownership.settle()
+    return Outcome(head, archive.lost)
+
+
+def verify(file: Path, progress: Progress) -> Outcome:
+    """Read all of an archive; NotWhole says what is wrong with it.
+
+    Its database is checked as a temporary file.
+    """
+    with (
+        closing(Archive(file)) as archive,
+        TemporaryDirectory(prefix="tessera-") as folder,
+        room(),
+    ):
+        head = _check(archive, Path(folder) / DATABASE, progress)
+    return Outcome(head, archive.lost)
+
+
+def _check(archive: Archive, database: Path, progress: Progress) -> Head:
+    """Read all of an archive, and write its database to a new file."""
+    head = archive.read_head()
+    with database.open("xb") as rows:
+        archive.copy_database(rows)
+    try:
+        with foreign_databases.opened(database) as connection:
+            named = connection.execute("SELECT DISTINCT name FROM pictures ORDER BY name")
+            for count, _ in enumerate(_match(archive, (name for (name,) in named)), start=1):
+                progress("check", count, head.pictures)
+    except ValueError as wrong:
+        if isinstance(wrong, NotWhole):
+            raise
+        raise NotWhole(f"{archive.file} is damaged, or no snapshot: {wrong}") from wrong
+    return head
+
+
+def _match(archive: Archive, named: Iterator[str]) -> Iterator[str]:
+    """The names of an archive's pictures; ValueError unless they are those that its rows name."""
+    absent: set[str] = set()
+    for name, _ in archive.pictures():
+        absent.update(takewhile(name.__ne__, named))
+        yield name
+    absent.update(named)
+    if absent != archive.lost:
+        raise ValueError(
+            f"its items name {len(absent):,} pictures that it lacks, and it says that "
+            f"{len(archive.lost):,} are lost"
+        )
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """What a database refuses to read or to store, in a sentence; nothing is stored then."""
+    try:
+        yield
+    except DBAPIError as failed:
+        raise NotWhole(f"{file} holds rows that cannot be restored: {failed.orig}") from failed
+
+
+@contextmanager
+def _staging(folder: Path) -> Iterator[Path]:
+    """A folder for unfinished work, deleted in the end; a killed process's is emptied first.
+
+    FileExistsError for a folder that holds something, and no such process has made.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = folder / "lock"
+    if not lock.exists() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is in the way, and not of Tessera; move it elsewhere")
+    with locked(lock) as alone:
+        if not alone:
+            raise InProgress(f"another process is working in {folder}; let it finish")
+        try:
+            for path in folder.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path != lock:
+                    path.unlink()
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rows(staging: Path, store: Pictures) -> Catalog:
+    """The database of an archive as a catalog; one that an older version made is migrated."""
+    return Catalog(Storage(staging), store, LOOK)
+
+
+@contextmanager
+def _unjournaled(staging: Path) -> Iterator[Connection]:
+    """A transaction of the database of an archive, without what protects others from a crash."""
+    engine = create_engine(f"sqlite:///{staging / DATABASE}")
+    event.listen(engine, "connect", _forgo_journal)
+    event.listen(engine, "handle_error", translated, retval=True)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _forgo_journal(connection: Any, _record: object) -> None:
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+
+
+def _head(rows: Connection, catalog: str) -> Head:
+    count = (
+        select(func.count()).select_from(items).where(items.c.collection == collections.c.key)
+    ).scalar_subquery()
+    chosen = select(collections, count.label("items")).order_by(collections.c.key)
+    descriptions = tuple(
+        Held(row.name or "", row.fingerprint, row.revision, row.items)
+        for row in rows.execute(chosen)
+    )
+    named = select(func.count(pictures.c.name.distinct()))
+    return Head(archives.now(), descriptions, rows.execute(named).scalar_one(), catalog)
+
+
+def _pictures(copy: Catalog, total: int, progress: Progress) -> Iterator[archives.Picture]:
+    """The pictures that rows name, in the order of their names, None for those that are lost."""
+    chosen = select(pictures.c.name).distinct().order_by(pictures.c.name)
+    with copy.reader.begin() as connection:
+        names = connection.execute(chosen, execution_options={"yield_per": 1_000}).scalars()
+        for count, name in enumerate(names, start=1):
+            try:
+                yield name, copy.pictures.get(name)
+            except PictureLost as lost:
+                log.warning("%s", lost)
+                yield name, None
+            progress("pictures", count, total)
+
+
+def _store_pictures(
+    parts: Iterator[tuple[str, bytes]], store: Pictures, total: int, progress: Progress
+) -> None:
+    batch: dict[str, bytes] = {}
+    count = 0
+    for name, jpeg in parts:
+        batch[name] = jpeg
+        if len(batch) == BATCH or sum(map(len, batch.values())) > BATCH_BYTES:
+            count += _store(batch, store)
+            progress("pictures", count, total)
+    count += _store(batch, store)
+    progress("pictures", count, total)
+
+
+def _store(batch: dict[str, bytes], store: Pictures) -> int:
+    """Store a batch and empty it; gives how many pictures it had."""
+    count = len(batch)
+    if batch:
+        store.put(batch)
+        batch.clear()
+    return count
+
+
+def _refuse(connection: Connection, force: bool) -> None:
+    """NotEmpty where items would be lost that nobody said to replace."""
+    occupied = exists().where(items.c.collection == collections.c.key, in_use)
+    if not force and connection.execute(select(occupied)).scalar():
+        raise NotEmpty(
+            "there are items already: restore into a new data folder, or replace them by --force"
+        )

@@ -1,0 +1,88 @@
+"""Transfer: the live rows of one catalog become rows of another, whichever databases they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
+
+from index.progress import Progress
+from index.catalog.write_rows import insert_rows
+from index.database.tables import (
+    bags,
+    changes,
+    collections,
+    facets,
+    items,
+    pictures,
+    retired,
+    retired_pictures,
+    schema,
+    settings,
+)
+
+CONTENTS = (
+    items,
+    pictures,
+    bags,
+    facets,
+    changes,
+    retired,
+    retired_pictures,
+)  # of collections, swept with them
+ROWS = 500  # that are read and written at a time; those of bags have some 10 KB
+in_use = collections.c.name.is_not(None) | collections.c.replaces.is_not(None)
+
+
+def transfer(source: Connection, target: Connection, progress: Progress) -> None:
+    """Add all that is live in one database to another, within a transaction of each.
+
+    Collections get new keys and tokens: whatever was built of the source's, or of others that had
+    their names, is not taken for theirs. The settings stay, and with them the secret of cursors.
+    """
+    keys = _add_collections(source, target)
+    # What was replaced keeps its pictures only for those who read while that happened.
+    excluded = (settings, collections, retired_pictures)
+    tables = [table for table in schema.sorted_tables if table not in excluded]
+    for table in tables:
+        condition = table.c.collection.in_(keys)
+        total = source.execute(
+            select(func.count()).select_from(table).where(condition)
+        ).scalar_one()
+        count = 0
+        progress(table.name, count, total)
+        for rows in _read(source, table, keys):
+            insert_rows(target, table, rows)
+            count += len(rows)
+            progress(table.name, count, total)
+
+
+def discard_all(connection: Connection) -> None:
+    """Make every collection garbage, to be swept; only what else names collections goes at once."""
+    connection.execute(update(collections).values(name=None, replaces=None))
+    for table in schema.sorted_tables:
+        if table not in (settings, collections, *CONTENTS):
+            connection.execute(delete(table))
+
+
+def _add_collections(source: Connection, target: Connection) -> dict[int, int]:
+    """Keys in the target by keys in the source."""
+    keys: dict[int, int] = {}
+    chosen = select(collections).where(in_use).order_by(collections.c.key)
+    for row in source.execute(chosen).mappings().all():
+        values = {name: value for name, value in row.items() if name != collections.c.key.name}
+        values |= {"token": uuid4().hex, "replaces": keys.get(row["replaces"])}
+        added = insert(collections).returning(collections.c.key)
+        keys[row["key"]] = target.execute(added, values).scalar_one()
+    return keys
+
+
+def _read(source: Connection, table: Table, keys: dict[int, int]) -> Iterator[list[dict[str, Any]]]:
+    """The rows of live collections as they are in the target."""
+    for key, new in keys.items():
+        chosen = select(table).where(table.c.collection == key).order_by(*table.primary_key)
+        with source.execute(chosen, execution_options={"yield_per": ROWS}) as stream:
+            for part in stream.mappings().partitions():
+                yield [{**row, "collection": new} for row in part]

@@ -1,0 +1,219 @@
+"""Edits of stored items: metadata merged with a patch, other photos, and deletion of many.
+
+None of them embeds anything. An item that changes gets a new revision, as rows never change, and
+the bags of what stays are copied as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import EllipsisType
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, func, select
+
+from index.catalog.catalog import PAUSE, Catalog
+from index.filters import negated_keys, parse, restricts
+from index.catalog.facets import passing
+from index.items import (
+    ANY,
+    MOST_PHOTOS,
+    Collection,
+    Dropped,
+    Expected,
+    Item,
+    Replaced,
+    check_id,
+    check_size,
+)
+from index.metadata import check_depth, check_values, read_metadata
+from index.catalog.pictures import name_of
+from index.catalog.write_rows import NewPhoto, changed, retire, write
+from index.catalog.revisions import advance, hold, live
+from index.catalog.read_rows import chunks, read_items, row_of
+from index.database.tables import facets, items
+
+BATCH = 200  # items that are deleted in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Items that are to be deleted: those with some ids, or those that a filter lets through.
+
+    ValueError for what is neither or both, and for a filter that is empty somewhere: it would
+    mean all items.
+    """
+
+    ids: Sequence[str] | None = None
+    where: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.ids is None) == (self.where is None):
+            raise ValueError("name either ids or a filter")
+        if self.where is not None and not restricts(parse(self.where)):
+            raise ValueError(
+                "the filter has no condition, or an empty one; drop the collection to delete all "
+                "of it"
+            )
+        for item in self.ids or ():
+            check_id(item)
+
+    def parts(self, collection: int) -> Iterator[ColumnElement[bool]]:
+        """Conditions that together mean these items, each short enough for one statement."""
+        if self.where is not None:
+            yield passing(collection, self.where)
+        for part in chunks(sorted(set(self.ids or ()))):
+            yield items.c.id.in_(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of an item: a patch of its metadata, or None: none of that is left.
+
+    `photos` are those that it is to have, in order: new ones, and the numbers of old ones. Its
+    stamp stays where none is given, and goes where it is None.
+    """
+
+    metadata: Mapping[str, Any] | None = field(default_factory=dict)
+    photos: Sequence[int | NewPhoto] | None = None
+    stamp: str | EllipsisType | None = ...
+
+    def __post_init__(self) -> None:
+        check_depth(self.metadata or {})
+        if self.photos is not None and len(self.photos) > MOST_PHOTOS:
+            raise ValueError(f"images: {len(self.photos)} photos; {MOST_PHOTOS} at most are kept")
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """A JSON value with a merge patch applied (RFC 7396): objects merge, null deletes.
+
+    >>> merge({"a": 1, "b": {"c": 2, "d": 3}}, {"a": None, "b": {"c": 4}})
+    {'b': {'c': 4, 'd': 3}}
+    """
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
+
+
+def patch(
+    catalog: Catalog,
+    collection: Collection,
+    item: str,
+    change: Change,
+    expected: Expected = ANY,
+) -> Item:
+    """Change an item; gives it as it is then.
+
+    LookupError for an unknown id or number, ConditionFailed if it is not at a revision that was
+    expected, ValueError where the metadata would be none, or nothing would be left to search.
+    """
+    photos = change.photos or ()
+    new = {name_of(photo[0].jpeg): photo[0].jpeg for photo in photos if not isinstance(photo, int)}
+    with catalog.storing(new) as connection:
+        revision = advance(connection, collection, 1)
+        row = row_of(connection, collection, item)
+        expected.check(item, row.revision)
+        metadata = {} if change.metadata is None else _merged(item, row.metadata, change.metadata)
+        if change.metadata:  # what has more already may get another photo
+            check_values(metadata)
+        record = changed(connection, collection.key, row, metadata, change.photos)
+        if change.metadata:  # what is larger already may get another photo
+            sentences = [bag["text"] for bag in record.bags if bag["text"] is not None]
+            check_size(item, metadata, sentences, catalog.storage.item_text)
+        record.item["stamp"] = row.stamp if change.stamp is ... else change.stamp
+        write(connection, collection.key, revision, [record])
+        row = row_of(connection, collection, item)
+        (patched,) = read_items(connection, collection.key, [row])
+    catalog.acknowledge(collection, revision)
+    return patched
+
+
+def _merged(item: str, stored: str, change: Mapping[str, Any]) -> Any:
+    """Stored metadata with a patch applied; ValueError where it is damaged."""
+    try:
+        metadata, _ = read_metadata(stored)
+    except ValueError as damaged:
+        raise ValueError(f"item {item!r}: {damaged}, or send null as its metadata") from damaged
+    return merge(metadata, change)
+
+
+def count(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
+    """How many items there are of those that are chosen; errors are those of `delete`."""
+    with catalog.reader.begin() as connection:
+        _check_keys(connection, collection, chosen)
+        return _count(connection, collection, chosen)
+
+
+def delete(catalog: Catalog, collection: Collection, chosen: Chosen) -> int:
+    """Delete items in short transactions, between which others write; gives how many there were.
+
+    What is put or patched meanwhile stays. Dropped if the collection goes when some are deleted
+    already: what has its name then is another one, whose items no one has chosen.
+
+    An interruption leaves the items that were still to go: the same call deletes them, but for a
+    filter that chooses items for the lack of a key that none of those left has. That is a
+    ValueError, as a typo would choose too many.
+    """
+    with catalog.reader.begin() as connection:
+        _check_keys(connection, collection, chosen)
+    newest = catalog.revision(collection)
+    deleted = 0
+    try:
+        for part in chosen.parts(collection.key):
+            condition = and_(_here(collection), items.c.revision <= newest, part)
+            while (batch := _delete(catalog, collection, condition)) == BATCH:
+                deleted += batch
+                time.sleep(PAUSE)
+            deleted += batch
+    except Replaced as gone:
+        if not deleted:
+            raise
+        raise Dropped(f"{gone}: {deleted:,} items were deleted before") from gone
+    return deleted
+
+
+def _count(connection: Connection, collection: Collection, chosen: Chosen) -> int:
+    return sum(
+        connection.execute(
+            select(func.count()).select_from(items).where(_here(collection), part)
+        ).scalar_one()
+        for part in chosen.parts(collection.key)
+    )
+
+
+def _check_keys(connection: Connection, collection: Collection, chosen: Chosen) -> None:
+    """ValueError where a filter chooses items for the lack of a key that no item has."""
+    for key in sorted(negated_keys(parse(chosen.where))):
+        named = (facets.c.collection == collection.key) & (facets.c.key == key)
+        unknown = connection.execute(select(facets.c.key).where(named).limit(1)).first() is None
+        if unknown and _count(connection, collection, chosen):
+            raise ValueError(
+                f"no item has {key!r:.100} in its metadata, and the filter chooses items for the "
+                "lack of it, which may be a typo: nothing was deleted; name their ids if it is none"
+            )
+
+
+def _delete(catalog: Catalog, collection: Collection, condition: ColumnElement[bool]) -> int:
+    """Delete the next of the items; gives how many."""
+    with catalog.writer.begin() as connection:
+        hold(connection, collection)
+        ids = connection.execute(select(items.c.id).where(condition).limit(BATCH)).scalars().all()
+        if not ids:
+            return 0
+        last = advance(connection, collection, len(ids))
+        first = last - len(ids) + 1
+        retire(connection, collection.key, {item: first + at for at, item in enumerate(ids)})
+    catalog.acknowledge(collection, last)
+    return len(ids)
+
+
+def _here(collection: Collection) -> ColumnElement[bool]:
+    return items.c.collection == live(collection.key)

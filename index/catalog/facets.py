@@ -1,0 +1,121 @@
+"""Facets: the top-level values of metadata as rows, and filters over them as SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Double, Select, and_, case, cast, func, or_, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import Text
+
+from index.filters import (
+    COMPARISONS,
+    LONGEST_NUMBER,
+    LONGEST_VALUE,
+    Condition,
+    Either,
+    Equals,
+    Every,
+    Not,
+    Prefix,
+    Simple,
+    Within,
+    canonical,
+    comparable,
+    described,
+    parse,
+)
+from index.database.tables import facets, items
+
+
+def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """The (key, canonical value) pairs an item answers to; a list answers to each of its values."""
+    return {
+        (key, canonical(value))
+        for key, values in metadata.items()
+        if len(key) <= LONGEST_VALUE
+        for value in (values if isinstance(values, list | tuple) else [values])
+        if comparable(value)
+    }
+
+
+def canonical_filter(where: Mapping[str, Any] | None) -> str:
+    """One text for filters that let the same through: order, repetition and 3.0 do not count.
+
+    ValueError for what is no filter.
+
+    >>> canonical_filter({"size": [3, 1.0, 3]}) == canonical_filter({"size": [1, 3]})
+    True
+    """
+    return described(parse(where))
+
+
+def passing(collection: int, where: Mapping[str, Any]) -> ColumnElement[bool]:
+    """Whether the metadata of a row of items passes a filter."""
+    return _passes(collection, parse(where))
+
+
+def carrying(collection: int, condition: Simple) -> Select[tuple[int]]:
+    """Select the revisions that a condition on one key holds for; some more than once."""
+    return select(facets.c.revision).where(
+        facets.c.collection == collection, facets.c.key == condition.key, _holds(condition)
+    )
+
+
+class text_of(GenericFunction[str]):  # noqa: N801 - the name of a function in SQL
+    """The text that a canonical text means, to be compared by code point."""
+
+    type = Text()
+    inherit_cache = True
+
+
+@compiles(text_of, "sqlite")
+def _text_in_sqlite(function: text_of, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_extract({compiler.process(function.clauses, **options)}, '$')"
+
+
+@compiles(text_of, "postgresql")
+def _text_in_postgresql(function: text_of, compiler: SQLCompiler, **options: Any) -> str:
+    return f"(({compiler.process(function.clauses, **options)})::json #>> '{{}}') COLLATE \"C\""
+
+
+def _passes(collection: int, condition: Condition) -> ColumnElement[bool]:
+    match condition:
+        case Every(parts):
+            return and_(True, *(_passes(collection, part) for part in parts))
+        case Either(parts):
+            return or_(False, *(_passes(collection, part) for part in parts))
+        case Not(part):
+            return ~_passes(collection, part)
+        case _:
+            return items.c.revision.in_(carrying(collection, condition))
+
+
+def _holds(condition: Simple) -> ColumnElement[bool]:
+    """Whether a condition holds for a row of facets with its key."""
+    value = facets.c.value
+    match condition:
+        case Equals(_, values):
+            return value.in_(values)
+        case Within() if condition.numeric:
+            # The cast has to wait for the check, which databases promise for "case" alone.
+            number = and_(
+                func.substr(value, 1, 1).in_(list("-0123456789")),
+                func.length(value) <= LONGEST_NUMBER,
+            )
+            return _inside(condition, case((number, cast(value, Double)), else_=None))
+        case Within():
+            text = func.substr(value, 1, 1) == '"'
+            return _inside(condition, case((text, text_of(value)), else_=None))
+        case Prefix(_, text):
+            start = canonical(text)[:-1]
+            return func.substr(value, 1, len(start)) == start
+        case _:
+            return facets.c.key == condition.key
+
+
+def _inside(condition: Within, value: ColumnElement[Any]) -> ColumnElement[bool]:
+    return and_(*(COMPARISONS[name](value, bound) for name, bound in condition.bounds))

@@ -1,0 +1,197 @@
+"""Reading of a catalog: items, their pictures and bags, and whole collections as of a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, func, select
+
+from index.bags import position_of
+from index.database.checksums import ItemDamaged
+from index.filters import Scalar
+from index.catalog.facets import passing
+from index.database.errors import translating
+from index.items import Collection, Entry, Item, Picture, check_photo
+from index.catalog.lookup import Bags, Stored, read_bags
+from index.catalog.pictures import PictureLost, Pictures
+from index.catalog.revisions import live, read_revision, state_of, unless_gone
+from index.database.storage import Storage
+from index.catalog.read_rows import (
+    chunks,
+    picture_rows,
+    read_entries,
+    read_items,
+    read_picture,
+    row_of,
+    select_items,
+)
+from index.database.tables import items
+from index.catalog.views import View
+from models.types import FragmentBag
+
+Read = TypeVar("Read")
+
+
+class CatalogReader:
+    """What a catalog holds. Safe for many threads; each method reads in one transaction."""
+
+    def __init__(self, storage: Storage, reader: Engine, pictures: Pictures) -> None:
+        self.storage, self.reader, self.pictures = storage, reader, pictures
+
+    def revision(self, collection: Collection) -> int:
+        """The revision of the newest change; Replaced if the collection is gone."""
+        with translating(), closing(self.reader.raw_connection()) as connection:
+            return read_revision(connection, self.reader.dialect, collection)
+
+    def get(self, collection: Collection, item: str) -> Item:
+        """An item without its pictures and bags; LookupError for an unknown id, or ItemDamaged."""
+        with self.reader.begin() as connection:
+            return read_items(connection, collection.key, [row_of(connection, collection, item)])[0]
+
+    def get_many(
+        self, collection: Collection, ids: Sequence[str], damaged: set[str] | None = None
+    ) -> dict[str, Item]:
+        """Those of the items that are there and sound, by id; the others' go to `damaged`."""
+        chosen = select_items(collection.key).where(items.c.id.in_(ids))
+        with self.reader.begin() as connection:
+            rows = unless_gone(connection, collection, connection.execute(chosen).all())
+            damaged = set() if damaged is None else damaged
+            read = read_items(connection, collection.key, rows, damaged)
+            return {item.id: item for item in read}
+
+    def entry(self, collection: Collection, item: str) -> Entry:
+        """An item with its pictures and bags; LookupError for an unknown id.
+
+        PictureLost if a picture is missing from the store, or damaged; ItemDamaged if its rows are.
+        """
+
+        def read(connection: Connection) -> Entry:
+            row = row_of(connection, collection, item)
+            return read_entries(connection, collection, [row], self.pictures)[0]
+
+        return self.read_pictures(read)
+
+    def bags(
+        self, collection: Collection, keys: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], Stored]:
+        """The bags with these revisions and positions that are still there, and sound."""
+        return self.look_up(collection, keys).sound
+
+    def look_up(self, collection: Collection, keys: Sequence[tuple[int, int]]) -> Bags:
+        """As `bags`, and the items of those that are damaged."""
+        with translating(), closing(self.reader.raw_connection()) as connection:
+            return read_bags(connection, self.reader.dialect, collection, keys)
+
+    def picture(self, collection: Collection, item: str, photo: int = 0) -> Picture:
+        """One of an item's pictures; LookupError for an unknown id or no photo of this number.
+
+        PictureLost if it is missing from the store, or damaged.
+        """
+
+        def read() -> Picture:
+            with self.reader.begin() as connection:
+                row = row_of(connection, collection, item)
+                read_items(connection, collection.key, [row])  # which checks what it reads
+                rows = picture_rows(connection, collection.key, [row.revision])[row.revision]
+            check_photo(item, photo, len(rows))
+            # Outside the transaction: no connection waits for a store that does not answer.
+            return read_picture(item, rows[photo], self.pictures)
+
+        try:
+            return read()
+        except PictureLost:  # perhaps of an item that was replaced since, see read_pictures
+            return read()
+
+    def bag(self, collection: Collection, item: str, photo: int = 0) -> FragmentBag:
+        """The bag of one of an item's photos; errors are those of `picture`."""
+        with translating(), self.reader.begin() as connection:
+            revision = row_of(connection, collection, item).revision
+            rows = picture_rows(connection, collection.key, [revision])[revision]
+            check_photo(item, photo, len(rows))
+            key = revision, position_of(photo)
+            stored = read_bags(connection.connection, connection.dialect, collection, [key])
+            if key not in stored.sound:
+                raise ItemDamaged(item)
+            return stored.sound[key].bag
+
+    def read_pictures(self, read: Callable[[Connection], Read]) -> Read:
+        """Read rows and their pictures in one transaction.
+
+        A picture that is missing may be one that was replaced since the transaction began: then a
+        second one finds the new row.
+        """
+        try:
+            with self.reader.begin() as connection:
+                return read(connection)
+        except PictureLost:
+            with self.reader.begin() as connection:
+                return read(connection)
+
+    def list_items(
+        self,
+        collection: Collection,
+        *,
+        after: str = "",
+        limit: int = 100,
+        where: Mapping[str, Any] | None = None,
+        damaged: set[str] | None = None,
+    ) -> list[Item]:
+        """Items by id, from the first one behind `after`, that the metadata filter lets through.
+
+        ItemDamaged for one that is not as it was stored; with `damaged` it is left out instead, and
+        its id is added there.
+        """
+        chosen = select_items(collection.key).where(items.c.id > after)
+        if where:
+            chosen = chosen.where(passing(collection.key, where))
+        with self.reader.begin() as connection:
+            selected = connection.execute(chosen.order_by(items.c.id).limit(limit)).all()
+            rows = unless_gone(connection, collection, selected)
+            return read_items(connection, collection.key, rows, damaged)
+
+    def count(self, collection: Collection) -> int:
+        """How many items there are."""
+        condition = items.c.collection == live(collection.key)
+        with self.reader.begin() as connection:
+            return connection.execute(
+                select(func.count()).select_from(items).where(condition)
+            ).scalar_one()
+
+    def stamps(self, collection: Collection, sources: Sequence[str]) -> dict[str, str | None]:
+        """How those of the sources that were imported looked then: what an import may skip."""
+        stamps: dict[str, str | None] = {}
+        with self.reader.begin() as connection:
+            for part in chunks(sources):
+                chosen = (
+                    select(items.c.source, items.c.stamp)
+                    .where(items.c.collection == live(collection.key), items.c.source.in_(part))
+                    .order_by(items.c.revision)
+                )
+                stamps.update((row.source, row.stamp) for row in connection.execute(chosen))
+        return stamps
+
+    def keys(self, collection: Collection) -> list[str]:
+        """The metadata keys that items have."""
+        with self.reading(collection) as view:
+            return view.keys()
+
+    def values(self, collection: Collection, key: str, most: int) -> list[Scalar]:
+        """The different values that items have under a metadata key, up to so many."""
+        with self.reading(collection) as view:
+            return view.values(key, most)
+
+    def example(self, collection: Collection, key: str) -> Any:
+        """What a late item has under a metadata key that no filter compares; None if none does."""
+        with self.reading(collection) as view:
+            return view.example(key)
+
+    @contextmanager
+    def reading(self, collection: Collection) -> Iterator[View]:
+        """One consistent view of a collection; Replaced if it is gone."""
+        with self.reader.begin() as connection:
+            state = state_of(connection, collection)
+            yield View(
+                connection, collection.key, state.revision, state.floor, self.storage.buckets
+            )

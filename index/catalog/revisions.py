@@ -1,0 +1,130 @@
+"""Collections as rows: they are made, take revisions, and become garbage once they are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Dialect,
+    Row,
+    ScalarSelect,
+    and_,
+    bindparam,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.sql.compiler import SQLCompiler
+
+from index.items import Collection, Replaced
+from index.database.tables import changes, collections
+
+Found = TypeVar("Found", bound=Sequence[Any])
+
+
+def live(collection: int | BindParameter[int]) -> ScalarSelect[int]:
+    """The key of a collection, or nothing where it is garbage: then it reads as empty."""
+    return select(collections.c.key).where(_lives(collection)).scalar_subquery()
+
+
+def _lives(collection: int | BindParameter[int]) -> ColumnElement[bool]:
+    named = or_(collections.c.name.is_not(None), collections.c.replaces.is_not(None))
+    return and_(collections.c.key == collection, named)
+
+
+def add_collection(connection: Connection, **values: Any) -> int:
+    """A new, empty collection's key."""
+    row = {"token": uuid4().hex, "revision": 0, "floor": 0, "copied": 0} | values
+    key: int = connection.execute(
+        insert(collections).returning(collections.c.key), row
+    ).scalar_one()
+    return key
+
+
+def advance(connection: Connection, collection: Collection, count: int) -> int:
+    """Take the next revisions of a collection, at least one; gives the last.
+
+    Called once a transaction: it marks the change. Other writers wait here.
+    """
+    assert count > 0, "a change has a revision"
+    statement = (
+        update(collections)
+        .where(_lives(collection.key))  # no subquery: who has waited for the row looks at it again
+        .values(revision=collections.c.revision + count)
+        .returning(collections.c.revision)
+    )
+    revision: int | None = connection.execute(statement).scalar()
+    if revision is None:
+        raise replaced(collection)
+    change = {"collection": collection.key, "revision": revision, "mark": uuid4().hex}
+    connection.execute(insert(changes), change)
+    return revision
+
+
+def state_of(connection: Connection, collection: Collection) -> Row[Any]:
+    """The collection's row; Replaced if it is gone."""
+    condition = collections.c.key == live(collection.key)
+    row = connection.execute(select(collections).where(condition)).one_or_none()
+    if row is None:
+        raise replaced(collection)
+    return row
+
+
+def read_revision(
+    connection: PoolProxiedConnection, dialect: Dialect, collection: Collection
+) -> int:
+    """The revision of the newest change; Replaced if the collection is gone.
+
+    Searches read it, so it is asked of the driver, as in indexcatalogread_rows.
+    """
+    statement = _revision(dialect)
+    parameters = {"collection": collection.key}
+    cursor = connection.cursor()
+    # Drivers take parameters by place or by name.
+    cursor.execute(statement.string, [*parameters.values()] if statement.positional else parameters)
+    row = cursor.fetchone()
+    if row is None:
+        raise replaced(collection)
+    return int(row[0])
+
+
+@lru_cache(maxsize=8)
+def _revision(dialect: Dialect) -> SQLCompiler:
+    condition = collections.c.key == live(bindparam("collection", type_=collections.c.key.type))
+    compiled = select(collections.c.revision).where(condition).compile(dialect=dialect)
+    assert isinstance(compiled, SQLCompiler)
+    return compiled
+
+
+def unless_gone(connection: Connection, collection: Collection, rows: Found) -> Found:
+    """The rows as they are; Replaced if there are none because the collection is gone."""
+    if not rows:
+        state_of(connection, collection)
+    return rows
+
+
+def hold(connection: Connection, collection: Collection) -> None:
+    """Keep other writers of a collection out until the transaction ends; Replaced if it is gone.
+
+    SQLite does so anyway: it has one writer at a time.
+    """
+    statement = select(collections.c.key).where(collections.c.key == live(collection.key))
+    if connection.execute(statement.with_for_update()).one_or_none() is None:
+        raise replaced(collection)
+
+
+def replaced(collection: Collection) -> Replaced:
+    """The error of using a collection that is gone."""
+    return Replaced(
+        f"collection {collection.name!r} no longer holds the bags of model "
+        f"{collection.fingerprint} that it held: it was dropped, or another model has re-embedded "
+        "it, or a snapshot was restored; open it again"
+    )

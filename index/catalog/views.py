@@ -1,0 +1,217 @@
+"""Views: what a collection holds and what changed in it, as of one revision."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Select, func, literal, select
+
+from index.database.buckets import ALL, Buckets
+from index.database.checksums import LOG, is_sound_bag
+from index.filters import Scalar, Simple
+from index.catalog.facets import carrying
+from index.metadata import read_metadata
+from index.catalog.read_rows import read_items
+from index.database.tables import bags, changes, facets, items, retired
+
+CHUNK = 2**27  # bytes
+LATEST = 1_000  # items in whose metadata a key is searched for
+EXAMPLES = 20  # items that are read to find one with a key
+
+
+@dataclass(frozen=True, slots=True)
+class BagRow:
+    """The vectors of one stored bag: of a photo (a position below 0) or of a sentence."""
+
+    revision: int
+    position: int
+    vectors: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """What one stored item says: its metadata and its sentences."""
+
+    revision: int
+    id: str
+    metadata: dict[str, Any]
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A collection as of one revision, inside one read transaction.
+
+    Retirements up to revision `floor` were forgotten: `retired(after)` is complete for `after` of
+    `floor` and later. Who holds an older state of the collection compares it with `revisions()`.
+    `bags` are those of items in `buckets` alone; all else is of the whole collection.
+    """
+
+    connection: Connection
+    collection: int
+    revision: int
+    floor: int
+    buckets: Buckets = ALL
+
+    def mark(self, revision: int) -> str | None:
+        """The random mark of the first change at or after a revision, None if there is none.
+
+        What was derived from the collection up to a revision, and notes its mark, belongs to this
+        very history if the mark is still the same: a database restored from a backup gives the
+        changes after the backup other marks. Marks from before `floor` may be deleted (see
+        `Catalog.purge`); then another mark comes back, as if the history were another.
+        """
+        chosen = select(changes.c.mark).where(
+            changes.c.collection == self.collection, changes.c.revision >= revision
+        )
+        mark: str | None = self.connection.execute(
+            chosen.order_by(changes.c.revision).limit(1)
+        ).scalar()
+        return mark
+
+    def revisions(self) -> NDArray[np.int64]:
+        """The revisions of the items there are, in order."""
+        return self._numbers(
+            select(items.c.revision)
+            .where(items.c.collection == self.collection)
+            .order_by(items.c.revision)
+        )
+
+    def retired(self, after: int) -> NDArray[np.int64]:
+        """The revisions that were replaced or deleted by a change later than `after`.
+
+        ValueError for an `after` before `floor`.
+        """
+        if after < self.floor:
+            raise ValueError(
+                f"retirements up to revision {self.floor} were forgotten, and those after {after} "
+                "were asked for: use revisions()"
+            )
+        return self._numbers(
+            select(retired.c.was).where(
+                retired.c.collection == self.collection, retired.c.revision > after
+            )
+        )
+
+    def carrying(self, condition: Simple | None, after: int) -> NDArray[np.int64]:
+        """The revisions later than `after` that a condition on one key holds for, in order.
+
+        All of them without a condition; some may come more than once.
+        """
+        if condition is None:
+            chosen, revision = select(items.c.revision), items.c.revision
+            chosen = chosen.where(items.c.collection == self.collection)
+        else:
+            chosen, revision = carrying(self.collection, condition), facets.c.revision
+        return self._numbers(chosen.where(revision > after).order_by(revision))
+
+    def bags(self, after: int, until: int, size: int = CHUNK) -> tuple[list[BagRow], int]:
+        """The bags of items put later than `after`, by revision and position.
+
+        Damaged ones are left out. They end with revision `until`, or sooner once there are `size`
+        bytes of them. The second value is the revision up to which they are complete.
+        """
+        columns = (bags.c.revision, bags.c.position, bags.c.vectors)
+        chosen = (
+            select(*columns, bags.c.details, items.c.id, items.c.checksums)
+            .join(items)
+            .where(
+                bags.c.collection == self.collection,
+                bags.c.revision > after,
+                bags.c.revision <= until,
+            )
+            .order_by(bags.c.revision, bags.c.position)
+        )
+        if self.buckets != ALL:
+            condition = items.c.bucket.between(self.buckets.first, self.buckets.end - 1)
+            chosen = chosen.where(condition)
+        rows: list[BagRow] = []
+        filled = 0
+        # Rows are of some 10 KB.
+        with self.connection.execute(chosen, execution_options={"yield_per": 256}) as stream:
+            for row in stream:
+                if filled >= size and row.revision != rows[-1].revision:
+                    return rows, rows[-1].revision
+                if self._is_sound(row):
+                    rows.append(BagRow(row.revision, row.position, row.vectors))
+                    filled += len(row.vectors)
+        return rows, until
+
+    def items(self, after: int, count: int) -> tuple[list[ItemRow], int]:
+        """The first items that were put later than `after`, by revision, but for damaged ones.
+
+        The second value is the revision up to which they are complete.
+        """
+        chosen = select(items).where(
+            items.c.collection == self.collection, items.c.revision > after
+        )
+        rows = self.connection.execute(chosen.order_by(items.c.revision).limit(count)).all()
+        read = [
+            ItemRow(item.revision, item.id, item.metadata, item.sentences)
+            for item in read_items(self.connection, self.collection, rows, set())
+        ]
+        return read, rows[-1].revision if len(rows) == count else self.revision
+
+    def keys(self) -> list[str]:
+        """The metadata keys that items have."""
+        here = facets.c.collection == self.collection
+        least = select(func.min(facets.c.key).label("key")).where(here)
+        steps = least.cte("steps", recursive=True)
+        # One look at the index for each key, instead of at all values; one statement for all.
+        later = select(func.min(facets.c.key)).where(here, facets.c.key > steps.c.key)
+        further = select(later.correlate(steps).scalar_subquery())
+        steps = steps.union_all(further.where(steps.c.key.is_not(None)))
+        chosen = select(steps.c.key).where(steps.c.key.is_not(None))
+        return list(self.connection.execute(chosen).scalars())
+
+    def values(self, key: str, most: int) -> list[Scalar]:
+        """The different values that items have under a key, up to so many, in some order."""
+        of_key = (facets.c.collection == self.collection, facets.c.key == key)
+        least = select(func.min(facets.c.value).label("value"), literal(1).label("number"))
+        steps = least.where(*of_key).cte("steps", recursive=True)
+        # One look at the index for each value, instead of at all items that have it.
+        later = select(func.min(facets.c.value)).where(*of_key, facets.c.value > steps.c.value)
+        further = select(later.correlate(steps).scalar_subquery(), steps.c.number + 1).where(
+            steps.c.value.is_not(None), steps.c.number < most
+        )
+        steps = steps.union_all(further)
+        chosen = select(steps.c.value).where(steps.c.value.is_not(None))
+        return [json.loads(value) for value in self.connection.execute(chosen).scalars()]
+
+    def example(self, key: str) -> Any:
+        """What one of the latest items has under a key, though no filter compares it; else None."""
+        latest = (
+            select(items.c.metadata)
+            .where(items.c.collection == self.collection)
+            .order_by(items.c.revision.desc())
+            .limit(LATEST)
+            .subquery()
+        )
+        text = latest.c.metadata
+        named = text.contains(f"{json.dumps(key, ensure_ascii=False)}:", autoescape=True)
+        # Some of them may have the key inside of another's value.
+        texts = self.connection.execute(select(text).where(named).limit(EXAMPLES)).scalars()
+        return next((about[key] for about in map(_read, texts) if key in about), None)
+
+    def _is_sound(self, row: Any) -> bool:
+        """Whether a bag is as it was stored, or else is logged."""
+        place = (row.revision, row.position, row.details, row.vectors)
+        sound = is_sound_bag(row.checksums, row.id, *place)
+        if not sound:
+            LOG.add(self.collection, row.revision, row.id)
+        return sound
+
+    def _numbers(self, query: Select[tuple[int]]) -> NDArray[np.int64]:
+        return np.fromiter(self.connection.execute(query).scalars(), np.int64)
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Metadata to search by; nothing where it is damaged, which those who show the item say."""
+    try:
+        return read_metadata(text)[0]
+    except ValueError:
+        return {}

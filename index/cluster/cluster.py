@@ -1,0 +1,250 @@
+"""Shards on a Ray cluster: actors that serve them, and calls of these with a time limit.
+
+No other file of this room but indexclusterreplicas imports Ray. Every shard has several actors, on
+different nodes where there are some. Ray starts an actor again wherever it ends; until it answers,
+another one does.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import count
+from math import ceil
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+from ray.util.placement_group import PlacementGroup
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+from index.database.buckets import cut
+from index.cluster.connections import THREADS, Address, Listener
+from index.cluster.messages import packed
+from index.cluster.replicas import PROBING, Replica
+from index.cluster.questions import Round
+from index.cluster.server import ShardServer, storage_of
+from index.cluster.merged import Gathered
+from index.database.storage import Storage
+from models.scores.calibration import Calibration
+
+NAMESPACE = "tessera"
+REACHED = 5.0  # seconds in which a head must accept a connection
+SHARE = 0.25  # of the time that a replica has before another is asked, to go on with a message
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Into how many shards collections are cut, and by how many actors each is served.
+
+    cpus: what Ray reserves for an actor. patience: seconds that a shard may take to answer.
+    """
+
+    shards: int = 4
+    replicas: int = 2
+    cpus: float = 1.0
+    patience: float = 3.0
+
+
+class ShardActor(ShardServer):
+    """A shard's server that also answers whoever connects to it."""
+
+    _listener: Listener | None = None
+
+    def address(self, key: bytes) -> Address | None:
+        """Where it answers those who know the key; None as long as it cannot be searched."""
+        if not self.ready():
+            return None
+        with self._lock:
+            if self._listener is None:
+                host = ray.util.get_node_ip_address()
+                self._listener = Listener(self.answer, host, key)
+            return self._listener.address
+
+
+class Cluster:
+    """The actors of all shards of one catalog and model. For many threads.
+
+    Processes that name the same catalog, model and layout use the same actors: the first one makes
+    them, and they outlive it.
+    """
+
+    server: type[ShardActor] = ShardActor  # what an actor runs; benchmarks have one of their own
+
+    def __init__(
+        self,
+        address: str,
+        storage: Storage,
+        layout: Layout,
+        fingerprint: str,
+        calibration: Calibration | None = None,
+        *,
+        secret: bytes,
+        release: str = "",
+        device: str = "cpu",
+    ) -> None:
+        """Connect to a Ray cluster; OSError if it cannot be reached.
+
+        `secret` is the catalog's; `release` is the program's, as actors of another one may not
+        understand what this one asks.
+        """
+        connect(address)
+        self.layout = layout
+        self.group = group_of(secret, fingerprint, layout, release)
+        self._key = blake2b(secret, person=b"shards").digest()
+        self._buckets = cut(layout.shards)
+        self._turn, self._lock = count(), Lock()
+        self._stopped = Event()
+        # What Ray reserves for an actor is what its searches use.
+        settings = (storage, fingerprint, calibration, device, max(1, ceil(layout.cpus)))
+        self._replicas = [self._made(shard, settings) for shard in range(layout.shards)]
+        self._watcher = Thread(target=self._watch, name="shard-watch", daemon=True)
+        self._watcher.start()
+
+    def _made(self, shard: int, settings: tuple[Any, ...]) -> list[Replica]:
+        storage, *options = settings
+        arguments = (storage_of(storage, self._buckets[shard]), *options)
+        group = _placed(f"{self.group}/{shard}", self.layout)
+        server = ray.remote(self.server)
+        gpus = 0.01 if str(arguments[-2]).startswith("cuda") else 0
+        replicas = []
+        for number in range(self.layout.replicas):
+            name = f"{self.group}/{shard}/{number}"
+            place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
+            actor = server.options(
+                name=name,
+                namespace=NAMESPACE,
+                get_if_exists=True,
+                lifetime="detached",
+                max_restarts=-1,
+                max_concurrency=THREADS,
+                num_cpus=self.layout.cpus,
+                num_gpus=gpus,
+                scheduling_strategy=place,
+            ).remote(*arguments)
+            seconds = SHARE * self.layout.patience / self.layout.replicas
+            replicas.append(Replica(shard, name, self._key, seconds, actor=actor))
+        return replicas
+
+    def ask(self, method: str, *arguments: Any) -> Gathered:
+        """Call a method at each shard, see indexclustermerged.Servers.
+
+        A shard that takes long is asked of another of its actors as well.
+        """
+        turn = next(self._turn)
+        servers = [self._up(shard, turn) for shard in self._replicas]
+        round_ = Round(servers, packed((method, arguments)))
+        round_.ask(self.layout.patience, self.layout.patience / self.layout.replicas)
+        answered = sorted(round_.answers)
+        coverage = sum(self._buckets[shard].share for shard in answered)
+        return Gathered(
+            tuple(round_.answers[shard] for shard in answered),
+            1.0 if len(answered) == self.layout.shards else coverage,
+        )
+
+    def tell(self, method: str, *arguments: Any) -> None:
+        """Call a method at every actor that answers, and wait for none."""
+        question = packed((method, arguments))
+        for replica in (replica for shard in self._replicas for replica in self._up(shard, 0)):
+            replica.actor.answer.remote(question)
+
+    def ready(self) -> list[int]:
+        """How many actors of each shard answer."""
+        return [sum(replica.up for replica in shard) for shard in self._replicas]
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until every shard answers; says whether all do."""
+        deadline = monotonic() + seconds
+        while not all(self.ready()) and monotonic() < deadline:
+            self._stopped.wait(PROBING / 5)
+        return all(self.ready())
+
+    def close(self) -> None:
+        """Let go of the actors, which go on for others."""
+        self._stopped.set()
+        self._watcher.join()
+        for replica in (replica for shard in self._replicas for replica in shard):
+            replica.close()
+
+    def remove(self) -> None:
+        """End the actors, and give back what Ray reserved for them."""
+        self.close()
+        remove(self.group)
+
+    def _up(self, replicas: Sequence[Replica], turn: int) -> list[Replica]:
+        """The replicas that answer, another one first each time."""
+        first = turn % len(replicas)
+        return [replica for replica in (*replicas[first:], *replicas[:first]) if replica.up]
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(PROBING / 5) and ray.is_initialized():
+            for replica in (replica for shard in self._replicas for replica in shard):
+                try:
+                    replica.look()
+                except RayError:
+                    replica.up, replica.probe = False, None
+                    replica.due = monotonic() + PROBING
+
+
+def connect(address: str) -> None:
+    """Connect to a Ray cluster, unless this process is; OSError if it cannot be reached."""
+    if ray.is_initialized():
+        return
+    try:
+        host, colon, port = address.rpartition(":")
+        if colon:  # Ray itself tries for minutes
+            socket.create_connection((host, int(port)), REACHED).close()
+        ray.init(address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
+    except (OSError, ValueError, RuntimeError, RayError) as failed:
+        raise OSError(
+            f"no Ray cluster answers at {address!r} ({failed}); give the address of a head, as "
+            "`ray start --head` tells it, or start Ray on this machine and give auto"
+        ) from failed
+
+
+def group_of(secret: bytes, fingerprint: str, layout: Layout, release: str) -> str:
+    """The name of the actors of a catalog, a release, a model and a layout."""
+    catalog = blake2b(secret + release.encode(), digest_size=6).hexdigest()
+    return f"{catalog}-{fingerprint[:16]}-{layout.shards}x{layout.replicas}"
+
+
+def groups() -> dict[str, int]:
+    """The groups of actors there are, and of how many each consists."""
+    sizes: dict[str, int] = {}
+    for actor in ray.util.list_named_actors(all_namespaces=True):
+        if actor["namespace"] == NAMESPACE:
+            group = actor["name"].partition("/")[0]
+            sizes[group] = sizes.get(group, 0) + 1
+    return sizes
+
+
+def remove(group: str) -> None:
+    """End the actors of a group; LookupError if there are none."""
+    names = [
+        actor["name"]
+        for actor in ray.util.list_named_actors(all_namespaces=True)
+        if actor["namespace"] == NAMESPACE and actor["name"].startswith(f"{group}/")
+    ]
+    if not names:
+        raise LookupError(f"no actors of {group!r}; there are {', '.join(groups()) or 'none'}")
+    for name in names:
+        ray.kill(ray.get_actor(name, namespace=NAMESPACE), no_restart=True)
+    for name in {name.rpartition("/")[0] for name in names}:
+        ray.util.remove_placement_group(ray.util.get_placement_group(name))
+
+
+def _placed(name: str, layout: Layout) -> PlacementGroup:
+    """Where the actors of a shard run: on different nodes, as far as there are any."""
+    try:
+        return ray.util.get_placement_group(name)
+    except ValueError:
+        pass
+    bundles = [{"CPU": layout.cpus}] * layout.replicas
+    try:
+        return ray.util.placement_group(bundles, strategy="SPREAD", name=name, lifetime="detached")
+    except (ValueError, RayError):  # another process was quicker
+        return ray.util.get_placement_group(name)

@@ -1,0 +1,188 @@
+"""Search over shards elsewhere: each is asked as of one revision, and their answers are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from index.catalog.catalog import Catalog
+from index.search.contenders import Contenders, ShardAnswer
+from index.database.errors import NotReady
+from index.search.indexes import Indexes
+from index.items import Collection
+from index.search.overview import Overview
+from index.search.promising import Promising
+from index.search.query_checks import terms_of
+from index.search.requests import Answer, Request
+from index.segments.rows import Numbers, Side
+from index.search.index import Index
+from index.cluster.server import together
+from index.documents.query_words import Synonyms
+from models.scores.calibration import Calibration
+from models.text.queries import Query
+
+TRIES = 4  # to find a revision that all shards can answer as of
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What those shards answered that did in time, and their share of all buckets."""
+
+    answers: tuple[Any, ...]
+    coverage: float
+
+
+class Servers(Protocol):
+    """The servers of all shards. Safe for many threads."""
+
+    def ask(self, method: str, *arguments: Any) -> Gathered:
+        """Call a method of indexclusterserver.ShardServer at each shard.
+
+        Raises what the caller's mistake raises there; a shard that does not answer is left out.
+        """
+        ...
+
+    def tell(self, method: str, *arguments: Any) -> None:
+        """Call a method at every server that answers, and wait for none."""
+        ...
+
+    def ready(self) -> list[int]:
+        """How many servers of each shard answer."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the servers."""
+        ...
+
+
+class ShardedIndex(Index):
+    """A collection whose rows are searched by shards; its documents and bags are read here."""
+
+    def __init__(
+        self,
+        servers: Servers,
+        catalog: Catalog,
+        collection: Collection,
+        directory: Path,
+        *,
+        calibration: Calibration | None = None,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        super().__init__(
+            catalog,
+            collection,
+            directory,
+            calibration=calibration,
+            synonyms=synonyms,
+            report=partial(servers.tell, "report", collection),  # to all: one shard has the row
+        )
+        self._servers = servers
+
+    def start(self) -> None:
+        """Follow the catalog's documents in the background; shards follow it by themselves."""
+        self.documents.start()
+
+    def best(self, request: Request) -> Answer:
+        """The best hits of all shards, as of one revision; errors are those of Index.best.
+
+        Where a shard does not answer in time, those of the others, and their coverage.
+        """
+        request = self._prepared(request)
+        terms = terms_of(request.query)
+        newest = revision = self._catalog.revision(self._collection)
+        for _ in range(TRIES):
+            gathered = self._servers.ask("best", self._collection, request, revision)
+            parts: Sequence[ShardAnswer] = gathered.answers
+            reached = min((part.revision for part in parts), default=revision)
+            contenders = Contenders.together([part.contenders for part in parts])
+            best = self._exact.best(contenders, request, terms)
+            gone = bool(best.vanished) or any(part.gone for part in parts)
+            if reached < revision:
+                revision = reached  # what one shard has not taken in yet, no other shows
+            elif gone and revision == newest:
+                newest = self._catalog.revision(self._collection)
+                if newest == revision:  # nothing has changed that would have taken them away
+                    for lost in set(best.vanished):
+                        self.report(lost)
+                revision = newest
+            else:
+                break
+        answer = Answer(
+            self._exact.hits(best.ranked[: request.limit], request),
+            exact=all(part.exact for part in parts),
+            candidates=sum(part.candidates for part in parts),
+            rows=sum(part.rows for part in parts),
+            behind=newest - reached,
+            more=len(best.ranked) > request.limit,
+            damaged=tuple(sorted(best.damaged)),
+            coverage=gathered.coverage,
+        )
+        self._note(request, answer)
+        return answer
+
+    def promising(
+        self, side: Side, query: Query, count: int, revisions: Numbers | None = None
+    ) -> Promising:
+        """See Index.promising; of each shard so many."""
+        gathered = self._servers.ask("promising", self._collection, side, query, count, revisions)
+        return together(gathered.answers, gathered.coverage)
+
+    def overview(self) -> Overview:
+        """How all shards search the collection."""
+        gathered = self._servers.ask("overview", self._collection)
+        return Overview.together(gathered.answers, gathered.coverage)
+
+    @property
+    def unpublished(self) -> int:
+        """How many changes of the catalog some shard has in no published segment."""
+        return self.overview().unpublished
+
+
+class ShardedIndexes(Indexes):
+    """The indexes of a catalog's collections, whose shards follow the catalog by themselves."""
+
+    def __init__(
+        self,
+        servers: Servers,
+        catalog: Catalog,
+        folder: Path,
+        calibration: Calibration | None,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        super().__init__(catalog, folder, calibration, "cpu", synonyms)
+        self._servers = servers
+        self._complete = False  # whether all shards have answered at some time
+
+    def check(self) -> dict[str, str]:
+        """How many shards answer; NotReady until all have, and where none does."""
+        up = [count > 0 for count in self._servers.ready()]
+        self._complete |= all(up)
+        answering = f"{sum(up)} of {len(up)}"
+        if not self._complete or not any(up):
+            raise NotReady(f"{answering} shards of the cluster answer")
+        return {"shards": answering}
+
+    def close(self) -> None:
+        """Let go of all indexes, and of the servers, which go on for others."""
+        super().close()
+        self._servers.close()
+
+    def build(self) -> None:
+        """Nothing: each shard builds what it is quick by."""
+
+    def _made(self, collection: Collection) -> Index:
+        return ShardedIndex(
+            self._servers,
+            self.catalog,
+            collection,
+            self._folder,
+            calibration=self._calibration,
+            synonyms=self._synonyms,
+        )
+
+    def _needed(self) -> bool:
+        self._close_gone()
+        return False

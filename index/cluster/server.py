@@ -1,0 +1,162 @@
+"""A shard's server: the rows of some buckets of every collection, followed and searched.
+
+It runs in a process of its own, which may be killed at any time: what it needs lies in the
+database and, as a cache, in its folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import torch
+
+from index.database.buckets import Buckets
+from index.catalog.catalog import Catalog
+from index.search.contenders import ShardAnswer
+from index.search.indexes import Indexes
+from index.items import Collection
+from index.cluster.messages import packed, unpacked
+from index.search.overview import Overview
+from index.catalog.ownership import LOOK
+from index.search.promising import Promising
+from index.search.requests import Request
+from index.segments.rows import SIDES, Numbers, Side
+from index.search.index import Index
+from index.segments.reader import STEP
+from index.database.storage import Storage
+from models.scores.calibration import Calibration
+from models.text.queries import Query
+from models.types import WHOLE_FRAME, WHOLE_PHOTO, FragmentBag
+
+FOLDER = "shards"  # the folder of all shards' folders, below the data folder
+
+
+class ShardServer:
+    """Answers for a shard's buckets. For many threads.
+
+    Making one does nothing that can fail; the first call opens the database and maps the segments
+    that were published. A call that fails leaves the next one to try again.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        fingerprint: str,
+        calibration: Calibration | None,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> None:
+        """`threads` are those of a search; None means one for each processor core."""
+        self._storage, self._fingerprint = storage, fingerprint
+        self._calibration, self._device, self._threads = calibration, device, threads
+        self._lock = Lock()
+        self._indexes: Indexes | None = None
+        self._tried = set[str]()  # collections by token
+
+    def answer(self, question: bytes) -> bytes:
+        """What a method gives for some arguments, all of it packed (indexclusterconnections)."""
+        method, arguments = unpacked(question)
+        return packed(getattr(self, method)(*arguments))
+
+    def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
+        """See indexsearchindex.Index.best_at."""
+        return self._index(collection).best_at(request, revision)
+
+    def promising(
+        self,
+        collection: Collection,
+        side: Side,
+        query: Query,
+        count: int,
+        revisions: Numbers | None,
+    ) -> Promising:
+        """See indexsearchindex.Index.promising."""
+        return self._index(collection).promising(side, query, count, revisions)
+
+    def report(self, collection: Collection, revision: int) -> None:
+        """Say that a row does not agree with the catalog; see indexsegmentsreader.Reader.report."""
+        self._index(collection).report(revision)
+
+    def overview(self, collection: Collection) -> Overview:
+        """How the shard's part of a collection is searched."""
+        return self._index(collection).overview()
+
+    def ready(self) -> bool:
+        """Whether every collection of the model can be searched as of about now.
+
+        Each is searched once here, as the first search of a process takes long.
+        """
+        opened = self._opened()
+        served = [
+            collection
+            for collection in opened.catalog.collections()
+            if collection.fingerprint == self._fingerprint
+        ]
+        for collection in served:
+            if collection.token not in self._tried:
+                for side in SIDES:
+                    opened.of(collection).best(_trial(collection, side))
+                self._tried.add(collection.token)
+        return all(opened.of(collection).behind <= STEP for collection in served)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        with self._lock:
+            if self._indexes is not None:
+                self._indexes.close()
+                self._indexes.catalog.close()
+                self._indexes = None
+
+    def _index(self, collection: Collection) -> Index:
+        return self._opened().of(collection)
+
+    def _opened(self) -> Indexes:
+        with self._lock:
+            if self._indexes is None:
+                catalog = Catalog(self._storage, claim=LOOK)
+                opened = Indexes(
+                    catalog,
+                    self._storage.folder,
+                    self._calibration,
+                    self._device,
+                    threads=self._threads,
+                )
+                opened.follow()
+                self._indexes = opened
+            return self._indexes
+
+
+def _trial(collection: Collection, side: Side) -> Request:
+    """A search of a side for a photo of one fragment."""
+    vectors = torch.ones(1, collection.dimension)
+    return Request(side, Query.of(FragmentBag(vectors, (WHOLE_FRAME,), (WHOLE_PHOTO,))), limit=1)
+
+
+def storage_of(storage: Storage, buckets: Buckets) -> Storage:
+    """The storage of a shard: the same database and pictures, a folder and buckets of its own.
+
+    Shards that are cut alike find their segments again, whatever process they run in.
+    """
+    return replace(
+        storage,
+        database=storage.database or f"sqlite:///{storage.folder.absolute() / 'catalog.sqlite'}",
+        folder=storage.folder / FOLDER / f"{buckets.first}-{buckets.end}",
+        pictures=storage.pictures or str(Path(storage.folder / "pictures").absolute()),
+        shared=True,
+        buckets=buckets,
+    )
+
+
+def together(parts: Sequence[Promising], coverage: float) -> Promising:
+    """What the rows of several shards promise, as one."""
+    return Promising(
+        np.concatenate([np.empty(0, np.int64), *(part.revisions for part in parts)]),
+        np.concatenate([np.empty(0, np.int64), *(part.positions for part in parts)]),
+        np.concatenate([np.empty(0), *(part.probabilities for part in parts)]),
+        asked=any(part.asked for part in parts),
+        coverage=coverage,
+    )

@@ -1,0 +1,202 @@
+"""Acknowledged commits of an SQLite file, counted outside of it: their loss is noticed.
+
+SQLite ends its recovery at the first frame of the write-ahead log that is damaged, and says nothing
+of the transactions behind it. So every commit counts itself in the database, and is noted, once it
+is on disk, in a file next to it. Where the file has the higher number, commits are gone.
+
+The file is written without fsync, which would double the price of a commit: killed processes lose
+nothing of it, and after a power cut it may lack the last half minute. It is never ahead of what
+SQLite has brought to the disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import sqlite3
+import struct
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import quote
+
+import xxhash
+
+from index.disk import sync
+from index.database.errors import Damaged
+
+RECORD = struct.Struct("<8s16sQ")  # what it is, the catalog, and its commits; a checksum follows
+MAGIC = b"tessera1"
+SIZE = RECORD.size + 8
+COUNT = (
+    "UPDATE settings SET value = CAST(value AS INTEGER) + 1 WHERE name = 'commits' RETURNING value"
+)
+STATE = "SELECT name, value FROM settings WHERE name IN ('commits', 'secret')"
+WAYS = (
+    "restore a snapshot (tessera restore FILE --force), or put the files back, or accept it once "
+    "with `tessera check --accept-loss`"
+)
+
+log = logging.getLogger(__name__)
+
+
+class AcknowledgedLost(Damaged):
+    """A catalog without changes that were acknowledged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How many commits a catalog has acknowledged."""
+
+    catalog: bytes  # a digest of its secret
+    commits: int
+
+
+class Marks:
+    """The file with the mark of one SQLite database. For many threads and processes."""
+
+    def __init__(self, database: Path) -> None:
+        self._path = path_of(database)
+        self._lock = Lock()
+        self._failed = False
+
+    def read(self) -> Mark | None:
+        """The mark; None if there is none, or if its file is damaged."""
+        try:
+            return _unpack(self._path.read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def note(self, mark: Mark) -> None:
+        """Note commits that are on disk. They are, so failing is logged and not raised."""
+        try:
+            with self._lock:
+                self._write(mark)
+        except OSError as failed:
+            if not self._failed:
+                log.warning("acknowledged changes cannot be counted in %s: %s", self._path, failed)
+            self._failed = True
+
+    def _write(self, mark: Mark) -> None:
+        new = not self._path.exists()
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)  # other processes acknowledge, too
+            noted = _unpack(os.pread(handle, SIZE, 0))
+            if noted and noted.catalog == mark.catalog and noted.commits >= mark.commits:
+                return
+            os.pwrite(handle, _pack(mark), 0)
+            if new:
+                os.fsync(handle)
+                sync(self._path.parent)
+        finally:
+            os.close(handle)
+
+
+class CountingConnection(sqlite3.Connection):
+    """A connection whose commits count themselves, and are noted once they are on disk."""
+
+    marks: Marks | None = None
+    _changes: int | None = None  # when a transaction that writes began
+
+    def begin_writing(self) -> None:
+        """Count the transaction that has begun, if it comes to change anything."""
+        self._changes = self.total_changes
+
+    def commit(self) -> None:
+        """Commit, and note that it is on disk."""
+        mark = self._count() if self._changes not in (None, self.total_changes) else None
+        self._changes = None
+        super().commit()
+        if mark is not None and self.marks is not None:
+            self.marks.note(mark)
+
+    def rollback(self) -> None:
+        """Roll back what does not count."""
+        self._changes = None
+        super().rollback()
+
+    def _count(self) -> Mark | None:
+        if not self.execute(COUNT).fetchall():
+            return None
+        return _state(self)
+
+
+def path_of(database: Path) -> Path:
+    """The file with the mark of an SQLite file."""
+    return database.with_name(f"{database.name}-acknowledged")
+
+
+def check(database: Path, wait: float) -> None:
+    """AcknowledgedLost where a database lacks commits that were acknowledged.
+
+    It is opened for reading alone, so that a damaged log stays as evidence.
+    """
+    mark = Marks(database).read()  # first: whoever commits now, notes it afterwards
+    if mark is None:
+        return
+    state = _read_state(database, wait)
+    if state is None:
+        raise AcknowledgedLost(
+            f"{database} is gone or empty, and {mark.commits:,} changes were acknowledged: {WAYS}"
+        )
+    if state.catalog != mark.catalog:
+        raise AcknowledgedLost(
+            f"{database} is another catalog than the one whose changes were acknowledged here: "
+            f"{WAYS}"
+        )
+    if state.commits < mark.commits:
+        raise AcknowledgedLost(
+            f"{mark.commits - state.commits:,} acknowledged changes of {mark.commits:,} are gone "
+            f"from {database}, or from its write-ahead log: {WAYS}"
+        )
+
+
+def accept(database: Path, wait: float) -> None:
+    """Go on with a database as it is; what is left of a log that was damaged is kept aside."""
+    try:
+        check(database, wait)
+    except AcknowledgedLost as lost:
+        log.warning("accepted: %s", lost)
+    else:
+        return
+    log_file = database.with_name(f"{database.name}-wal")
+    if log_file.exists() and log_file.stat().st_size:
+        shutil.copy2(log_file, log_file.with_name(f"{log_file.name}-damaged"))
+    path_of(database).unlink(missing_ok=True)
+
+
+def _read_state(database: Path, wait: float) -> Mark | None:
+    """The commits that a database has itself; None for one that is not there or has no tables.
+
+    A file that cannot be read is left to whoever opens it next, who says why.
+    """
+    if not database.exists() or not database.stat().st_size:
+        return None
+    address = f"file:{quote(str(database.absolute()))}?mode=ro"
+    with closing(sqlite3.connect(address, timeout=wait, uri=True)) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'settings'")
+        return _state(connection) if tables.fetchall() else None
+
+
+def _state(connection: sqlite3.Connection) -> Mark:
+    values: dict[str, Any] = dict(connection.execute(STATE).fetchall())
+    secret = str(values.get("secret", "")).encode()
+    return Mark(xxhash.xxh3_128_digest(secret), int(values.get("commits", 0)))
+
+
+def _pack(mark: Mark) -> bytes:
+    record = RECORD.pack(MAGIC, mark.catalog, mark.commits)
+    return record + xxhash.xxh3_64_digest(record)
+
+
+def _unpack(record: bytes) -> Mark | None:
+    content, checksum = record[: RECORD.size], record[RECORD.size : SIZE]
+    if len(record) < SIZE or xxhash.xxh3_64_digest(content) != checksum:
+        return None
+    magic, catalog, commits = RECORD.unpack(content)
+    return Mark(catalog, commits) if magic == MAGIC else None

@@ -1,0 +1,103 @@
+"""The random name of a catalog: made with it, and another one where its database was copied.
+
+It is a row of the settings, next to what tells the database from its copies: of SQLite the path and
+the inode of the file, one of which stays when a folder is moved or restored; of PostgreSQL what
+the server says of itself and of the database. Rows named after another catalog say what passes on
+from it to this one, until that is done.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine, delete, insert, select, update
+
+from index.database.tables import settings
+
+NAME, HOME = "catalog", "home"
+READABLE = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')"
+DATABASE = "SELECT oid::text FROM pg_database WHERE datname = current_database()"
+
+
+class Heritage(StrEnum):
+    """What passes on from another catalog: all that it owned, or what was copied with it."""
+
+    MOVED = "moved"
+    COPIED = "copied"
+
+
+def read_name(connection: Connection) -> str | None:
+    """The catalog's name, None where it has none yet."""
+    return _read(connection, NAME)
+
+
+def ensure_name(reader: Engine, exclusive: Engine) -> str:
+    """The catalog's name, made if it has none, and another one if its database is a copy."""
+    with reader.begin() as connection:
+        name, home, here = _read(connection, NAME), _read(connection, HOME), _home(connection)
+    if name is not None and home == here:
+        return name
+    with exclusive.begin() as connection:
+        name, home = _read(connection, NAME), _read(connection, HOME)
+        if name is None or _is_copy(home, here):
+            if name is not None:
+                _write(connection, f"{Heritage.COPIED}/{name}", "")
+            name = uuid4().hex
+            _write(connection, NAME, name)
+        _write(connection, HOME, here)
+    return name
+
+
+def inherit(connection: Connection, name: str, heritage: Heritage) -> None:
+    """Have what belongs to another catalog pass on to this one."""
+    _write(connection, f"{heritage}/{name}", "")
+
+
+def read_heritage(reader: Engine) -> dict[str, Heritage]:
+    """What is still to pass on to this catalog, by the names of others."""
+    with reader.begin() as connection:
+        names = connection.execute(select(settings.c.name)).scalars().all()
+    parts = [name.partition("/") for name in names]
+    kinds = {kind.value: kind for kind in Heritage}
+    return {former: kinds[kind] for kind, slash, former in parts if slash and kind in kinds}
+
+
+def forget_heritage(exclusive: Engine) -> None:
+    """Note that everything has passed on."""
+    rows = [settings.c.name.startswith(f"{kind}/", autoescape=True) for kind in Heritage]
+    with exclusive.begin() as connection:
+        for row in rows:
+            connection.execute(delete(settings).where(row))
+
+
+def _home(connection: Connection) -> str:
+    """What tells the database from its copies; empty where that cannot be known."""
+    if connection.dialect.name == "sqlite":
+        file = Path(connection.engine.url.database or "")
+        return f"{file.stat().st_ino} {file.resolve()}" if file.is_file() else ""
+    if not connection.exec_driver_sql(READABLE).scalar():
+        return ""
+    server = connection.exec_driver_sql("SELECT system_identifier::text FROM pg_control_system()")
+    database = connection.exec_driver_sql(DATABASE)
+    return f"{server.scalar_one()}/{database.scalar_one()}"
+
+
+def _is_copy(home: str | None, here: str) -> bool:
+    if not home or not here:
+        return False
+    # One part of SQLite's stays: the path where a backup is put back, the inode in a moved folder.
+    return not any(a == b for a, b in zip(home.split(" ", 1), here.split(" ", 1), strict=False))
+
+
+def _read(connection: Connection, name: str) -> str | None:
+    query = select(settings.c.value).where(settings.c.name == name)
+    value: str | None = connection.execute(query).scalar_one_or_none()
+    return value
+
+
+def _write(connection: Connection, name: str, value: str) -> None:
+    row = settings.c.name == name
+    if not connection.execute(update(settings).where(row).values(value=value)).rowcount:
+        connection.execute(insert(settings), {"name": name, "value": value})

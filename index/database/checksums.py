@@ -1,0 +1,124 @@
+"""Checksums of items and their bags: what is read is what was stored, or it is refused.
+
+An item's row has them all in one value: XXH3 with 64 bits of the item itself, then of the bags of
+its sentences, then of those of its photos, the last photo first. So the bag at a position p has the
+place p + 1 from the front if it is a sentence's, and -p from the back if it is a photo's. The
+item's own checksum covers the others, its sentences' texts and the rows of its pictures.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import xxhash
+
+from index.database.errors import Damaged
+
+SIZE = 8  # bytes of a checksum
+ITEM = ("revision", "id", "bucket", "metadata", "source", "stamp")
+PICTURE = ("position", "width", "height", "digest", "name")
+NAMED = 1_000  # damaged items that are logged, each once
+
+log = logging.getLogger(__name__)
+
+
+class ItemDamaged(Damaged):
+    """What is stored of an item is not what was put."""
+
+    def __init__(self, item: str) -> None:
+        super().__init__(
+            f"item {item!r:.220} is damaged: what the database has of it is not what was stored; "
+            "put it again, or restore a snapshot"
+        )
+
+
+class Log:
+    """Logs each damaged item once, and not each time that it is left out."""
+
+    def __init__(self) -> None:
+        self._named: set[tuple[int, int]] = set()
+        self._lock = Lock()
+
+    def add(self, collection: int, revision: int, item: str) -> None:
+        """Note that an item was left out of an answer."""
+        key = collection, revision
+        with self._lock:
+            if key in self._named or len(self._named) >= NAMED:
+                return
+            self._named.add(key)
+        log.error("%s", ItemDamaged(item))
+
+
+LOG = Log()
+
+
+def checksum_item(
+    item: Mapping[Any, Any],
+    pictures: Iterable[Mapping[Any, Any]],
+    texts: Sequence[str],
+    bags: bytes,
+) -> bytes:
+    """The checksum of an item by its row, its pictures' rows in order, and its bags' checksums."""
+    content = [
+        *(item[name] for name in ITEM),
+        *([picture[name] for name in PICTURE] for picture in pictures),
+        list(texts),
+        bags.hex(),
+    ]
+    return xxhash.xxh3_64_digest(json.dumps(content).encode())
+
+
+def checksum_bag(item: str, revision: int, position: int, details: bytes, vectors: bytes) -> bytes:
+    """The checksum of one bag of an item."""
+    key = struct.pack("<qq", revision, position) + item.encode("utf-8", "surrogatepass")
+    seed = xxhash.xxh3_64_intdigest(key)
+    return xxhash.xxh3_64_digest(vectors, xxhash.xxh3_64_intdigest(details, seed))
+
+
+def checksums_of(
+    item: Mapping[Any, Any],
+    pictures: Iterable[Mapping[Any, Any]],
+    bags: Iterable[Mapping[Any, Any]],
+) -> bytes:
+    """The checksums of an item by its row and the rows of its pictures and bags."""
+    by_place = sorted(bags, key=lambda bag: (bag["position"] < 0, bag["position"]))
+    summed = b"".join(
+        checksum_bag(item["id"], item["revision"], bag["position"], bag["details"], bag["vectors"])
+        for bag in by_place
+    )
+    texts = [bag["text"] for bag in by_place if bag["position"] >= 0]
+    shown = sorted(pictures, key=lambda picture: -picture["position"])
+    return checksum_item(item, shown, texts, summed) + summed
+
+
+def is_sound_item(
+    item: Mapping[Any, Any], pictures: Iterable[Mapping[str, Any]], texts: Sequence[str]
+) -> bool:
+    """Whether an item is as it was stored, but for its bags; True where nobody knows."""
+    stored = item["checksums"]
+    if stored is None:
+        return True
+    try:
+        return bool(stored[:SIZE] == checksum_item(item, pictures, texts, stored[SIZE:]))
+    except (TypeError, AttributeError):  # a row whose types are damaged
+        return False
+
+
+def is_sound_bag(
+    checksums: bytes | None, item: str, revision: int, position: int, details: bytes, vectors: bytes
+) -> bool:
+    """Whether a bag is as it was stored, by its item's checksums; True where nobody knows."""
+    if checksums is None:
+        return True
+    start = (SIZE if position >= 0 else len(checksums)) + SIZE * position
+    try:
+        return checksums[start : start + SIZE] == checksum_bag(
+            item, revision, position, details, vectors
+        )
+    except (TypeError, AttributeError):
+        return False

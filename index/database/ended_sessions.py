@@ -1,0 +1,63 @@
+"""Ended sessions: which sessions of a key ended before their time, for all that share a catalog.
+
+A row of the settings, named by the key and the session, holds when the session began, in seconds
+since 1970. A row that is named by the key alone ends all of its sessions that began until then.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from sqlalchemy import Connection, Engine, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from index.database.tables import settings
+
+MOST = 1_000  # rows of a key; one more ends all of its sessions
+PREFIX = "ended/"
+
+
+class EndedSessions:
+    """The ended sessions of a catalog. For many threads and processes."""
+
+    def __init__(self, reader: Engine, writer: Engine, longest: int) -> None:
+        """`longest` is how many seconds a session lasts: rows of older ones are forgotten."""
+        self._reader, self._writer, self._longest = reader, writer, longest
+
+    def end(self, key: str, session: str, began: int) -> None:
+        """End a session of a key; on disk when this returns."""
+        with self._writer.begin() as connection:
+            _forget(connection, time.time() - self._longest)
+            of_key = settings.c.name.startswith(f"{PREFIX}{key}/", autoescape=True)
+            count = select(func.count()).select_from(settings).where(of_key)
+            if connection.execute(count).scalar_one() < MOST:
+                _put(connection, f"{PREFIX}{key}/{session}", began)
+            else:
+                connection.execute(delete(settings).where(of_key))
+                _put(connection, f"{PREFIX}{key}", time.time())
+
+    def has(self, key: str, session: str, began: int) -> bool:
+        """Whether a session of a key has ended before its time."""
+        names = f"{PREFIX}{key}", f"{PREFIX}{key}/{session}"
+        chosen = select(settings.c.value).where(settings.c.name.in_(names))
+        with self._reader.begin() as connection:
+            return any(began <= int(until) for until in connection.execute(chosen).scalars())
+
+
+def _put(connection: Connection, name: str, when: float) -> None:
+    dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+    row = dialect.insert(settings).values(name=name, value=_text(when))
+    newer = {"value": row.excluded.value}
+    connection.execute(row.on_conflict_do_update(index_elements=[settings.c.name], set_=newer))
+
+
+def _forget(connection: Connection, before: float) -> None:
+    """Delete the rows of sessions that are over by now."""
+    ended = settings.c.name.startswith(PREFIX, autoescape=True)
+    connection.execute(delete(settings).where(ended, settings.c.value < _text(before)))
+
+
+def _text(when: float) -> str:
+    """Seconds as digits that sort as their numbers do."""
+    return f"{int(when):012d}"

@@ -1,0 +1,279 @@
+"""Databases: how SQLite and PostgreSQL are opened so that nothing is lost and nobody waits long."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from index.database import acknowledged
+from index.database import migrations
+from index.database.acknowledged import AcknowledgedLost, CountingConnection, Marks
+from index.database.errors import RESTORE, Busy, Damaged, Pool, translated, translating
+from index.database.storage import WAIT, Storage
+from index.database.tables import check_tables
+
+STATEMENT = 60_000  # milliseconds that a statement of PostgreSQL may take
+LOCK = 0x7E55E2A  # the number of our advisory lock in a database of PostgreSQL
+POSTGRESQL = "postgresql+psycopg"
+DRIVERS = {"sqlite": "sqlite"} | dict.fromkeys(("postgres", "postgresql", POSTGRESQL), POSTGRESQL)
+OLDEST = 15  # of PostgreSQL
+UNOPENED = (Busy, Damaged, DBAPIError, sqlite3.Error)  # failures that say why, but not of what
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """One database in three roles; a transaction of each sees one state of it.
+
+    A `writer` stores and deletes items. An `exclusive` transaction runs while no other writes: it
+    makes and replaces collections and deletes garbage. SQLite has one writer at a time anyway;
+    with PostgreSQL, writers share an advisory lock that an exclusive transaction has alone.
+    """
+
+    reader: Engine
+    writer: Engine
+    exclusive: Engine
+
+    def dispose(self) -> None:
+        """Close the connections."""
+        self.reader.dispose()
+
+
+def url_of(database: str, folder: Path) -> URL:
+    """The address of a database: the setting's, or of the SQLite file in a data folder.
+
+    ValueError for what is neither SQLite nor PostgreSQL.
+    """
+    if not database:
+        return URL.create("sqlite", database=str(folder / "catalog.sqlite"))
+    ways = "use sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME"
+    try:
+        url = make_url(database)
+    except ArgumentError as malformed:
+        raise ValueError(f"the address of the database cannot be read; {ways}") from malformed
+    driver = DRIVERS.get(url.drivername)
+    if driver is None:
+        raise ValueError(f"there is no support for databases of {url.drivername}; {ways}")
+    if not url.database:
+        raise ValueError(f"the address of the database names none; {ways}")
+    return url.set(drivername=driver)
+
+
+def file_of(url: URL) -> Path | None:
+    """The file of an SQLite database; None for others."""
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    return Path(str(url.database))
+
+
+def accept_loss(storage: Storage) -> None:
+    """Have an SQLite database opened though it lacks changes that were acknowledged."""
+    if file := file_of(url_of(storage.database, storage.folder)):
+        acknowledged.accept(file, storage.wait)
+
+
+def connect(url: str | URL, wait: float = WAIT) -> Engines:
+    """Open a database; its tables are made if there are none.
+
+    An older catalog in SQLite is migrated. In PostgreSQL that is left to `migrate`, because
+    other hosts may be using it. ValueError for one that this version cannot use, OSError for one
+    that cannot be opened; both say what to do.
+    """
+    with _opened(url, wait) as engines:
+        with engines.reader.begin() as connection:
+            _check_server(connection)
+            version = migrations.version_of(connection)
+        if version is None or engines.reader.dialect.name == "sqlite":
+            _upgrade(engines)
+        elif version != migrations.newest():
+            raise ValueError(migrations.refusal(version))
+        if version is not None:  # which may have lost something since they were made
+            with engines.reader.begin() as connection:
+                check_tables(connection)
+        return engines
+
+
+def migrate(storage: Storage) -> tuple[str | None, str]:
+    """Bring a database's tables to the newest version; gives the versions before and after.
+
+    Waits for transactions that write, and they for it; a service that knows older tables writes
+    no more from then on. Errors are those of `connect`.
+    """
+    with _opened(url_of(storage.database, storage.folder), storage.wait) as engines:
+        previous = _upgrade(engines)
+        engines.dispose()
+    return previous, migrations.newest()
+
+
+@contextmanager
+def _opened(url: str | URL, wait: float) -> Iterator[Engines]:
+    """Engines of a database, closed if what is done with them first fails."""
+    engines = _engines(make_url(url), wait)
+    try:
+        if file := file_of(make_url(url)):
+            with translating():
+                acknowledged.check(file, wait)
+        yield engines
+    except BaseException as failed:
+        engines.dispose()
+        if isinstance(failed, AcknowledgedLost) or not isinstance(failed, UNOPENED):
+            raise
+        kind = type(failed) if isinstance(failed, Busy | Damaged) else OSError
+        # Damaged says what to do; of others the driver's words say more.
+        cause = failed if isinstance(failed, Damaged) else failed.__cause__ or failed
+        why = " ".join(str(cause).split())
+        raise kind(f"the database {make_url(url)} cannot be opened: {why}") from failed
+
+
+def _engines(url: URL, wait: float) -> Engines:
+    options: dict[str, Any] = {"poolclass": Pool, "pool_timeout": wait}
+    if url.get_backend_name() == "sqlite":
+        counting = {"factory": CountingConnection}
+        engine = create_engine(url, pool_size=8, max_overflow=64, connect_args=counting, **options)
+        file = file_of(url)
+        event.listen(engine, "connect", _prepare_sqlite(wait, Marks(file) if file else None))
+        event.listen(engine, "begin", _begin_sqlite)
+        reader = engine
+    else:
+        # The server is asked whether it is still there before a connection is used again.
+        engine = create_engine(url, connect_args=_libpq(wait), pool_pre_ping=True, **options)
+        event.listen(engine, "connect", _prepare_postgresql(wait))
+        event.listen(engine, "begin", _begin_postgresql)
+        reader = engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+    event.listen(engine, "handle_error", translated, retval=True)
+    writer = engine.execution_options(writes="shared")
+    return Engines(reader, writer, engine.execution_options(writes="exclusive"))
+
+
+def _upgrade(engines: Engines) -> str | None:
+    """Migrate under the exclusive lock, with no limit on the time of a statement."""
+    migrating = engines.exclusive.execution_options(migrates=True)
+    with migrating.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+        version = migrations.version_of(connection)
+        if version != migrations.newest():
+            try:
+                migrations.upgrade(connection, version)
+            except DBAPIError as failed:  # tables that are not those of the version
+                why = str(failed.orig).partition("\n")[0]
+                raise Damaged(
+                    f"its tables are not of version {version} ({why}): {RESTORE}"
+                ) from failed
+    return version
+
+
+def _check_server(connection: Connection) -> None:
+    """Refuse a PostgreSQL that is too old, or whose text is not Unicode."""
+    if connection.dialect.name != "postgresql":
+        return
+    number = connection.exec_driver_sql("SHOW server_version_num").scalar()
+    if int(number or 0) < 10_000 * OLDEST:
+        raise ValueError(f"PostgreSQL {OLDEST} or newer is needed; the server's is {number}")
+    if not connection.exec_driver_sql("SELECT getdatabaseencoding() = 'UTF8'").scalar():
+        raise ValueError(
+            "the database does not store text as UTF-8; make one with CREATE DATABASE tessera "
+            "ENCODING 'UTF8' TEMPLATE template0"
+        )
+
+
+def _check_version(connection: Connection) -> None:
+    """Refuse to write into tables that a newer version has migrated meanwhile."""
+    if connection.get_execution_options().get("migrates"):
+        return
+    version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    if version != migrations.newest():
+        raise Busy(
+            f"the database was migrated to version {version} while this service was running: "
+            "restart it with the version of Tessera that did so"
+        )
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    lock = {"shared": "pg_advisory_xact_lock_shared", "exclusive": "pg_advisory_xact_lock"}
+    writes = connection.get_execution_options().get("writes")
+    if writes:
+        connection.exec_driver_sql(f"SELECT {lock[writes]}({LOCK})")
+        _check_version(connection)
+
+
+def _libpq(wait: float) -> dict[str, Any]:
+    """How soon a server that went away silently is noticed."""
+    return {
+        "connect_timeout": max(2, math.ceil(wait)),  # seconds; libpq takes no less
+        "keepalives_idle": 30,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "application_name": "tessera",
+        "client_encoding": "utf8",
+    }
+
+
+def _prepare_postgresql(wait: float) -> Callable[[Any, object], None]:
+    def prepare(connection: Any, _record: object) -> None:
+        connection.execute(f"SET lock_timeout = {round(1000 * wait)}")
+        connection.execute(f"SET statement_timeout = {STATEMENT}")
+        connection.execute(f"SET idle_in_transaction_session_timeout = {10 * STATEMENT}")
+        connection.commit()
+
+    return prepare
+
+
+def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object], None]:
+    def prepare(connection: Any, _record: object) -> None:
+        connection.marks = marks
+        connection.isolation_level = None  # transactions begin where SQLAlchemy says, see below
+        # Milliseconds; before anything that waits.
+        connection.execute(f"PRAGMA busy_timeout = {round(1000 * wait)}")
+        # Of a new file, before its first page; in others this would wait for the writer.
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        _enable_wal(connection, wait)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # A file from elsewhere may define what computes; none of our tables does.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        # Text of a damaged page may be no UTF-8; it is not as it was stored, see indexdatabasechecksums.
+        connection.text_factory = _decode
+        # Bags are read in a quarter of the time where the file is mapped; SQLite maps 2 GB at most.
+        connection.execute("PRAGMA mmap_size = 2147418112")
+
+    return prepare
+
+
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+def _enable_wal(connection: Any, wait: float) -> None:
+    """Switch to write-ahead logging; where others switch too, SQLite does not wait, so we do."""
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as failed:
+            busy = failed.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer takes its turn at once: a reader that turns writer half-way could only fail.
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if writes:
+        _check_version(connection)
+        connection.connection.dbapi_connection.begin_writing()  # type: ignore[union-attr]

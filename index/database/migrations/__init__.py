@@ -1,0 +1,92 @@
+"""Migrations: which version a catalog's tables have, and how they come to the newest.
+
+A version is a file of `versions/`, whose name begins with its number. It says what changes in its
+own words, not by `indexdatabasetables`, which only knows the newest state. In SQLite a migration adds and
+drops; a table that others refer to cannot be copied (`batch_alter_table`), because dropping it
+would delete their rows. alembic is imported where there is something to migrate.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+
+from index.database.errors import RESTORE
+
+FIRST = "0001"  # tables before there were migrations: layout 2
+FIRST_LAYOUT = 2
+FOLDER = Path(__file__).parent
+
+
+def version_of(connection: Connection) -> str | None:
+    """The version of a catalog's tables, None for a database without them.
+
+    ValueError for tables from before the first version.
+    """
+    names = inspect(connection).get_table_names()
+    ours = {"settings", "collections"} & set(names)
+    if "alembic_version" in names:
+        version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        if version is None and ours:
+            raise ValueError(f"the catalog does not say which version its tables have: {RESTORE}")
+        return version
+    if not ours:
+        return None
+    layout = _layout(connection) if "settings" in names else "1"
+    if layout != str(FIRST_LAYOUT):
+        raise ValueError(
+            f"the catalog was made by another version of Tessera: its tables have layout {layout}, "
+            f"which cannot be migrated. Index into a new data folder, or {RESTORE}"
+        )
+    return FIRST
+
+
+def newest() -> str:
+    """The version that this code reads and writes."""
+    return versions()[-1]
+
+
+@cache
+def versions() -> tuple[str, ...]:
+    """All versions that there have been, in order."""
+    files = (FOLDER / "versions").glob("[0-9]*.py")
+    return tuple(sorted(file.name.partition("_")[0] for file in files))
+
+
+def upgrade(connection: Connection, version: str | None, target: str | None = None) -> None:
+    """Bring tables of a version to the newest, or a target, inside the connection's transaction.
+
+    ValueError for a version that only a newer Tessera knows.
+    """
+    if version is not None and version not in versions():
+        raise ValueError(refusal(version))
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    if version == FIRST and not inspect(connection).has_table("alembic_version"):
+        command.stamp(config, FIRST)
+    command.upgrade(config, target or newest())
+
+
+def refusal(version: str) -> str:
+    """Why a catalog of another version is not opened, and what to do."""
+    if version in versions():
+        return (
+            f"the tables of the catalog have version {version}, and this version of Tessera needs "
+            f"{newest()}: run `tessera migrate` once, then restart every service that uses them"
+        )
+    return (
+        f"the tables of the catalog have version {version}, which a newer version of Tessera made; "
+        f"this one knows {newest()} at most: use the newer one, or a backup from before"
+    )
+
+
+def _layout(connection: Connection) -> str:
+    layout = connection.execute(text("SELECT value FROM settings WHERE name = 'layout'"))
+    return layout.scalar_one_or_none() or "unknown"

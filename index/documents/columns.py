@@ -1,0 +1,242 @@
+"""Columns: the metadata values of one key in memory, to filter, count and sort documents by."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.filters import Equals, Scalar, Simple, Within, fits, number_of
+from index.documents.phrases import Phrases
+
+Mask = NDArray[np.bool_]
+Codes = NDArray[np.int64]
+NO_CODES = np.empty(0, np.int64)
+ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)  # steps of ranges, times a power of ten
+RANGES = 6  # at most, where a client names no bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """How many documents have a number from `start` on and below `end`; None is without end."""
+
+    start: float | None
+    end: float | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """What documents have under a key: values with their documents' counts, most first.
+
+    distinct: how many values there are. missing: how many documents have none. Numbers have a
+    smallest, a largest, and ranges.
+    """
+
+    key: str
+    values: tuple[tuple[Scalar, int], ...]
+    distinct: int
+    missing: int
+    least: float | None = None
+    most: float | None = None
+    ranges: tuple[Range, ...] = ()
+
+
+class Column:
+    """The values of a key: document `documents[e]` has the value of code `codes[e]`.
+
+    A document may have several values; it comes after those that were added before. There may be
+    a column for each key of each item, so what only searches need is made when one needs it.
+    """
+
+    # Replaced in an instance that has values, and is asked.
+    numeric = False  # whether any value is a number
+    _arrays: tuple[Codes, Codes] = NO_CODES, NO_CODES
+    _values = np.empty(0)  # the numbers of all codes
+    _ranks: tuple[int, Codes] = 0, NO_CODES
+
+    def __init__(self) -> None:
+        self._code_of: dict[str, int] = {}
+        self.values: list[Scalar] = []
+        self._numbers = array("d")  # of each code, NaN where it is no number
+        self._documents, self._codes = array("q"), array("q")
+
+    def add(self, document: int, canonical: Iterable[str]) -> None:
+        """Add a document's values as canonical texts, each once."""
+        for text in canonical:
+            code = self._code_of.get(text)
+            if code is None:
+                code = self._code_of[text] = len(self.values)
+                value = json.loads(text)
+                number = number_of(value)
+                self.values.append(value)
+                self._numbers.append(np.nan if number is None else number)
+                if number is not None:
+                    self.numeric = True
+            self._documents.append(document)
+            self._codes.append(code)
+
+    @cached_property
+    def _fitting(self) -> Callable[[Simple, int], Mask]:
+        return lru_cache(32)(self._fit)
+
+    @cached_property
+    def _phrases(self) -> Phrases:
+        return Phrases()
+
+    @property
+    def entries(self) -> tuple[Codes, Codes]:
+        """The documents (E,) and codes (E,) of all values."""
+        if len(self._arrays[0]) != len(self._codes):
+            self._arrays = np.array(self._documents, np.int64), np.array(self._codes, np.int64)
+            self._values = np.array(self._numbers)
+        return self._arrays
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The numbers (E,) of all values, NaN where they are none."""
+        _, codes = self.entries
+        numbers: NDArray[np.float64] = self._values[codes]
+        return numbers
+
+    def having(self, condition: Simple) -> Codes:
+        """The documents with a value that a condition on this key holds for."""
+        documents, codes = self.entries
+        return documents[self._fitting(condition, len(self.values))[codes]]
+
+    def _fit(self, condition: Simple, size: int) -> Mask:
+        """For each code whether the condition holds for its value."""
+        fitting = np.zeros(size, np.bool_)
+        if isinstance(condition, Equals):
+            codes = [self._code_of[text] for text in condition.values if text in self._code_of]
+            fitting[codes] = True
+        elif isinstance(condition, Within) and condition.numeric:
+            fitting[:] = condition.holds(np.array(self._numbers))
+        else:
+            fitting[:] = [fits(condition, value) for value in self.values]
+        return fitting
+
+    def beginning(self, prefix: str) -> list[int]:
+        """The codes of the values of a few words that begin with a folded prefix."""
+        self._phrases.extend(self.values)
+        return self._phrases.beginning(prefix)
+
+    def first_codes(self, size: int) -> Codes:
+        """The smallest code of each of the first `size` documents, -1 where there is none."""
+        documents, codes = self.entries
+        first = np.full(size, len(self.values), np.int64)
+        np.minimum.at(first, documents, codes)
+        first[first == len(self.values)] = -1
+        return first
+
+    def sort_keys(self, size: int, descending: bool) -> Codes:
+        """Where each of the first `size` documents stands by its value; those without come last.
+
+        Of several values, the one that comes first counts. Numbers come before texts, in order.
+        """
+        documents, codes = self.entries
+        ranks = self._ranked()[codes]
+        places = np.full(size, len(self.values), np.int64)
+        np.minimum.at(places, documents, len(self.values) - 1 - ranks if descending else ranks)
+        return places
+
+    def shares(self, size: int) -> NDArray[np.float64]:
+        """The numbers of the first `size` documents, from 0 for the smallest to 1, else 0."""
+        (documents, _), numbers = self.entries, self.numbers
+        numeric = ~np.isnan(numbers)
+        shares = np.zeros(size)
+        if numeric.any():
+            least, most = numbers[numeric].min(), numbers[numeric].max()
+            width = most - least or 1.0
+            np.maximum.at(shares, documents[numeric], (numbers[numeric] - least) / width)
+        return shares
+
+    def counts(self, counted: Mask) -> Codes:
+        """How many documents of a mask (N,) have the value of each code."""
+        documents, codes = self.entries
+        return np.bincount(codes[counted[documents]], minlength=len(self.values))
+
+    def facet(self, key: str, counted: Mask, most: int, bounds: Iterable[float] = ()) -> Facet:
+        """What the documents of a mask (N,) have, with up to `most` values."""
+        documents, codes = self.entries
+        inside = np.flatnonzero(counted[documents])
+        documents, codes = documents[inside], codes[inside]
+        counts = self.counts(counted)
+        present = np.flatnonzero(counts)
+        values = tuple((self.values[code], int(counts[code])) for code in self._most(counts, most))
+        having = len(documents) - int(np.count_nonzero(np.diff(documents) == 0))
+        missing = int(np.count_nonzero(counted)) - having
+        numbers = self.numbers[inside] if self.numeric else np.empty(0)
+        numeric = ~np.isnan(numbers)
+        if not numeric.any():
+            return Facet(key, values, len(present), missing)
+        documents, numbers = documents[numeric], numbers[numeric]
+        least, largest = float(numbers.min()), float(numbers.max())
+        edges = sorted(set(bounds)) or round_bounds(least, largest)
+        ranges = _ranges(documents, numbers, edges)
+        return Facet(key, values, len(present), missing, least, largest, ranges)
+
+    def _most(self, counts: Codes, most: int) -> list[int]:
+        """The codes that are counted most, those of one count in the order of their values."""
+        present = np.flatnonzero(counts)
+        order = self._ranked()[present] - counts[present] * len(self.values)
+        if most < len(present):
+            present = present[np.argpartition(order, most)[:most]]
+            order = self._ranked()[present] - counts[present] * len(self.values)
+        codes: list[int] = present[np.argsort(order)].tolist()
+        return codes
+
+    def _ranked(self) -> Codes:
+        """The place of each code among the sorted values: numbers, then texts, then others."""
+        size, ranks = self._ranks
+        if size != len(self.values):
+            order = sorted(range(len(self.values)), key=self._sort_key)
+            ranks = np.empty(len(order), np.int64)
+            ranks[order] = np.arange(len(order))
+            self._ranks = len(order), ranks
+        return ranks
+
+    def _sort_key(self, code: int) -> tuple[int, float, str]:
+        value = self.values[code]
+        if isinstance(value, str):
+            return 1, 0.0, value
+        number = self._numbers[code]
+        return (2, 0.0, str(value)) if np.isnan(number) else (0, number, "")
+
+
+def round_bounds(least: float, most: float) -> list[float]:
+    """Round numbers that part a range into a few of equal width.
+
+    >>> round_bounds(3.0, 118.0)
+    [20.0, 40.0, 60.0, 80.0, 100.0]
+    """
+    if not 0 < most - least < float("inf"):
+        return []
+    power = 10.0 ** np.floor(np.log10((most - least) / RANGES))
+    step = next(power * factor for factor in ROUND if (most - least) / (power * factor) <= RANGES)
+    first, last = int(np.floor(least / step)) + 1, int(np.ceil(most / step))
+    bounds = [float(f"{number * step:.12g}") for number in range(first, last)]
+    return [bound for bound in bounds if least < bound <= most]
+
+
+def _ranges(
+    documents: Codes, numbers: NDArray[np.float64], bounds: list[float]
+) -> tuple[Range, ...]:
+    """How many documents have a number in each range that bounds part."""
+    if not bounds:
+        return ()
+    width = len(bounds) + 1
+    places = documents * width + np.searchsorted(np.array(bounds), numbers, side="right")
+    if (np.diff(documents) == 0).any():
+        places = np.unique(places)  # a document counts once in a range
+    counts = np.bincount(places % width, minlength=width).tolist()
+    edges = [None, *bounds, None]
+    return tuple(
+        Range(start, end, count)
+        for start, end, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    )

@@ -1,0 +1,179 @@
+"""Documents: what items say in their metadata and sentences, in memory, to search and count."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from index.documents.columns import Codes, Column, Mask
+from index.filters import Condition, Either, Every, Not, Scalar
+from index.catalog.facets import facets_of
+from index.documents.bm25 import Lexical
+from index.segments.rows import Numbers
+from index.catalog.views import ItemRow
+from index.documents.query_words import Synonyms, Wording
+
+FEW = 512  # documents that are read anew whenever one of them is gone
+WASTE = 8  # one in so many may be gone before all are read anew
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What items have in their metadata.
+
+    keys: those with values that filters compare. numeric: those of them with numbers. fields: those
+    with words, the id and sentences. uncompared: what an item has under a key that a filter finds
+    nothing under in it: an object, a long text.
+    """
+
+    keys: frozenset[str]
+    numeric: frozenset[str]
+    fields: frozenset[str]
+    uncompared: Mapping[str, Any]
+
+
+class Documents:
+    """The items of a collection up to a revision, numbered in the order of their revisions.
+
+    Hold `lock` while reading. `newest` is the revision of the catalog that retirements are known
+    to, `mark` that of its history (see View.mark).
+    """
+
+    def __init__(self, synonyms: Synonyms | None = None) -> None:
+        self.lock = RLock()
+        self.ids: list[str] = []
+        self.columns: dict[str, Column] = {}
+        self.lexical = Lexical()
+        self._synonyms = synonyms
+        self._wording: Wording | None = None
+        self.revision, self.newest = 0, 0
+        self._uncompared: dict[str, Any] = {}
+        self.mark: str | None = None
+        self._revisions, self._gone = array("q"), array("b")
+        self._places = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def revisions(self) -> Numbers:
+        """The revision of each document (N,), in order."""
+        return np.array(self._revisions, np.int64)
+
+    @property
+    def live(self) -> Mask:
+        """Which documents (N,) are still there."""
+        live: Mask = np.array(self._gone) == 0
+        return live
+
+    @property
+    def behind(self) -> int:
+        """How many changes of the catalog are not in here yet, as far as is known."""
+        return self.newest - self.revision
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether so many documents are gone that all should be read anew."""
+        gone = sum(self._gone)
+        return gone > 0 and (len(self) <= FEW or gone * WASTE > len(self))
+
+    def wording(self) -> Wording:
+        """What queries are read with: the words up to now. Takes the lock; reading needs none."""
+        with self.lock:
+            if self._wording is None:
+                terms = frozenset(self.lexical.having)
+                self._wording = Wording(dict(self.lexical.vocabulary), terms, self._synonyms)
+            return self._wording
+
+    def add(self, rows: Iterable[ItemRow]) -> None:
+        """Add items, later ones than before."""
+        self._wording = None
+        for row in rows:
+            number = self.lexical.add(texts_of(row))
+            self.ids.append(row.id)
+            self._revisions.append(row.revision)
+            self._gone.append(0)
+            values: dict[str, list[str]] = {}
+            for key, value in sorted(facets_of(row.metadata)):
+                values.setdefault(key, []).append(value)
+            for key in row.metadata.keys() - values.keys() - self._uncompared.keys():
+                self._uncompared[key] = row.metadata[key]
+            for key, texts in values.items():
+                self.columns.setdefault(key, Column()).add(number, texts)
+
+    def retire(self, revisions: Numbers) -> None:
+        """Forget items by their revisions."""
+        places = np.searchsorted(self.revisions, revisions)
+        for place, revision in zip(places.tolist(), revisions.tolist(), strict=True):
+            if place < len(self) and self._revisions[place] == revision:
+                self._gone[place] = 1
+
+    def keep(self, revisions: Numbers) -> None:
+        """Forget all items but those with some revisions."""
+        self.retire(np.setdiff1d(self.revisions, revisions))
+
+    def schema(self) -> Schema:
+        """What the items have."""
+        numeric = (key for key, column in self.columns.items() if column.numeric)
+        return Schema(
+            frozenset(self.columns),
+            frozenset(numeric),
+            frozenset(self.lexical.mean_lengths()),
+            dict(self._uncompared),
+        )
+
+    def values(self, key: str, most: int) -> list[Scalar]:
+        """The different values that live documents have under a key, up to so many."""
+        if key not in self.columns:
+            return []
+        column = self.columns[key]
+        codes = np.flatnonzero(column.counts(self.live))[:most]
+        return [column.values[code] for code in codes.tolist()]
+
+    def passing(self, condition: Condition) -> Mask:
+        """Which documents (N,) a condition holds for, whether they are live or not."""
+        match condition:
+            case Every(parts):
+                every = np.ones(len(self), np.bool_)
+                for part in parts:
+                    every &= self.passing(part)
+                return every
+            case Either(parts):
+                either = np.zeros(len(self), np.bool_)
+                for part in parts:
+                    either |= self.passing(part)
+                return either
+            case Not(part):
+                return ~self.passing(part)
+            case _:
+                having = np.zeros(len(self), np.bool_)
+                if condition.key in self.columns:
+                    having[self.columns[condition.key].having(condition)] = True
+                return having
+
+    def places(self) -> Codes:
+        """Where each document (N,) stands by its id."""
+        if len(self._places) != len(self):
+            self._places = np.empty(len(self), np.int64)
+            self._places[sorted(range(len(self)), key=self.ids.__getitem__)] = np.arange(len(self))
+        return self._places
+
+
+def texts_of(row: ItemRow) -> dict[str, str]:
+    """The texts of an item by field: its metadata, its id, and its sentences but for its title."""
+    texts = {key: _text(value) for key, value in row.metadata.items()}
+    titles = {texts.get("title"), texts.get("name")}
+    sentences = " ".join(sentence for sentence in row.sentences if sentence not in titles)
+    texts = {"id": row.id, "sentences": sentences} | texts
+    return {field: text for field, text in texts.items() if text}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,116 @@
+"""The reader of documents: a collection's, read in the background and followed by its changes."""
+
+from __future__ import annotations
+
+import logging
+from threading import Condition, Event, Lock, Thread
+
+from index.catalog.catalog import Catalog
+from index.documents.documents import Documents
+from index.items import Collection, ModelMismatch
+from index.catalog.views import View
+from index.documents.query_words import Synonyms
+
+STEP = 256  # items that are taken in at a time, while searches wait
+POLL = 0.1  # seconds
+PATIENCE = 2.0  # seconds that a search waits for what is newer; then it says what is missing
+
+log = logging.getLogger(__name__)
+
+
+class DocumentReader:
+    """The documents of one collection, for many threads.
+
+    Until `start`, every `current` takes in all that the catalog has. From then on the first one
+    starts a thread that does: so nothing is read of collections that nobody asks for.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        collection: Collection,
+        synonyms: Synonyms | None = None,
+    ) -> None:
+        self._catalog, self._collection, self._synonyms = catalog, collection, synonyms
+        self._documents = Documents(synonyms)
+        self._advancing, self._moved = Lock(), Condition()
+        self._background, self._stopped = False, Event()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Follow the catalog in the background, once documents are asked for."""
+        self._background = True
+
+    def close(self) -> None:
+        """Stop following."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def current(self) -> Documents:
+        """The documents, to be read under their lock; ModelMismatch once they are another's."""
+        if not self._background:
+            while self.advance():
+                pass
+            return self._documents
+        needed = self._catalog.acknowledged(self._collection)
+        with self._moved:
+            if self._thread is None:
+                needed = self._catalog.revision(self._collection)
+                self._thread = Thread(target=self._follow, name="document-reader", daemon=True)
+                self._thread.start()
+            self._moved.wait_for(lambda: self._documents.revision >= needed, PATIENCE)
+        return self._documents
+
+    def advance(self) -> bool:
+        """Take in some of what is newer in the catalog; False where there is no more."""
+        with self._advancing, self._catalog.reading(self._collection) as view:
+            documents = self._documents
+            if not _same_history(documents, view) or documents.wasteful:
+                documents = self._read(view)
+            elif not self._take(documents, view):
+                return False
+            with self._moved:
+                self._documents = documents
+                self._moved.notify_all()
+        return True
+
+    def _read(self, view: View) -> Documents:
+        """All documents as of a view."""
+        fresh = Documents(self._synonyms)
+        fresh.newest, fresh.mark = view.revision, view.mark(view.revision)
+        while not self._stopped.is_set() and self._take(fresh, view):
+            pass
+        return fresh
+
+    def _take(self, documents: Documents, view: View) -> bool:
+        """Add a step of newer items, and note which are gone; says whether there was anything."""
+        if documents.revision == view.revision:
+            return False
+        rows, end = view.items(documents.revision, STEP)
+        with documents.lock:
+            if documents.newest < view.floor:
+                documents.keep(view.revisions())
+            else:
+                documents.retire(view.retired(documents.newest))
+            documents.add(rows)
+            documents.revision = end
+            documents.newest, documents.mark = view.revision, view.mark(view.revision)
+        return True
+
+    def _follow(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                wait = 0.0 if self.advance() else POLL
+            except ModelMismatch:
+                return  # searches say so themselves
+            except Exception:
+                log.exception("the documents cannot follow the catalog; it is tried again")
+                wait = 1.0
+            self._stopped.wait(wait)
+
+
+def _same_history(documents: Documents, view: View) -> bool:
+    """Whether documents are of the history that a view shows; marks may be forgotten."""
+    forgotten = documents.newest < view.floor
+    return not documents.newest or forgotten or view.mark(documents.newest) == documents.mark

@@ -1,9 +1,0 @@
-"""Alembic's environment: migrations run on the connection that index.migrations brings."""
-
-from __future__ import annotations
-
-from alembic import context
-
-context.configure(connection=context.config.attributes["connection"], transactional_ddl=True)
-with context.begin_transaction():
-    context.run_migrations()

@@ -1,0 +1,152 @@
+"""Completion: texts that go on where a typed one stops, by how many items each would find.
+
+A typed text goes on by a word, or by a whole value of metadata such as "sour cream". Both are taken
+from fields that name things: titles, brands, kinds. What prose says by the way is no suggestion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+
+import numpy as np
+
+from index.documents.columns import Column, Mask
+from index.documents.documents import Documents
+from index.documents.bm25 import Alternative
+from index.documents.naming import naming_fields
+from index.documents.phrases import LONGEST, folded
+from index.documents.words import fold, stem
+from index.documents.query_words import UNCORRECTED, QueryWord, Wording
+
+LOOKED_AT = 64  # of the words that begin alike, those that most documents have
+VALUES = 16  # of the values of all keys that begin alike
+MOST_VALUES = 2_000  # of a key whose values are looked through: each letter that is typed does so
+TYPED = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A text, and how many items have all of its words where things are named."""
+
+    text: str
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A text that someone types: the words before the last one, and how the last one begins."""
+
+    text: str
+    words: tuple[QueryWord, ...]
+    last: int  # where the last word begins, whether any of it is there or not
+
+    @property
+    def begun(self) -> str:
+        """The beginning of the last word, as words are compared."""
+        return fold(self.text[self.last :])
+
+
+def complete(documents: Documents, text: str, count: int) -> list[Completion]:
+    """The completions of a text that find most items."""
+    wording, last = documents.wording(), text.rfind(" ") + 1
+    typed = Typed(text, wording.read(text[:last]), last)
+    begun = wording.beginning(typed.begun) if typed.begun else []
+    with documents.lock:
+        return _completed(documents, wording, typed, begun)[:count]
+
+
+def _completed(
+    documents: Documents, wording: Wording, typed: Typed, begun: Sequence[str]
+) -> list[Completion]:
+    """All completions, best first, of which `begun` are words that go on as the last one begins."""
+    fields = naming_fields(documents)
+    before = _before(documents, typed, fields)
+    values = _values(documents, wording, typed, fields, before)
+    found = {completion.text: completion for completion in values}
+    for completion in _words(documents, typed, begun, fields, before[typed.last]):
+        found.setdefault(completion.text, completion)
+    ranked = sorted(found.values(), key=lambda completion: (-completion.items, completion.text))
+    whole = [completion for completion in ranked if not _goes_on(completion, ranked)]
+    return [completion for completion in whole if completion.items]
+
+
+def _words(
+    documents: Documents, typed: Typed, begun: Sequence[str], fields: Sequence[str], having: Mask
+) -> Iterator[Completion]:
+    """The completions by a word, the most frequent one of those with one stem."""
+    lexical = documents.lexical
+    counts = {word: lexical.frequency(word, fields) for word in begun}
+    most = nsmallest(LOOKED_AT, filter(counts.get, counts), key=lambda word: (-counts[word], word))
+    stems = set[str]()
+    for word in most:
+        term = stem(fold(lexical.spelling(word)))
+        if term not in stems:
+            stems.add(term)
+            items = having & lexical.having_any([Alternative(term)], fields)
+            text = typed.text[: typed.last] + lexical.spelling(word)
+            yield Completion(text, int(np.count_nonzero(items)))
+
+
+def _values(
+    documents: Documents,
+    wording: Wording,
+    typed: Typed,
+    fields: Sequence[str],
+    before: Mapping[int, Mask],
+) -> Iterator[Completion]:
+    """The completions by a value of a few words, which all or the last of those typed begin."""
+    columns = [documents.columns[field] for field in fields if field in documents.columns]
+    text = typed.text
+    for start, having in before.items():
+        begun, there = folded(text[start:]), set(folded(text[:start]).split())
+        for value in _begun(columns, begun, having) if begun else ():
+            if there.isdisjoint(folded(value).split()):
+                value_words = wording.read(value, UNCORRECTED)
+                items = _narrowed(documents, having, value_words, fields)
+                yield Completion(text[:start] + value.lower(), int(np.count_nonzero(items)))
+
+
+def _begun(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:
+    """The values of a few words that begin alike, those that most of some documents have."""
+    most: dict[str, int] = {}
+    for column in columns:
+        codes = column.beginning(begun) if len(column.values) <= MOST_VALUES else []
+        counts = column.counts(having)[codes].tolist() if codes else []
+        for code, count in zip(codes, counts, strict=True):
+            value = str(column.values[code])
+            most[value] = max(count, most.get(value, 0))
+    present = (value for value, count in most.items() if count)
+    return nsmallest(VALUES, present, key=lambda value: (-most[value], value))
+
+
+def _before(documents: Documents, typed: Typed, fields: Sequence[str]) -> dict[int, Mask]:
+    """By where one of the last words starts: the live documents with all words before it."""
+    starts = [match.start() for match in TYPED.finditer(typed.text, 0, typed.last)] + [typed.last]
+    having, before, end = documents.live, dict[int, Mask](), 0
+    for start in starts[-LONGEST:]:
+        passed = [word for word in typed.words if end <= word.start < start]
+        having, end = _narrowed(documents, having, passed, fields), start
+        before[start] = having
+    return before
+
+
+def _narrowed(
+    documents: Documents, having: Mask, query_words: Iterable[QueryWord], fields: Sequence[str]
+) -> Mask:
+    """Those of some documents that have all of some words in some fields."""
+    for word in query_words:
+        if not having.any():
+            break
+        having = having & documents.lexical.having_any(word.alternatives, fields)
+    return having
+
+
+def _goes_on(completion: Completion, others: Sequence[Completion]) -> bool:
+    """Whether another one says more and finds as many items."""
+    longer = completion.text + " "
+    return any(
+        other.items >= completion.items and other.text.startswith(longer) for other in others
+    )

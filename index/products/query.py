@@ -1,0 +1,209 @@
+"""Reading of product queries: which words are asked for, which are not, and the text for photos."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from index.documents.documents import Documents
+from index.documents.naming import is_named
+from index.documents.words import spelled, words
+from index.documents.query_words import MOST_CORRECTED, QueryWord
+from models.text.lexicon import is_known, listed, plain
+from models.text.limits import MOST_WORDS, refuse_huge
+from models.text.negation import NEGATIONS, Negated, negations
+from models.text.parsing import parse
+from models.text.queries import blanked
+from models.types import ParsedSentence, Span
+
+NAMING = listed(
+    "no not never"
+)  # negations that names have: "no show socks", "not from concentrate"
+# Not every "n't": titles begin with it ("Don't Starve").
+CONTRACTED = re.compile(r"\b(?:that|which) (?:are|did|do|does|had|has|have|is|was|were)n't\b")
+MINUS = re.compile(r"(?<!\S)-(?=\w)\S+")  # "-leather" in "sofa -leather"
+
+
+@dataclass(frozen=True, slots=True)
+class ProductText:
+    """A text as it was understood: all spans point into `text`, as it was typed.
+
+    asked: its words. refused: words that no item may have. corrected: what a photo is asked for,
+    with spellings as they are known. length: how many words a field has that is all of what is
+    asked. unknown: words that no item has. unsaid: the text as it was typed, where it has an
+    English word that no item has; sentences are asked for this, as they may say it in other words.
+    names: what items are named that reads like a negation. checked: whether every unknown word was
+    compared with those that items have.
+    """
+
+    text: str
+    asked: tuple[QueryWord, ...] = ()
+    refused: tuple[QueryWord, ...] = ()
+    corrected: str = ""
+    length: int = 0
+    unknown: tuple[str, ...] = ()
+    unsaid: str | None = None
+    names: tuple[str, ...] = ()
+    checked: bool = True
+
+    @property
+    def only_refuses(self) -> bool:
+        """Whether it asks for nothing, and leaves out."""
+        return bool(self.refused) and not self.asked
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        words = {word.start: word for word in (*self.asked, *self.refused)}
+        typed = {start: self.text[start : word.end] for start, word in words.items()}
+        notes = [
+            f'"{typed[start]}" is taken for "{word.spelling}".'
+            for start, word in words.items()
+            if word.spelling is not None
+        ]
+        notes += [f'"{word}" is in no item.' for word in self.unknown]
+        if not self.checked:
+            notes.append(f"No more than {MOST_CORRECTED} unknown words are corrected.")
+        notes += [f'Items are named "{name}": it is searched for.' for name in self.names]
+        refused = dict.fromkeys(typed[word.start] for word in self.refused)
+        return (*notes, *(f'Items with "{word}" are left out.' for word in refused))
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedPhrase:
+    """A negated phrase, and all words that belong to it.
+
+    name: the negation and the word behind it; None where no name begins so.
+    """
+
+    phrase: Span
+    words: tuple[Span, ...]
+    name: tuple[Span, Span] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a text that are not asked for as they stand there.
+
+    minus: words behind a minus. denied: negated phrases. names: negations that items are named by,
+    each with the word behind it.
+    """
+
+    text: str
+    minus: tuple[Span, ...]
+    denied: tuple[NegatedPhrase, ...]
+    names: tuple[tuple[Span, Span], ...]
+
+    @classmethod
+    def of(cls, text: str, documents: Documents) -> Parts:
+        """The parts of a text, by what the items of some documents are named."""
+        minus = tuple(Span(match.start() + 1, match.end()) for match in MINUS.finditer(text))
+        phrases = _negated(_without_minus(text, minus))
+        names = tuple(
+            phrase.name
+            for phrase in phrases
+            if phrase.name and is_named(documents, [_of(text, span) for span in phrase.name])
+        )
+        denied = tuple(phrase for phrase in phrases if phrase.name not in names)
+        return cls(text, minus, denied, names)
+
+    @property
+    def asked(self) -> str:
+        """The text without what is not asked for."""
+        around = [span for negated in self.denied for span in negated.words]
+        return blanked(_without_minus(self.text, self.minus), around)
+
+    @property
+    def shown(self) -> str:
+        """The text for photos, but for what is behind a minus: a name negates nothing."""
+        negations = [negation for negation, _ in self.names]
+        return blanked(_without_minus(self.text, self.minus), negations)
+
+
+def read_text(text: str, documents: Documents) -> ProductText:
+    """Read a text with the vocabulary of some documents; ValueError for one over limits.
+
+    A word behind a minus, or in a phrase that is negated ("without leather"), is refused, unless
+    items are named so ("no show socks"): then the negation is a word as others are. The documents'
+    lock is held for moments alone.
+    """
+    refuse_huge(text)
+    if (count := sum(1 for _ in words(text))) > MOST_WORDS:
+        raise ValueError(f"the text has {count:,} words; send at most {MOST_WORDS}")
+    wording, parts = documents.wording(), Parts.of(text, documents)
+    corrections = wording.corrections(text)
+    asked = wording.read(parts.asked, corrections, {negation.start for negation, _ in parts.names})
+    minus = [wording.read(text, corrections, within=span) for span in parts.minus]
+    denied = [wording.read(text, corrections, within=part.phrase) for part in parts.denied]
+    unknown = tuple(
+        _of(text, word)
+        for word in asked
+        if not any(wording.has(alternative.term) for alternative in word.alternatives)
+    )
+    unsaid = any(_unsaid(text, word, unknown) for word in asked)
+    shown = wording.corrected(parts.shown, [*asked, *chain.from_iterable(denied)])
+    spans = zip(parts.minus, minus, strict=True)
+    behind = [wording.corrected(_only(text, span), words) for span, words in spans]
+    typed = _with_minus(parts.shown, [_of(text, span) for span in parts.minus])
+    return ProductText(
+        text,
+        asked,
+        tuple(chain.from_iterable(minus + denied)),
+        corrected=_with_minus(shown, behind),
+        length=len(list(spelled(wording.corrected(parts.asked, asked)))),
+        unknown=unknown,
+        unsaid=typed if unsaid else None,
+        names=tuple(text[negation.start : word.end] for negation, word in parts.names),
+        checked=corrections.complete,
+    )
+
+
+def _with_minus(shown: str, behind: Sequence[str]) -> str:
+    """A text, and what is behind a minus as photos are asked for it."""
+    return " ".join(f"{shown}{''.join(f' without {part}' for part in behind)}".split())
+
+
+def _unsaid(text: str, word: QueryWord, unknown: Sequence[str]) -> bool:
+    """Whether no item has an English word, unless as another one of nearly the same letters."""
+    typed = _of(text, word)
+    halved = word.spelling is not None and " " in word.spelling
+    return (typed in unknown or (word.spelling is not None and not halved)) and is_known(typed)
+
+
+def _negated(text: str) -> list[NegatedPhrase]:
+    """The negated phrases of a text."""
+    typed = plain(text)
+    if NEGATIONS.isdisjoint(re.findall(r"\w+", typed)) and not CONTRACTED.search(typed):
+        return []
+    sentence = parse(text)
+    return [
+        NegatedPhrase(
+            negated.span,
+            tuple(sentence.words[i].span for i in sorted(negated.words)),
+            _name(sentence, negated),
+        )
+        for negated in negations(sentence)
+    ]
+
+
+def _name(sentence: ParsedSentence, negated: Negated) -> tuple[Span, Span] | None:
+    words = [sentence.words[i] for i in sorted(negated.words)]
+    negation = next((word for word in words if plain(word.text) in NEGATIONS), None)
+    if negation is None or plain(negation.text) not in NAMING or negated.named is not None:
+        return None
+    return negation.span, next(word.span for word in words if word.span.start == negated.span.start)
+
+
+def _without_minus(text: str, minus: Sequence[Span]) -> str:
+    return blanked(text, [Span(span.start - 1, span.end) for span in minus])
+
+
+def _of(text: str, place: Span | QueryWord) -> str:
+    return text[place.start : place.end]
+
+
+def _only(text: str, span: Span) -> str:
+    """A text of the same length with nothing but a part."""
+    return " " * span.start + _of(text, span)

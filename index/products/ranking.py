@@ -1,0 +1,267 @@
+"""Product search: one ranking of items by their words and by how their photos look.
+
+    score = words · S_w / bound + exact · [a field is all of the query]
+          + looks · P(the photo shows it) + likeness · P(the photo is like the one beside the text)
+          + meaning · P(a sentence says it) + Σ boosts
+
+S_w / bound is the BM25F share of indexdocumentsbm25, from 0 to 1. P is the calibrated probability; it is
+known of the photos and sentences that promise most, and 0 beyond them. Each term is a part of a
+hit, or several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.documents.columns import Codes, Facet, Mask
+from index.filters import parse
+from index.documents.documents import Documents
+from index.documents.bm25 import Scores
+from index.products.requests import (
+    Boost,
+    FacetRequest,
+    Near,
+    Part,
+    Product,
+    ProductAnswer,
+    ProductRequest,
+    Weights,
+)
+from index.search.promising import Promising
+from index.products.query import ProductText
+from index.documents.query_words import QueryWord
+
+HALF = 0.5  # of the words' weight, which items must have where none has all words
+Gains = NDArray[np.float64]
+Neighbours = Mapping[Near, Promising]  # what is near the query in the joint space
+
+
+def passing(documents: Documents, where: Mapping[str, Any] | None) -> Mask:
+    """Which documents (N,) are live and pass a filter."""
+    return documents.live & documents.passing(parse(where))
+
+
+class Ranking:
+    """The documents that are relevant to a request, and what each part gives them.
+
+    Made, and read, under the documents' lock.
+    """
+
+    def __init__(self, documents: Documents, request: ProductRequest, near: Neighbours) -> None:
+        self.documents, self.request = documents, request
+        self.passing = passing(documents, request.where)
+        text = request.text or ProductText("")
+        self.words, self.weights = text.asked, request.field_weights
+        self.lexical = self._scores(self.words)
+        self.probabilities = {kind: self._probabilities(rows) for kind, rows in near.items()}
+        self.whole = documents.lexical.whole(
+            [word.alternatives for word in self.words], text.length, self.weights
+        )
+        refused = (self._scores(text.refused).gains > 0).any(0)
+        self.relevant: Mask = self.passing & ~refused
+        if self._finds(near):
+            self.relevant &= self._answering(self.relevant)
+        self.chosen = np.flatnonzero(self.relevant)
+
+    def _finds(self, near: Neighbours) -> bool:
+        """Whether there is something to find; else all that passes and is not refused is relevant.
+
+        A text that only refuses finds nothing: what its photos look like ranks all the rest.
+        """
+        if self.words:
+            return True
+        if self.request.text is not None and self.request.text.only_refuses:
+            return "likeness" in near and self.request.weights.likeness > 0
+        return self.request.text is not None or any(rows.asked for rows in near.values())
+
+    def _probabilities(self, rows: Promising) -> Gains:
+        """The probability of each document's best row (N,)."""
+        probabilities = np.zeros(len(self.documents))
+        places, present = located(self.documents.revisions, rows.revisions)
+        np.maximum.at(probabilities, places, rows.probabilities[present])
+        return probabilities
+
+    def _scores(self, words: Sequence[QueryWord]) -> Scores:
+        alternatives = [word.alternatives for word in words]
+        return self.documents.lexical.scores(alternatives, self.weights)
+
+    def _answering(self, passing: Mask) -> Mask:
+        """Which documents have all words, or what answers near; failing that, half the words."""
+        least = max(self.request.least, np.finfo(float).tiny)
+        answering: Mask = np.zeros(len(self.documents), np.bool_)
+        for probabilities in self._deciding():
+            answering |= probabilities >= least
+        if not self.words:
+            return answering
+        having = self.lexical.gains > 0
+        every: Mask = np.all(having, axis=0)
+        if not (every & passing).any():
+            lexical = self.documents.lexical
+            idf = [
+                max(lexical.idf(alternative.term) for alternative in word.alternatives)
+                * bool(mask.any())
+                for word, mask in zip(self.words, having, strict=True)
+            ]
+            weight: Gains = np.array(idf) @ having
+            every = weight >= max(HALF * sum(idf), np.finfo(float).tiny)
+        return answering | every
+
+    def _deciding(self) -> list[Gains]:
+        """Probabilities (N,), of which one that is high enough makes a document relevant.
+
+        A photo beside a text finds what it finds alone, and the text ranks that: else a word that
+        no item has would leave nothing. A photo whose weight is below 0 finds nothing, and what is
+        like it has to go.
+        """
+        deciding = dict(self.probabilities)
+        likeness = deciding.pop("likeness", None)
+        if likeness is not None:
+            towards = self.request.weights.likeness > 0
+            deciding["looks"] = likeness if towards else np.minimum(deciding["looks"], 1 - likeness)
+        return list(deciding.values())
+
+    def scores(self) -> Gains:
+        """The scores (M,) of the chosen documents."""
+        weights, chosen = self.request.weights, self.chosen
+        total = weights.words * self.lexical.relative[chosen].astype(np.float64)
+        for kind, probabilities in self.probabilities.items():
+            total += weights.of(kind) * probabilities[chosen]
+        exact = np.zeros(len(self.documents), np.bool_)
+        for mask in self.whole.values():
+            exact |= mask
+        total += weights.exact * exact[chosen]
+        for boost in self.request.boosts:
+            total += self._boosted(boost)[chosen]
+        return total
+
+    def _boosted(self, boost: Boost) -> Gains:
+        """What a boost gives to each document (N,)."""
+        size = len(self.documents)
+        if boost.key is None:
+            return boost.weight * self.documents.passing(parse(boost.where)).astype(np.float64)
+        column = self.documents.columns.get(boost.key)
+        return boost.weight * (np.zeros(size) if column is None else column.shares(size))
+
+    def order(self, scores: Gains) -> Codes:
+        """The places of the chosen documents, best first: of all, or as many as are asked for."""
+        column = self.documents.columns.get(self.request.sort or "")
+        first = -scores
+        if column is not None:
+            keys = column.sort_keys(len(self.documents), self.request.descending)
+            first = keys[self.chosen].astype(np.float64)
+        leading = self._first(first)
+        ties = self.documents.places()[self.chosen[leading]]
+        order: Codes = leading[np.lexsort((ties, -scores[leading], first[leading]))]
+        return order
+
+    def _first(self, values: Gains) -> Codes:
+        """The places of the smallest values: of all, or of those that a page may need."""
+        needed = self.request.offset + self.request.limit
+        if self.request.collapse or needed >= len(values):
+            return np.arange(len(values))
+        return np.flatnonzero(values <= np.partition(values, needed - 1)[needed - 1])
+
+    def collapsed(self, order: Codes) -> tuple[Codes, Codes]:
+        """The first of each group in an order, and how many each group has."""
+        column = self.documents.columns.get(self.request.collapse or "")
+        if column is None:
+            return order, np.ones(len(order), np.int64)
+        groups = column.first_codes(len(self.documents))[self.chosen[order]]
+        alone = groups < 0
+        groups[alone] = len(column.values) + np.flatnonzero(alone)
+        _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+        best = np.argsort(first)
+        return order[first[best]], counts[best]
+
+    def facet(self, request: FacetRequest) -> Facet:
+        """The counts of a key's values among the relevant documents."""
+        column = self.documents.columns.get(request.key)
+        if column is None:
+            return Facet(request.key, (), 0, len(self.chosen))
+        return column.facet(request.key, self.relevant, request.most, request.bounds)
+
+    def parts(self, chosen: Codes) -> list[list[Part]]:
+        """The parts of some documents' scores, but for what is near."""
+        parts: list[list[Part]] = [[] for _ in chosen]
+        scale = self.request.weights.words / (self.lexical.bound or 1.0)
+        for word in self.words:
+            typed = self.request.text.text[word.start : word.end] if self.request.text else ""
+            shares = self.documents.lexical.shares(chosen, word.alternatives, self.weights)
+            for name, gains in shares.items():
+                for place in np.flatnonzero(gains).tolist():
+                    gave = scale * float(gains[place])
+                    parts[place].append(Part("words", gave, name, word.spelling or typed))
+        for place, document in enumerate(chosen.tolist()):
+            fields = [name for name, mask in self.whole.items() if mask[document]]
+            if fields:
+                parts[place].append(Part("exact", self.request.weights.exact, fields[0]))
+        for boost in self.request.boosts:
+            boosted = self._boosted(boost)[chosen]
+            for place in np.flatnonzero(boosted).tolist():
+                parts[place].append(Part("boost", float(boosted[place]), boost.name))
+        return parts
+
+
+def search(documents: Documents, request: ProductRequest, near: Neighbours) -> ProductAnswer:
+    """A page of the items that answer a request, with facets over all of them.
+
+    ValueError for what is no filter.
+    """
+    with documents.lock:
+        ranking = Ranking(documents, request, near)
+        first, variants = ranking.collapsed(ranking.order(ranking.scores()))
+        page = slice(request.offset, request.offset + request.limit)
+        chosen = ranking.chosen[first[page]]
+        hits = [
+            _product(ranking, document, parts, count)
+            for document, parts, count in zip(
+                chosen.tolist(), ranking.parts(chosen), variants[page].tolist(), strict=True
+            )
+        ]
+        return ProductAnswer(
+            tuple(hits),
+            total=len(ranking.chosen),
+            groups=len(first) if request.collapse else len(ranking.chosen),
+            facets=tuple(ranking.facet(facet) for facet in request.facets),
+            items=int(documents.live.sum()),
+            behind=documents.behind,
+        )
+
+
+def _product(ranking: Ranking, document: int, parts: list[Part], variants: int) -> Product:
+    weights = ranking.request.weights
+    probabilities = {
+        kind: float(values[document]) for kind, values in ranking.probabilities.items()
+    }
+    near = {
+        kind: probability
+        for kind, probability in probabilities.items()
+        if weights.of(kind) * probability
+    }
+    parts = [*parts, *(near_part(weights, kind, probability) for kind, probability in near.items())]
+    return Product(
+        ranking.documents.ids[document],
+        int(ranking.documents.revisions[document]),
+        sum(part.gave for part in parts),
+        tuple(parts),
+        near,
+        variants,
+    )
+
+
+def near_part(weights: Weights, kind: Near, probability: float) -> Part:
+    """What a photo or a sentence of some probability gives."""
+    field = "sentences" if kind == "meaning" else None
+    return Part(kind, weights.of(kind) * probability, field)
+
+
+def located(revisions: Codes, wanted: Codes) -> tuple[Codes, Codes]:
+    """Where wanted revisions stand among others, which come in order; and which ones are there."""
+    places = np.searchsorted(revisions, wanted)
+    present = np.flatnonzero(places < len(revisions))
+    present = present[revisions[places[present]] == wanted[present]]
+    return places[present], present

@@ -1,0 +1,133 @@
+"""Requests and answers of product search: what is asked for, and what it gives, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from index.documents.columns import Facet
+from index.documents.naming import FIELDS
+from index.products.query import ProductText
+from index.search.requests import FARTHEST
+from index.segments.rows import Side
+
+# What is near in the joint space: a photo that shows the text, or that is like a photo beside the
+# text, or a sentence. Without a text, a photo that is like the one that is shown is "looks".
+Near = Literal["looks", "likeness", "meaning"]
+SIDE_OF: Mapping[Near, Side] = {"looks": "images", "likeness": "images", "meaning": "sentences"}
+
+
+@dataclass(frozen=True, slots=True)
+class Boost:
+    """What items earn that pass a filter, or for the number they have under a key: 0 to 1 of it."""
+
+    weight: float
+    where: Mapping[str, Any] | None = None
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What a part of a score is named after."""
+        return self.key or ", ".join(self.where or {})
+
+
+@dataclass(frozen=True, slots=True)
+class FacetRequest:
+    """A key to count values of: the `most` frequent ones; numbers in ranges that bounds part."""
+
+    key: str
+    most: int = 20
+    bounds: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a perfect match earns: of all words, of a whole field, of a photo, and of a sentence.
+
+    likeness: of a photo that is like the one beside the text; below 0, it loses.
+    """
+
+    words: float = 1.0
+    exact: float = 0.5
+    looks: float = 0.2
+    meaning: float = 0.2
+    likeness: float = 0.0
+
+    def of(self, near: Near) -> float:
+        """What a match in the joint space earns."""
+        return {"looks": self.looks, "likeness": self.likeness, "meaning": self.meaning}[near]
+
+
+@dataclass(frozen=True, slots=True)
+class ProductRequest:
+    """A search of items: `limit` of them from the `offset`-th on, best first.
+
+    Without `text` and photos everything that passes the filter is relevant. `least` is the
+    probability from which on a photo, or a sentence, alone makes its item relevant.
+    """
+
+    text: ProductText | None = None
+    where: Mapping[str, Any] | None = None
+    least: float = 0.0
+    weights: Weights = Weights()
+    fields: Mapping[str, float] = field(default_factory=dict)
+    boosts: tuple[Boost, ...] = ()
+    facets: tuple[FacetRequest, ...] = ()
+    sort: str | None = None
+    descending: bool = False
+    collapse: str | None = None
+    limit: int = 20
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if self.offset + self.limit > FARTHEST:
+            raise ValueError(f"hits beyond {FARTHEST:,} are not given; narrow the search down")
+
+    @property
+    def field_weights(self) -> Mapping[str, float]:
+        """The weights of fields that are not 1."""
+        return {**FIELDS, **self.fields}
+
+    @property
+    def keys(self) -> dict[str, None]:
+        """The metadata keys that it counts, sorts, boosts or collapses by."""
+        named = [facet.key for facet in self.facets] + [boost.key for boost in self.boosts]
+        return dict.fromkeys(key for key in (*named, self.sort, self.collapse) if key)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one thing gave to a score: a word in a field, a whole field, what is near, a boost."""
+
+    kind: Literal["words", "exact", "looks", "likeness", "meaning", "boost"]
+    gave: float
+    field: str | None = None
+    word: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A hit; its parts add up to its score. `variants` are the relevant items of its group.
+
+    `probabilities` are those of its best photos and sentence, where they gave something.
+    """
+
+    id: str
+    revision: int
+    score: float
+    parts: tuple[Part, ...]
+    probabilities: Mapping[Near, float]
+    variants: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProductAnswer:
+    """A page of products, and what there is to say of all relevant ones that pass the filter."""
+
+    hits: tuple[Product, ...]
+    total: int
+    groups: int
+    facets: tuple[Facet, ...]
+    items: int
+    behind: int

@@ -1,0 +1,132 @@
+"""Contenders: rows that may be among the best hits, by what their codes say of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.search.probable import surely_probable
+from index.search.requests import Request
+from index.segments.rows import Numbers
+from index.search.scan import Scored
+from models.scores.calibration import Calibration
+from models.scores.kernels import Floats
+
+SPARE = 5  # rows whose exact scores are looked at beyond what is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Contenders:
+    """Rows by their items' revisions and their positions; the catalog has their bags.
+
+    `total` is a row's score from its codes, off by `error` at most; its exact score may be as high
+    as `highest`. All are arrays (N,). All photos of an item are in the same Contenders.
+    """
+
+    revisions: Numbers
+    positions: Numbers
+    total: Floats
+    error: Floats
+    highest: Floats
+
+    def __len__(self) -> int:
+        return len(self.total)
+
+    @property
+    def keys(self) -> list[tuple[int, int]]:
+        """The revision and the position of each."""
+        return list(zip(self.revisions.tolist(), self.positions.tolist(), strict=True))
+
+    @classmethod
+    def of(
+        cls,
+        scored: Sequence[Scored],
+        request: Request,
+        calibration: Calibration | None,
+        share: np.float32,
+    ) -> Contenders:
+        """The rows that may come after the page before, if scores are off by a share of errors."""
+        numbers = np.empty(0, np.int64)
+        total = np.concatenate([*(part.total for part in scored), np.empty(0, np.float32)])
+        error = np.concatenate([*(part.error for part in scored), total[:0]])
+        every = cls(
+            np.concatenate([*(part.rows.revisions[part.numbers] for part in scored), numbers]),
+            np.concatenate([*(part.rows.positions[part.numbers] for part in scored), numbers]),
+            total,
+            error,
+            total + share * error,
+        )
+        if request.after is None:
+            return every
+        unseen = total - share * error <= request.after.score
+        if request.side == "images":
+            shown = ~unseen & surely_probable(calibration, scored, request, share)
+            # Of those that may not be probable enough, exact probabilities tell.
+            unseen = ~np.isin(every.revisions, every.revisions[shown])
+        return every.only(unseen)
+
+    @classmethod
+    def together(cls, parts: Sequence[Contenders]) -> Contenders:
+        """Those of several shards."""
+        columns = (
+            np.concatenate([getattr(part, column.name) for part in (NONE, *parts)])
+            for column in fields(cls)
+        )
+        return cls(*columns)
+
+    def only(self, chosen: NDArray[np.bool_] | Numbers) -> Contenders:
+        """Those rows that a mask keeps, or those at some places."""
+        return Contenders(*(getattr(self, column.name)[chosen] for column in fields(self)))
+
+    def among_best(self, request: Request) -> Contenders:
+        """Those that may be among the best hits, one more than is asked for, and a few to spare.
+
+        A row is left out if that many others certainly come before it. Which rows are probable
+        enough is not certain, so for `least` all of them stay.
+        """
+        count = request.limit + 1
+        if request.least is not None or len(self) <= count + SPARE:
+            return self
+        lowest = self.total - (self.highest - self.total)
+        if request.after is not None:  # what may have been shown is no hit for certain
+            shown = self.revisions[self.highest >= request.after.score]
+            lowest = np.where(np.isin(self.revisions, shown), -np.inf, lowest)
+        if request.side == "images":
+            lowest = _by_item(self.revisions, lowest)
+        least = min(_highest(lowest, count), _highest(self.highest, count + SPARE))
+        return self.only(self.highest >= least)
+
+
+NONE = Contenders(*np.empty((2, 0), np.int64), *np.empty((3, 0), np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class ShardAnswer:
+    """What of a shard may be among the best, of what it held at a revision; see Answer.
+
+    gone: whether some of what it held has gone since. That might have been among the hits, and its
+    successor is newer than the revision.
+    """
+
+    contenders: Contenders
+    exact: bool
+    candidates: int
+    rows: int
+    revision: int
+    gone: bool = False
+
+
+def _by_item(revisions: Numbers, values: Floats) -> Floats:
+    """The highest value of each revision."""
+    different, items = np.unique(revisions, return_inverse=True)
+    highest = np.full(len(different), -np.inf, values.dtype)
+    np.maximum.at(highest, items, values)
+    return highest
+
+
+def _highest(values: Floats, count: int) -> float:
+    """The value that so many reach; -inf where there are fewer."""
+    return float(np.partition(values, -count)[-count]) if count <= len(values) else -np.inf

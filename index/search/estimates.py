@@ -1,0 +1,126 @@
+"""Queries in 8 bits, and the scores that rows have by their codes, with a bound of the error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numkong
+import numpy as np
+
+from index.search.blocks import Block
+from index.codes import LOW, coded, halves, steps
+from index.search.query import Role, Term
+from models.scores.byte_dots import ByteDots
+from models.scores.kernels import Floats
+from models.scores.scoring import Score
+
+FINE = 254.0  # a vector's second code is of what its first leaves, which is half a step at most
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Scores of rows, (B,) or of P parts (P, B), and how far each can be from the exact one."""
+
+    scores: Floats
+    errors: Floats
+
+
+class Coded:
+    """A query part in 8 bits, for the rows of one side. Its vectors are scales[t] · codes[t].
+
+    Where the rows are sentences, what the part's fragments have in common (the summary of an image)
+    is taken out first, as from stored images, and coded twice: with a coarse and a fine step. With
+    `directions` (D, M) it is for the heads of rows that have these.
+    """
+
+    def __init__(
+        self,
+        term: Term,
+        score: Score,
+        role: Role,
+        *,
+        rows_have_base: bool,
+        directions: Floats | None = None,
+    ) -> None:
+        self.term, self.role, self.score = term, role, score
+        vectors, rest = term.vectors, None
+        if directions is not None:
+            assert role is Role.QUERY_IS_SENTENCE
+            vectors = np.ascontiguousarray(term.vectors @ directions)
+            rest = np.linalg.norm(term.vectors - vectors @ directions.T, axis=1)
+        self.common: Floats | None = None
+        if role is Role.ROWS_ARE_SENTENCES:
+            self.common = score.image_summary(vectors, np.zeros(1, np.int64))[0]
+            vectors = vectors - self.common
+        self.scales = steps(vectors)
+        codes = [coded(vectors, self.scales)]
+        if self.common is not None:
+            self.common_scale = steps(self.common[None])
+            coarse = coded(self.common[None], self.common_scale)
+            fine = self.common - coarse[0] * self.common_scale
+            codes += [coarse, coded(fine[None], self.common_scale / FINE)]
+        self.codes = ByteDots(np.concatenate(codes))
+        # What a row's base gives to all of the fragments together is as good, and found sooner.
+        together = score.adds_shifts and role is Role.QUERY_IS_SENTENCE and not term.floored
+        base_vectors = term.vectors.sum(axis=0, keepdims=True) if together else term.vectors
+        self.base_scales = 127 * steps(base_vectors)  # half precision holds no large numbers
+        self.base = halves(base_vectors / self.base_scales[:, None]) if rows_have_base else None
+        self.errors_by_row = self._errors_by_row(vectors, rest)  # (E, T)
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+    def _errors_by_row(self, vectors: Floats, rest: Floats | None) -> Floats:
+        """What each of a row's errors (Block.errors) does to products with the fragments: (E, T).
+
+        |v·s − v'·s'| ≤ ‖v − v'‖∞ ‖s‖₁ + ‖v'‖₁ ‖s − s'‖∞; of heads also rest(v) · rest(s).
+        """
+        lengths = np.abs(vectors).sum(axis=1)  # ‖s_t‖₁
+        by_scale, by_reach = lengths / 2, self.scales / 2
+        if self.common is not None:
+            by_scale = by_scale + np.abs(self.common).sum() / 2
+            by_reach = by_reach + self.common_scale / np.float32(2 * FINE)
+        by_rounding = 127 * steps(self.term.vectors)  # ‖s_t‖∞
+        factors = [by_scale, by_reach, by_rounding]
+        if rest is not None:
+            factors += [rest, np.abs(self.term.vectors).sum(axis=1)]
+        return np.stack(factors).astype(np.float32)
+
+    def estimates(self, rows: Block) -> Estimates:
+        """Scores of rows by their codes."""
+        T, B = len(self), len(rows.scales)
+        dots = self.codes(rows.codes, rows.fragments)  # (N, ≥ T [+ 2])
+        fragment_shifts = np.zeros(len(dots), np.float32)
+        if self.common is not None:
+            common = dots[:, T] + dots[:, T + 1] / np.float32(FINE)
+            fragment_shifts = (self.common_scale * common).astype(np.float32)
+        row_shifts = np.zeros((B, T), np.float32)
+        if self.base is not None:
+            products = np.asarray(numkong.dots_packed(rows.summaries, self.base))  # high, then low
+            width = len(self.base_scales)
+            row_shifts[:, :width] = (
+                products[:, :width] + products[:, width:] / LOW
+            ) * self.base_scales
+        scores = np.empty(B, np.float32)
+        self.score.kernel(
+            dots,
+            rows.offsets,
+            rows.scales.copy(),  # of what nobody may write to, a kernel is compiled once more
+            self.scales,
+            row_shifts,
+            fragment_shifts,
+            self.role is Role.QUERY_IS_SENTENCE,
+            self.term.least,
+            scores,
+        )
+        return Estimates(scores, self.errors(rows))
+
+    def errors(self, rows: Block) -> Floats:
+        """How far the scores of rows by their codes can be off, (B,)."""
+        sizes = np.diff(rows.offsets)
+        return self.score.error(
+            rows.errors(len(self), sizes),
+            self.errors_by_row,
+            sizes,
+            rows_are_images=self.role is Role.QUERY_IS_SENTENCE,
+        )

@@ -1,0 +1,264 @@
+"""Search: candidates by FAISS, their scores from codes, and the exact scores of the best."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from index import page_faults
+from index.search import probable
+from index.segments.candidates import PER_HIT
+from index.catalog.catalog import Catalog
+from index.search.shortlist import Chosen, choose
+from index.search.contenders import SPARE, Contenders, ShardAnswer
+from index.documents.reader import DocumentReader
+from index.search.exact import ExactScores, Ranked
+from index.search.filter_bitmaps import Filters
+from index.items import Collection
+from index.search.overview import Overview
+from index.search.promising import NONE, Promising
+from index.search.query_checks import calibrated, checked, terms_of
+from index.search.query import Role, Term
+from index.search.requests import Answer, Hit, Request
+from index.search.rescorer import Rescorer
+from index.segments.rows import Numbers, Side
+from index.search.scan import Scan, Scored
+from index.segments.reader import Reader, Snapshot
+from index.documents.query_words import Synonyms
+from index.search.threads import Workers
+from models.scores.calibration import Calibration
+from models.text.queries import Query
+from models.scores.scoring import score_named
+
+# Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
+# errors of all fragments add up, and seldom have one sign.
+LIKELY = {Role.QUERY_IS_SENTENCE: 0.25, Role.ROWS_ARE_SENTENCES: 0.08}
+TRIES = 4  # to find what was replaced during a search
+RECENT = 200  # requests that are kept for an audit
+SHARED = 512  # rows up to which another thread costs more time than it saves
+
+
+class Index:
+    """Search over a collection: the shard of one machine. Safe for many threads.
+
+    Hits come by score, the highest first, then by item id and position. Until `start`, every
+    search first takes in what any process has written; then a thread does so in the background,
+    and a search waits for what this process has written alone.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        collection: Collection,
+        directory: Path,
+        *,
+        calibration: Calibration | None = None,
+        threads: int | None = None,
+        device: str | None = None,
+        synonyms: Synonyms | None = None,
+        report: Callable[[int], None] | None = None,
+    ) -> None:
+        """`report` is told the revisions of rows that do not agree with the catalog."""
+        self._catalog, self._collection = catalog, collection
+        self._calibration = calibration
+        self._score = score_named(collection.score)
+        self._workers = Workers(threads)
+        self._rescorer = Rescorer(self._score, self._workers, device)
+        self._filters = Filters(catalog, collection)
+        self.documents = DocumentReader(catalog, collection, synonyms)
+        self._recent: deque[Request] = deque(maxlen=RECENT)
+        # Named by the token, so that what another database left behind is never taken for ours.
+        self._reader = Reader(catalog, collection, directory / collection.token, self._score)
+        # No method of this object: it would keep itself, and its segments, in memory.
+        self.report = report or self._reader.report
+        self._exact = ExactScores(catalog, collection, self._score, calibration, self.report)
+
+    def start(self) -> None:
+        """Follow the catalog in the background from now on."""
+        self._reader.start()
+        self.documents.start()
+
+    def close(self) -> None:
+        """Stop following."""
+        self._reader.close()
+        self.documents.close()
+
+    def snapshot(self) -> Snapshot:
+        """What a search would look at now."""
+        return self._reader.current()
+
+    def overview(self) -> Overview:
+        """How the collection is searched."""
+        return Overview.of(self.snapshot())
+
+    @property
+    def unpublished(self) -> int:
+        """How many changes of the catalog no published segment has, as of the last look."""
+        return self._reader.latest.unpublished
+
+    @property
+    def behind(self) -> int:
+        """How many changes of the catalog are not searched, as of the last look."""
+        return self._reader.latest.behind
+
+    def recent(self) -> list[Request]:
+        """The newest requests whose answers left rows out."""
+        return list(self._recent)
+
+    def best(self, request: Request) -> Answer:
+        """The best hits for a request.
+
+        Raises ValueError for a query without fragments, of another dimension or not finite, for a
+        filter that cannot be compared, and for `least` without a calibration; ModelMismatch once
+        another model has re-embedded the collection.
+        """
+        request = self._prepared(request)
+        terms = terms_of(request.query)
+        for _ in range(TRIES):
+            faults = page_faults.count()
+            snapshot = self._reader.current()
+            contending = self._contending(request, terms, snapshot)
+            best = self._exact.best(contending.contenders, request, terms)
+            if page_faults.count() != faults:  # zeros may have been read, and rows missed
+                self._reader.publish()
+            elif not best.vanished:
+                break
+            else:
+                self._explain(best.vanished, snapshot)
+        answer = Answer(
+            self._exact.hits(best.ranked[: request.limit], request),
+            exact=contending.exact,
+            candidates=contending.candidates,
+            rows=contending.rows,
+            behind=snapshot.behind,
+            more=len(best.ranked) > request.limit,
+            damaged=tuple(sorted(best.damaged)),
+        )
+        self._note(request, answer)
+        return answer
+
+    def best_at(self, request: Request, revision: int) -> ShardAnswer:
+        """What may be among the best of what was there at a revision; errors are those of `best`.
+
+        Whoever asked has checked the request.
+        """
+        snapshot, gone = self._reader.at(revision)
+        contending = self._contending(request, terms_of(request.query), snapshot)
+        return replace(contending, contenders=contending.contenders.among_best(request), gone=gone)
+
+    def _explain(self, vanished: Sequence[int], snapshot: Snapshot) -> None:
+        """Take in why the catalog lacks rows of a snapshot; where nothing changed, report them."""
+        # What a put replaced meanwhile is behind the snapshot, as what it was replaced by.
+        self._reader.advance()
+        latest = self._reader.latest
+        if (latest.revision, latest.histories) == (snapshot.revision, snapshot.histories):
+            for revision in set(vanished):
+                self.report(revision)
+            self._reader.publish()
+
+    def _prepared(self, request: Request) -> Request:
+        """The request, checked, with its query as this matcher asks it."""
+        if request.least is not None:
+            calibrated(self._calibration)
+        return replace(request, query=self._checked(request.query, request.side))
+
+    def _checked(self, query: Query, side: Side) -> Query:
+        return checked(query, side, self._collection, self._calibration)
+
+    def _note(self, request: Request, answer: Answer) -> None:
+        """Keep a request whose answer left rows out, for an audit."""
+        if not answer.exact:
+            self._recent.append(request)
+
+    def _contending(
+        self, request: Request, terms: Sequence[Term], snapshot: Snapshot
+    ) -> ShardAnswer:
+        """What of a snapshot may be among the best."""
+        revisions = (
+            self._filters.matching(request.where, snapshot.revision, snapshot.histories)
+            if request.where
+            else None
+        )
+        chosen, exact = self._chosen(request, terms, snapshot, revisions)
+        scan = Scan(self._rescorer, request, terms)
+        if exact:
+            chosen = scan.narrowed(chosen, request.limit + 1 + SPARE)
+        scored = self._scored(scan, chosen)
+        candidates = sum(len(segment.numbers) for segment in scored)
+        # Where rows were left out before, so can be what only the bound of the error would let in.
+        share = np.float32(1 if exact else LIKELY[request.role])
+        scored = [
+            probable.probable(self._calibration, segment, request, share) for segment in scored
+        ]
+        return ShardAnswer(
+            Contenders.of(scored, request, self._calibration, share),
+            exact=exact,
+            candidates=candidates,
+            rows=sum(len(segment.side(request.side)) for segment in snapshot.segments),
+            revision=snapshot.revision,
+        )
+
+    def promising(
+        self, side: Side, query: Query, count: int, revisions: Numbers | None = None
+    ) -> Promising:
+        """About the `count` rows that promise most, of items with some revisions, in order.
+
+        Their probabilities are those of codes. ValueError without a calibration.
+        """
+        request = Request(side, self._checked(query, side), limit=max(count // PER_HIT, 1))
+        calibration = calibrated(self._calibration)
+        snapshot = self._reader.current()
+        terms = terms_of(request.query)
+        chosen, _ = self._chosen(request, terms, snapshot, revisions)
+        if not chosen:
+            return replace(NONE, asked=True)
+        scan = Scan(self._rescorer, request, terms)
+        scored = self._scored(scan, chosen)
+        no_error = np.float32(0)
+        probabilities = [
+            np.array(probable.probabilities(calibration, segment, request, no_error))
+            for segment in scored
+        ]
+        return Promising(
+            np.concatenate([segment.rows.revisions[segment.numbers] for segment in scored]),
+            np.concatenate([segment.rows.positions[segment.numbers] for segment in scored]),
+            np.concatenate(probabilities),
+        )
+
+    def explained(
+        self,
+        side: Side,
+        query: Query,
+        rows: Sequence[tuple[int, int]],
+        damaged: set[str] | None = None,
+    ) -> dict[int, Hit]:
+        """Of rows by revision and position, the best of each revision, if it is still there.
+
+        The items of those that are not as they were stored are added to `damaged`.
+        """
+        request = Request(side, self._checked(query, side))
+        ranked, refused = self._exact.ranked(rows, request, terms_of(request.query))
+        if damaged is not None:
+            damaged.update(refused.values())
+        best: dict[int, Ranked] = {}
+        for (revision, _), row in ranked.items():
+            best[revision] = min(best.get(revision, row), row, key=Ranked.by_probability)
+        return dict(zip(best, self._exact.hits(list(best.values()), request), strict=True))
+
+    def _scored(self, scan: Scan, chosen: Chosen) -> list[Scored]:
+        """The scores of the rows of each segment, from their codes."""
+        few = sum(len(numbers) for _, numbers in chosen) < SHARED
+        return self._workers.map(lambda pair: scan.scored(*pair), chosen, alone=few)
+
+    def _chosen(
+        self, request: Request, terms: Sequence[Term], snapshot: Snapshot, revisions: Numbers | None
+    ) -> tuple[Chosen, bool]:
+        """The rows that might be among the best, and whether no others could."""
+        every = request.exact or self._rescorer.device is not None  # a GPU scans in no time
+        score = None if every else self._score
+        share = self._catalog.storage.buckets.share
+        return choose(snapshot.segments, request, terms, revisions, score, self._workers, share)

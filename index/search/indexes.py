@@ -1,0 +1,150 @@
+"""Open indexes: one for each collection of a data folder, followed in the background."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+from index import page_faults
+from index.segments import process as following
+from index.segments import verification
+from index.catalog.catalog import Catalog
+from index.catalog.checksum_filling import lacks_checksums
+from index.segments.builder import Sizes
+from index.items import Collection
+from index.search.index import Index
+from index.segments.verification import Verifier
+from index.documents.query_words import Synonyms
+from models.scores.calibration import Calibration
+
+WATCH = 1.0  # seconds
+
+log = logging.getLogger(__name__)
+
+
+class Indexes:
+    """The indexes of a catalog's collections, opened when they are asked for. For many threads."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        folder: Path,
+        calibration: Calibration | None,
+        device: str,
+        synonyms: Synonyms | None = None,
+        follower: str = following.__name__,
+        threads: int | None = None,
+    ) -> None:
+        """`follower` is the module that the process runs which follows (indexsegmentsprocess.start).
+
+        `threads` are those of a search; None means one for each processor core.
+        """
+        self.catalog, self._folder = catalog, folder
+        self._calibration, self._device, self._synonyms = calibration, device, synonyms
+        self._follower, self._threads = follower, threads
+        self._open: dict[str, Index] = {}  # by the tokens of their collections
+        self._lock = Lock()
+        self._stopped = Event()
+        self._watcher: Thread | None = None
+        self._verification: Thread | None = None
+
+    def of(self, collection: Collection) -> Index:
+        """What a collection is searched with."""
+        with self._lock:
+            if collection.token in self._open:
+                return self._open[collection.token]
+            index = self._made(collection)
+            if self._watcher is not None:
+                index.start()
+            self._open[collection.token] = index
+            return index
+
+    def _made(self, collection: Collection) -> Index:
+        return Index(
+            self.catalog,
+            collection,
+            self._folder / following.SEGMENTS,
+            calibration=self._calibration,
+            threads=self._threads,
+            device=self._device,
+            synonyms=self._synonyms,
+        )
+
+    def build(self) -> None:
+        """Build what searches are quick by, unless another process does."""
+        following.catch_up(self.catalog, self._folder)
+
+    def check(self) -> dict[str, str]:
+        """What there is to say of being ready; NotReady where nothing can be searched."""
+        return {}
+
+    def follow(self) -> None:
+        """Follow what any process writes, in the background, until `close`."""
+        self._watcher = Thread(target=self._watch, name="follower-watch", daemon=True)
+        with self._lock:
+            for index in self._open.values():
+                index.start()
+        self._watcher.start()
+        self._verification = self._verify()
+
+    def _verify(self) -> Thread:
+        """Verify segments in the background, and guard what is mapped."""
+        page_faults.install()
+        lock = self._folder / verification.LOCK
+        seconds = self.catalog.storage.verify
+        verifier = Verifier(self._folder / following.SEGMENTS, lock, seconds)
+        thread = Thread(
+            target=verifier.run, args=(self._stopped,), name="verification", daemon=True
+        )
+        thread.start()
+        return thread
+
+    def close(self) -> None:
+        """Let go of all indexes, and of the follower that was started."""
+        self._stopped.set()
+        if self._watcher is not None:
+            self._watcher.join()
+        if self._verification is not None:
+            self._verification.join()
+        for index in self._open.values():
+            index.close()
+
+    def _watch(self) -> None:
+        """Start a follower as soon as there is enough to follow, or garbage to delete."""
+        process: subprocess.Popen[bytes] | None = None
+        unfilled = True  # until a follower has been there that fills in missing checksums
+        while not self._stopped.wait(WATCH):
+            try:
+                unfilled = unfilled and lacks_checksums(self.catalog)
+                needed = self._needed() or unfilled
+            except Exception:
+                log.exception("the collections cannot be listed; it is tried again")
+                continue
+            idle = process is None or process.poll() is not None
+            if needed and idle and following.free(self._folder):
+                process = following.start(self.catalog.storage, self._follower)
+                unfilled = False
+        if process is not None:
+            process.kill()
+            process.communicate()  # waits, and closes the pipe
+
+    def _needed(self) -> bool:
+        """Whether there is something to follow, or garbage to delete."""
+        return self._close_gone() or self._waiting()
+
+    def _waiting(self) -> bool:
+        """Whether enough has been written to be worth a segment."""
+        with self._lock:
+            waiting = [index.unpublished for index in self._open.values()]
+        return any(count >= Sizes().least for count in waiting)
+
+    def _close_gone(self) -> bool:
+        """Close the indexes of collections that are gone; says whether any is still to delete."""
+        named = {collection.token for collection in self.catalog.collections()}
+        with self._lock:
+            gone = [self._open.pop(token) for token in self._open.keys() - named]
+        for index in gone:
+            index.close()
+        return self.catalog.names.garbage()

@@ -1,0 +1,138 @@
+"""Requests and answers: what a search asks for, and what it gives, as one value each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from index.bags import photo_at
+from index.catalog.lookup import Stored
+from index.search.query import Role
+from index.search.ranking import Key
+from index.segments.rows import Side
+from models.scores import alignment
+from models.text.queries import Query
+from models.types import FragmentBag, Link
+
+FARTHEST = 10_000  # hits that can be paged through, or looked at for their probability
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A search: the `limit` best hits of a side for a query, of those behind `after`.
+
+    A hit among images is an item by the best of its photos; among sentences it is one of them.
+    `where` maps metadata keys to a value, or a list of which any will do; `least` is the smallest
+    probability that a hit may have. `seen` says how many hits come before `after`. With `exact`
+    every stored row is looked at, so that no hit can be missed. ValueError for limits out of range.
+    """
+
+    side: Side
+    query: Query
+    limit: int = 10
+    where: Mapping[str, Any] | None = None
+    least: float | None = None
+    after: Key | None = None
+    seen: int = 0
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.limit < 1:
+            raise ValueError(f"limit starts at 1, got {self.limit}")
+        if not 0 <= self.seen <= FARTHEST:
+            raise ValueError(f"hits beyond {FARTHEST:,} are not given; narrow the search down")
+
+    @property
+    def role(self) -> Role:
+        """A photo that is asked for sentences is described by them; else the query describes."""
+        if self.side == "sentences" and self.query.text is None:
+            return Role.ROWS_ARE_SENTENCES
+        return Role.QUERY_IS_SENTENCE
+
+    @property
+    def reach(self) -> int:
+        """How many of the best hits must be known."""
+        return self.seen + self.limit if self.least is None else FARTHEST
+
+    def behind(self, hit: Hit | None, seen: int) -> Request:
+        """The same request for what comes behind a hit."""
+        return self if hit is None else replace(self, after=hit.key, seen=seen)
+
+
+@dataclass(frozen=True)  # no slots: a hit keeps what was made of it
+class Hit:
+    """One answer: what the catalog has of it, and the request that it answers.
+
+    Its bag and its links are made when they are first read: they take a third of a search's time.
+    """
+
+    key: Key
+    stored: Stored
+    request: Request
+    score_name: str
+    probability: float | None = None  # None where the matcher is not calibrated
+
+    @property
+    def item(self) -> str:
+        """The id of its item."""
+        return self.key.item
+
+    @property
+    def position(self) -> int:
+        """Which of the item's photos or sentences it is, as in the catalog."""
+        return self.key.position
+
+    @property
+    def score(self) -> float:
+        """How well it answers."""
+        return self.key.score
+
+    @cached_property
+    def bag(self) -> FragmentBag:
+        """The answer's own fragments."""
+        return self.stored.bag
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """The terms of the score: they add up to it.
+
+        A link's `fragment` counts in the bag of the sentence's role, its `region` in that of the
+        image's role.
+        """
+        query = self.request.query
+        if self.request.role is Role.QUERY_IS_SENTENCE:
+            return alignment.query_links(self.bag, query, self.score_name)
+        return alignment.links(query.bag, self.bag, self.score_name)
+
+    @property
+    def photo(self) -> int | None:
+        """Which of the item's photos it is, counted from 0; None for a sentence."""
+        return photo_at(self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The hits of a request, best first, and how they were found.
+
+    exact: whether every row was looked at. candidates: how many rows were scored by their codes.
+    rows: how many were searched. behind: how many changes of the catalog are not searched yet.
+    more: whether there are hits behind the last one. coverage: the share of the collection's
+    buckets that were searched, below 1 while a shard does not answer. damaged: the items that were
+    left out because what is stored of them is damaged.
+    """
+
+    hits: tuple[Hit, ...]
+    exact: bool
+    candidates: int
+    rows: int
+    behind: int = 0
+    more: bool = False
+    coverage: float = 1.0
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of the collection was searched."""
+        return self.coverage == 1.0

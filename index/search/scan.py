@@ -1,0 +1,154 @@
+"""Scans: scores of rows from their codes, and which rows need them, by bounds from their heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.search import ranking
+from index.search.shortlist import Chosen
+from index.search.estimates import Coded
+from index.segments.heads import Heads
+from index.search.query import Role, Term
+from index.search.requests import Request
+from index.search.rescorer import Rescorer
+from index.segments.rows import Numbers, Rows
+from models.scores.kernels import Floats
+
+MANY = 2_048  # rows from which on bounds save more than they cost
+PROMISING = 4  # times as many rows as are asked for say how high a score has to be
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Rows of a segment with their scores (P, N) for the query's parts, from their codes.
+
+    `total` (N,) is the weighted sum. `errors` (P, N) and `error` (N,) say how far each can be from
+    the exact one.
+    """
+
+    rows: Rows
+    numbers: Numbers
+    parts: Floats
+    errors: Floats
+    total: Floats
+    error: Floats
+
+    def only(self, mask: NDArray[np.bool_]) -> Scored:
+        """Those rows that a mask (N,) keeps."""
+        return Scored(
+            self.rows,
+            self.numbers[mask],
+            self.parts[:, mask],
+            self.errors[:, mask],
+            self.total[mask],
+            self.error[mask],
+        )
+
+
+class Scan:
+    """Scores rows of one collection for one request."""
+
+    def __init__(self, rescorer: Rescorer, request: Request, terms: Sequence[Term]) -> None:
+        self._rescorer, self._request, self._terms = rescorer, request, terms
+        self._coded = self._parts(None)
+
+    def scored(self, rows: Rows, numbers: Numbers) -> Scored:
+        """The scores of rows from their codes."""
+        return self._scored(rows, numbers, self._coded, None)
+
+    def narrowed(self, chosen: Chosen, count: int) -> Chosen:
+        """Those of the rows that can be among the best `count` hits that are asked for.
+
+        A row's heads bound its score. Rows that promise most are scored from their codes: what the
+        `count`-th best item of them reaches at least is what the bound of every other row has to
+        reach.
+        """
+        rows = sum(len(numbers) for _, numbers in chosen)
+        if rows <= max(MANY, PROMISING * count) or not self._bounded:
+            return chosen
+        bounds = [self._by_heads(rows, numbers) for rows, numbers in chosen]
+        least = self._reached([bound for bound in bounds if bound], count)
+        return [
+            (bound.rows, bound.numbers[bound.total + bound.error >= least]) if bound else every
+            for every, bound in zip(chosen, bounds, strict=True)
+        ]
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether the best hits are the highest scores, of rows that may have heads."""
+        request = self._request
+        return (
+            request.side == "images"
+            and request.role is Role.QUERY_IS_SENTENCE
+            and request.least is None
+            and self._rescorer.device is None
+        )
+
+    def _by_heads(self, rows: Rows, numbers: Numbers) -> Scored | None:
+        if rows.heads is None:
+            return None
+        return self._scored(rows, numbers, self._parts(rows.heads), rows.heads)
+
+    def _reached(self, bounds: Sequence[Scored], count: int) -> np.float32:
+        """What the `count` best items reach at least; they come behind the page before."""
+        bounds = [bound.only(self._behind(bound)) for bound in bounds]
+        totals = np.concatenate([*(bound.total for bound in bounds), np.empty(0, np.float32)])
+        wanted = count
+        while wanted < len(totals):
+            wanted *= PROMISING  # or more, where photos of the same items crowd the others out
+            least = np.partition(totals, -wanted)[-wanted] if wanted < len(totals) else -np.inf
+            promising = [bound.only(bound.total >= least) for bound in bounds]
+            reached = np.concatenate([self._items(bound) for bound in promising])
+            if len(reached) >= count:
+                return np.float32(np.partition(reached, -count)[-count])
+        return np.float32(-np.inf)
+
+    def _items(self, bounds: Scored) -> Floats:
+        """What items reach at least that certainly come behind the page before, by codes."""
+        scored = self.scored(bounds.rows, bounds.numbers)
+        scored = scored.only(self._behind(scored))
+        revisions, items = np.unique(scored.rows.revisions[scored.numbers], return_inverse=True)
+        reached = np.full(len(revisions), -np.inf, np.float32)
+        np.maximum.at(reached, items, scored.total - scored.error)
+        return reached
+
+    def _behind(self, scored: Scored) -> NDArray[np.bool_]:
+        """Which rows certainly come behind the page before, with all photos of their items."""
+        after = self._request.after
+        if after is None:
+            return np.ones(len(scored.total), np.bool_)
+        before = scored.total + scored.error >= after.score
+        revisions = scored.rows.revisions[scored.numbers]
+        behind: NDArray[np.bool_] = ~np.isin(revisions, revisions[before])
+        return behind
+
+    def _parts(self, heads: Heads | None) -> list[Coded]:
+        return [
+            Coded(
+                term,
+                self._rescorer.score,
+                self._request.role,
+                rows_have_base=self._request.side == "images",
+                directions=None if heads is None else heads.directions,
+            )
+            for term in self._terms
+        ]
+
+    def _scored(
+        self, rows: Rows, numbers: Numbers, query: Sequence[Coded], heads: Heads | None
+    ) -> Scored:
+        fewer = None if len(numbers) == len(rows) else numbers
+        estimates = self._rescorer.estimates(query, rows, fewer, heads)
+        weights = [part.term.weight for part in query]
+        return Scored(
+            rows,
+            numbers,
+            estimates.scores,
+            estimates.errors,
+            ranking.totals(estimates.scores, weights),
+            ranking.totals(estimates.errors, np.abs(weights).tolist()),
+        )

@@ -1,0 +1,161 @@
+"""Choice of the rows that are scored: all that pass a filter, or the candidates among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.segments import candidates
+from index.search import query as query_parts
+from index.search import ranking
+from index.segments.candidates import Candidates
+from index.codes import single
+from index.search.filter_bitmaps import passing
+from index.search.query import Role, Term
+from index.search.requests import Request
+from index.segments.rows import Numbers, Rows
+from index.segments.segment import Segment
+from index.search.threads import Workers
+from models.scores.kernels import Floats
+from models.scores.scoring import Score
+
+Chosen = list[tuple[Rows, Numbers]]
+
+SHARED = 2**17  # rows up to which another thread costs more time than it saves
+
+
+def choose(
+    segments: Sequence[Segment],
+    request: Request,
+    terms: Sequence[Term],
+    revisions: Numbers | None,
+    score: Score | None,
+    workers: Workers,
+    share: float = 1.0,
+) -> tuple[Chosen, bool]:
+    """The rows that might be among the best, and whether no others could.
+
+    Where `revisions` are given, no others pass; without a score every row that passes is chosen.
+    Of a shard that holds a share of the items, as many as it has of those that the whole
+    collection's best are among.
+    """
+    sides = [segment.side(request.side) for segment in segments]
+    passed = [passing(rows, revisions) for rows in sides]
+    rows = sum(int(np.count_nonzero(mask)) for mask in passed)
+    words = sum(len(term.vectors) for term in terms if not term.negated)
+    whole = round(rows / share)
+    most = candidates.wanted(whole, request.reach, words)
+    needed = candidates.portion(candidates.PER_HIT * request.reach, share)  # items
+    shard = share < 1 and rows > candidates.SCANNED
+    together = candidates.together(sides) if shard else 1.0
+    portion = partial(candidates.portion, share=share, together=together)  # of rows
+    query = None if score is None else summary(request, terms, score)
+    negated = [term for term in terms if term.negated]
+    while (
+        score is not None
+        and query is not None
+        and rows > max(candidates.SCANNED, count := portion(most))
+    ):
+        refined = portion(candidates.refined(whole, most))
+        wider = candidates.WIDER if negated else 1
+        promising = _promising(segments, request, query, wider * refined, passed, workers)
+        if negated:
+            promising = candidates.best(promising, wider * count)
+            pairs = zip(sides, promising, strict=True)
+            promising = [_without(negated, rows, listed, score) for rows, listed in pairs]
+        best = candidates.best(promising, count)
+        chosen = _not_empty(sides, [listed.rows for listed in best])
+        if _hits(request, chosen) >= min(_rows(chosen), needed):
+            return chosen, False
+        most *= 2  # photos of the same items crowd the others out
+    return _not_empty(sides, [np.flatnonzero(mask) for mask in passed]), True
+
+
+def _rows(chosen: Chosen) -> int:
+    return sum(len(numbers) for _, numbers in chosen)
+
+
+def _hits(request: Request, chosen: Chosen) -> int:
+    """How many hits rows can become: of an item's photos one does."""
+    if request.side == "sentences":
+        return _rows(chosen)
+    # Numbers come in order, and so do their revisions.
+    changes = (np.diff(rows.revisions[numbers]) for rows, numbers in chosen)
+    return sum(1 + int(np.count_nonzero(change)) for change in changes)
+
+
+def summary(request: Request, terms: Sequence[Term], score: Score) -> Floats | None:
+    """The vector whose products with stored summaries rank like scores; None without one.
+
+    Negated parts are left out: beside others they count only where a photo has them (`_without`).
+    Sentences have the summaries of the sentence's role alone.
+    """
+    asked = [term for term in terms if not term.negated]
+    start = np.zeros(1, np.int64)
+    if request.role is Role.ROWS_ARE_SENTENCES:
+        photo: Floats = score.image_summary(asked[0].vectors, start)[0]
+        return photo
+    if request.side == "sentences" or not asked:
+        return None
+    parts = [t.weight * score.sentence_summary(t.vectors, start)[0] for t in asked]
+    summed: Floats = np.sum(parts, axis=0, dtype=np.float32)
+    return summed
+
+
+def _promising(
+    segments: Sequence[Segment],
+    request: Request,
+    query: Floats,
+    count: int,
+    passed: Sequence[NDArray[np.bool_]],
+    workers: Workers,
+) -> list[Candidates]:
+    """The rows of all segments that promise most by their codes, and what their summaries do."""
+    alone = sum(len(mask) for mask in passed) < SHARED
+
+    def by_codes(number: int) -> Candidates:
+        return _nearest(segments[number], request, query, count, passed[number])
+
+    def by_summaries(number: int) -> Candidates:
+        rows = segments[number].side(request.side)
+        return candidates.scan(rows, coarse[number].rows, query)
+
+    numbers = range(len(segments))
+    coarse = workers.map(by_codes, numbers, alone=alone)
+    coarse = candidates.best(coarse, count)
+    return workers.map(by_summaries, numbers, alone=alone)
+
+
+def _nearest(
+    segment: Segment, request: Request, query: Floats, count: int, mask: NDArray[np.bool_]
+) -> Candidates:
+    """The rows of a segment that promise most by their codes, or all of few."""
+    rows, structure = segment.side(request.side), segment.structures.get(request.side)
+    passing = int(np.count_nonzero(mask))
+    if structure is None or passing <= candidates.SCANNED:
+        return candidates.scan(rows, np.flatnonzero(mask), query)
+    return structure.nearest(query, count, None if passing == len(rows) else mask)
+
+
+def _without(
+    negated: Sequence[Term], rows: Rows, promising: Candidates, score: Score
+) -> Candidates:
+    """What rows promise, less what negated parts take off a photo of its summary alone."""
+    if not len(promising.rows):
+        return promising
+    vectors = single(rows.summaries[promising.rows])
+    alone = np.arange(len(vectors) + 1)  # the offsets of bags of one fragment each
+    parts = [
+        query_parts.exact_rows(score, vectors, alone, term, Role.QUERY_IS_SENTENCE)
+        for term in negated
+    ]
+    off = ranking.totals(np.stack(parts), [term.weight for term in negated])
+    return replace(promising, products=promising.products + off)
+
+
+def _not_empty(sides: Sequence[Rows], numbers: Sequence[Numbers]) -> Chosen:
+    return [(rows, listed) for rows, listed in zip(sides, numbers, strict=True) if len(listed)]

@@ -1,0 +1,189 @@
+"""Candidates: the rows whose summaries promise most, found by FAISS where there are many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numkong
+import numpy as np
+from numpy.typing import NDArray
+
+from index.codes import LOW, halves, steps
+from index.segments.rows import Numbers, Rows
+from models.scores.kernels import Floats
+
+PAIR, BITS = 2, 4  # numbers of a summary that one code stands for, and the bits of a code
+SCANNED = 2_048  # rows up to which all are scored, and there is nothing to choose from
+TRAINED = 2**12  # rows that the codes are learned from
+REFINED, COARSE = 3, 0.7  # see refined()
+WIDER = 2  # times as many are chosen from where some are left out for what is negated
+LEAST, PER_HIT, GROWTH, POWER = 64, 8, 4.1, 0.4  # see wanted()
+FEW, LONG = 600, 12  # see wanted()
+DEVIATIONS = 3  # see portion()
+
+
+def wanted(rows: int, reach: int, words: int) -> int:
+    """How many candidates hold the best `reach` of so many rows for a query of so many words.
+
+    For the same recall the number has to grow with the rows, and more are needed for few words, of
+    which regions can add most to what the whole photo gives.
+    """
+    more = max(0.0, FEW / max(words, 1) - FEW / LONG)
+    return max(LEAST, PER_HIT * reach, int(GROWTH * math.pow(rows, POWER) + more))
+
+
+def refined(rows: int, wanted: int) -> int:
+    """How many of so many rows are found by codes, for their summaries to choose `wanted` of them.
+
+    Codes are coarse, so among many rows far more than the best few are about as good by them.
+    """
+    return max(REFINED * wanted, int(math.pow(rows, COARSE)))
+
+
+def portion(count: int, share: float, together: float = 1.0) -> int:
+    """How many of a collection's best `count` rows a shard has that holds a share of its items.
+
+    A hash of an item's id gives the item its shard, with all of its rows. If these are equally
+    good, `together` at a time, the number of items is binomial, and this is the mean and three
+    standard deviations of their rows.
+    """
+    deviation = math.sqrt(together * count * share * (1 - share))
+    return min(count, math.ceil(count * share + DEVIATIONS * deviation))
+
+
+def together(sides: Sequence[Rows]) -> float:
+    """How many rows the item of an average row has: Σ m_i² / Σ m_i, of items with m_i rows.
+
+    It is known from the positions of all rows, current or not: 0, 1, … or -1, -2, … in each item.
+    """
+    rows = sum(map(len, sides))
+    if not rows:
+        return 1.0
+    positions = sum(int(side.positions.sum(dtype=np.int64)) for side in sides)
+    before = positions if positions >= 0 else -positions - rows  # Σ m_i (m_i - 1) / 2
+    return 1 + 2 * before / rows
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """FAISS's codes of the summaries of one side's rows; an id is a row's number."""
+
+    index: Any
+
+    def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_] | None) -> Candidates:
+        """The rows whose codes have the highest products with a query (D,), and these products.
+
+        Only rows of the mask `allowed` (B,) if there is one; fewer where there are no more.
+        """
+        faiss, parameters = library(), None
+        if allowed is not None:
+            # FAISS reads the bits when it searches, so the array must live that long.
+            bits = np.packbits(allowed, bitorder="little")
+            parameters = faiss.SearchParametersIVF(sel=faiss.IDSelectorBitmap(bits))
+        faiss.omp_set_num_threads(1)  # of this thread: requests are what runs in parallel
+        products, rows = self.index.search(
+            _padded(query[None], self.index.d),
+            min(count, self.index.ntotal),
+            params=parameters,
+        )
+        # FAISS fills up with -1; and its file is mapped, on a disk that may fail.
+        real = (rows[0] >= 0) & (rows[0] < self.index.ntotal)
+        return Candidates(rows[0][real].astype(np.int64), products[0][real])
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Rows of a segment by number, (N,), and the products (N,) of their summaries with a query."""
+
+    rows: Numbers
+    products: Floats
+
+    def only(self, mask: NDArray[np.bool_]) -> Candidates:
+        """Those rows that a mask (N,) keeps."""
+        return Candidates(self.rows[mask], self.products[mask])
+
+
+def scan(rows: Rows, numbers: Numbers, query: Floats) -> Candidates:
+    """All of some rows, in order, with the products of their summaries and a query (D,)."""
+    numbers = np.sort(numbers)  # neighbours are read together
+    every = len(numbers) == len(rows)
+    summaries = rows.summaries if every else rows.summaries.take(numbers, axis=0)
+    scale = steps(query[None])  # half precision holds no large numbers
+    high, low = np.asarray(numkong.dots_packed(summaries, halves(query[None] / scale))).T
+    products: Floats = (scale * (high + low / LOW)).astype(np.float32)
+    return Candidates(numbers, products)
+
+
+def best(promising: Sequence[Candidates], count: int) -> list[Candidates]:
+    """The rows with the highest products of several segments, those of each together."""
+    products = np.concatenate([listed.products for listed in promising])
+    if len(products) <= count:
+        return list(promising)
+    least = np.partition(products, -count)[-count]
+    return [listed.only(listed.products >= least) for listed in promising]
+
+
+def library() -> ModuleType:
+    """FAISS, imported where there are enough rows for it: with CUDA's libraries it takes 166 MB."""
+    import faiss
+
+    return faiss
+
+
+def build(rows: Rows) -> Structure | None:
+    """Build what serves rows of this number; None where their summaries are scanned instead.
+
+    4-bit codes of pairs of numbers (product quantization: Jégou, Douze & Schmid 2011) in the order
+    in which vector instructions look products up (André, Kermarrec & Le Scouarnec 2017). FAISS
+    takes filters of such codes in lists alone, so there is one list.
+    """
+    if len(rows) <= SCANNED:
+        return None
+    faiss = library()
+    pairs = 2 * math.ceil(rows.summaries.shape[1] / (2 * PAIR))  # FAISS wants an even number
+    dimension = PAIR * pairs
+    coarse: Any = faiss.IndexFlatIP(dimension)
+    index: Any = faiss.IndexIVFPQFastScan(
+        coarse, dimension, 1, pairs, BITS, faiss.METRIC_INNER_PRODUCT
+    )
+    index.own_fields = True
+    coarse.this.disown()
+    index.pq.cp.niter, index.pq.cp.seed, index.pq.cp.min_points_per_centroid = 10, 1, 1
+    faiss.omp_set_num_threads(1)  # clusters this small are found in more time by more threads
+    index.train(_padded(rows.summaries[:: math.ceil(len(rows) / TRAINED)], dimension))
+    for start in range(0, len(rows), 2**14):
+        index.add(_padded(rows.summaries[start : start + 2**14], dimension))
+    return Structure(index)
+
+
+def write(structure: Structure, path: Path) -> None:
+    """Write a structure to a file; OSError where it cannot be."""
+    try:
+        library().write_index(structure.index, str(path))
+    except RuntimeError as failed:  # FAISS's own word for any failure
+        raise OSError(f"{path} was not written: {failed}") from failed
+
+
+def read(path: Path, rows: int) -> Structure:
+    """The structure of so many rows that a file holds; ValueError where it does not."""
+    faiss = library()
+    try:
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+    except RuntimeError as broken:
+        raise ValueError(f"{path.name} cannot be read: {broken}") from broken
+    if not isinstance(index, faiss.IndexIVFPQFastScan):
+        raise ValueError(f"{path.name} is of another version: it holds {type(index).__name__}")
+    if index.ntotal != rows:
+        raise ValueError(f"{path.name} has {index.ntotal} rows, not {rows}")
+    return Structure(index)
+
+
+def _padded(summaries: NDArray[np.float16] | Floats, dimension: int) -> Floats:
+    padded = np.zeros((len(summaries), dimension), np.float32)
+    padded[:, : summaries.shape[1]] = summaries
+    return padded

@@ -1,0 +1,122 @@
+"""Heads: the first principal components of rows' fragments, from which scores are bounded soon.
+
+A scan of all rows reads a quarter of the numbers, and their codes only where a score can be high.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.codes import coded_together
+from models.scores.kernels import Floats
+
+WIDTH = 64  # components: what one instruction multiplies
+LEAST = 2_048  # rows from which on heads are worth their bytes
+SAMPLE = 20_000  # fragments that the components are found from
+HELD = 0.85  # share of the variance that they must hold, or bounds would leave most rows
+BLOCK = 2**12  # rows whose heads are made at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Rows' fragments as v_i = base + P (scale · code_i + noise) + rest_i, P = directions.
+
+    Base is as in indexsegmentsrows. Shapes: directions (D, M), of which the columns are orthonormal, codes
+    (N, M) int8, scales, reach and rest (B,). Every number of the noise is at most scale / 2, those
+    of scale · code_i add up to no more than `reach`, signs left out, and ‖rest_i‖₂ ≤ rest.
+    """
+
+    directions: Floats
+    codes: NDArray[np.int8]
+    scales: Floats
+    reach: Floats
+    rest: Floats
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.codes.nbytes
+
+
+STORED = tuple(field.name for field in fields(Heads))
+TYPES = {"codes": np.int8}  # and single precision else
+Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
+
+
+def build(
+    codes: NDArray[np.int8], offsets: NDArray[np.int64], scales: Floats, allocate: Allocate
+) -> Heads | None:
+    """Heads of rows' codes, which are in arrays as of indexsegmentsrows; None where they would not help.
+
+    They are arrays that `allocate` makes from (name, shape, dtype).
+    """
+    rows, dimension = len(scales), codes.shape[1]
+    if rows < LEAST or dimension <= 2 * WIDTH:
+        return None
+    directions, share = components(_decoded(codes, offsets, scales, _sampled(offsets)))
+    if share < HELD:
+        return None
+    shapes = {"directions": directions.shape, "codes": (len(codes), WIDTH)}
+    arrays = {
+        name: allocate(name, shapes.get(name, (rows,)), TYPES.get(name, np.float32))
+        for name in STORED
+    }
+    arrays["directions"][:] = directions
+    for start in range(0, rows, BLOCK):  # so that memory stays flat
+        numbers = np.arange(start, min(start + BLOCK, rows))
+        block = offsets[start : numbers[-1] + 2]
+        vectors = _decoded(codes, offsets, scales, numbers)
+        heads = vectors @ directions
+        places = block - block[0]
+        coded = coded_together(heads, places, heads[:0])
+        arrays["codes"][block[0] : block[-1]] = coded.codes
+        arrays["scales"][numbers], arrays["reach"][numbers] = coded.scales, coded.reach
+        rests = np.linalg.norm(vectors - heads @ directions.T, axis=1)
+        arrays["rest"][numbers] = np.maximum.reduceat(rests, places[:-1])
+    return closed(arrays, rows, len(codes), dimension)
+
+
+def components(vectors: Floats) -> tuple[Floats, float]:
+    """The directions (D, M) of vectors (N, D) that hold most of their squares, and what share."""
+    energy = vectors.T.astype(np.float64) @ vectors
+    eigenvalues, directions = np.linalg.eigh(energy)  # ascending
+    first = np.ascontiguousarray(directions[:, ::-1][:, :WIDTH], np.float32)
+    return first, float(eigenvalues[-WIDTH:].sum() / max(eigenvalues.sum(), 1e-30))
+
+
+def closed(arrays: dict[str, NDArray[Any]], rows: int, fragments: int, dimension: int) -> Heads:
+    """Heads of arrays that nobody writes to any more; ValueError if they do not fit together."""
+    for name, array in arrays.items():
+        array.flags.writeable = False
+        if array.dtype != TYPES.get(name, np.float32):
+            raise ValueError(f"the heads' {name} hold {array.dtype}")
+    shapes = {"directions": (dimension, WIDTH), "codes": (fragments, WIDTH)}
+    if any(array.shape != shapes.get(name, (rows,)) for name, array in arrays.items()):
+        raise ValueError("the heads do not belong to these rows")
+    return Heads(**arrays)
+
+
+def _sampled(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of rows that have about as many fragments as are looked at."""
+    rows = len(offsets) - 1
+    return np.arange(0, rows, max(1, int(offsets[-1]) // SAMPLE))
+
+
+def _decoded(
+    codes: NDArray[np.int8],
+    offsets: NDArray[np.int64],
+    scales: Floats,
+    numbers: NDArray[np.int64],
+) -> Floats:
+    """The fragments (N, D) of some rows, less their base."""
+    sizes = offsets[numbers + 1] - offsets[numbers]
+    starts = np.repeat(offsets[numbers] - np.cumsum(sizes) + sizes, sizes)
+    vectors: Floats = (
+        codes[starts + np.arange(len(starts))] * np.repeat(scales[numbers], sizes)[:, None]
+    )
+    return vectors

@@ -1,0 +1,309 @@
+"""Snapshots: the rows of a collection as of a revision, from published segments and a tail.
+
+What the follower has published is mapped; what is newer is read from the catalog and kept in
+memory. Nothing here waits for a writer, nor a writer for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+from index import page_faults
+from index.segments import manifest
+from index.segments import segment as segments
+from index.catalog.catalog import Catalog
+from index.items import Collection, ModelMismatch
+from index.segments.manifest import Listed
+from index.segments.segment import Segment, Span
+from index.catalog.views import View
+from models.scores.scoring import Score
+
+STEP = 4_096  # revisions that are read from the catalog at a time
+LONGEST = 2**30  # bytes of a tail; what is newer waits for the follower
+POLL = 0.1  # seconds between looks at the catalog
+SELDOM = 1.0  # the longest pause where nothing changes: searches of a shared catalog ask it, too
+CATCH_UP = 4  # steps by which a search that names a revision takes in what is newer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A collection's rows as of a revision, safe to read while newer ones are made.
+
+    `newest` is the revision that the catalog had reached when the snapshot was made, and `mark`
+    tells the history that it belongs to from others (see View.mark). `histories` counts those that
+    were undone, so that what was learned of one is not taken for another's.
+    """
+
+    published: tuple[Segment, ...] = ()
+    tail: tuple[Segment, ...] = ()
+    revision: int = 0
+    newest: int = 0
+    mark: str | None = None
+    histories: int = 0
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """All segments, one after another."""
+        return self.published + self.tail
+
+    def until(self, revision: int) -> Snapshot:
+        """The same rows but for those that were put later than a revision."""
+        return replace(
+            self,
+            published=tuple(segment.until(revision) for segment in self.published),
+            tail=tuple(segment.until(revision) for segment in self.tail),
+            revision=min(self.revision, revision),
+        )
+
+    @property
+    def unpublished(self) -> int:
+        """How many changes of the catalog no published segment has."""
+        return self.newest - (self.published[-1].span.until if self.published else 0)
+
+    @property
+    def behind(self) -> int:
+        """How many changes of the catalog are not in it yet."""
+        return self.newest - self.revision
+
+
+class Reader:
+    """The snapshot of one collection, for many threads; it only grows newer.
+
+    Until `start`, every `current` takes in all that the catalog has. From then on a thread of its
+    own does, and `current` only waits for what this process itself has written.
+    """
+
+    def __init__(
+        self, catalog: Catalog, collection: Collection, directory: Path, score: Score
+    ) -> None:
+        self._catalog, self._collection, self._score = catalog, collection, score
+        self._directory = directory
+        self._lock, self._publishing = Lock(), Lock()
+        self._snapshot = Snapshot()
+        self._version, self._doubted = (-1, -1), False
+        self._faults = page_faults.count()
+        self._stopped = Event()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Take in what was published, and follow the catalog in the background."""
+        if self._thread is None:
+            self.publish()
+            self.advance()
+            self._thread = Thread(target=self._follow, name="index-reader", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop following."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def current(self) -> Snapshot:
+        """The newest snapshot; ModelMismatch once another model has re-embedded the collection."""
+        if self._thread is not None and self._thread.is_alive():
+            needed = self._catalog.acknowledged(self._collection)
+            while self._snapshot.revision < needed and self.advance():
+                pass
+        else:
+            self.publish()
+            while self._moved() and self.advance():
+                pass
+        return self._snapshot
+
+    def _moved(self) -> bool:
+        """Whether the catalog is newer than the snapshot, or of another history."""
+        snapshot = self._snapshot
+        with self._catalog.reading(self._collection) as view:
+            newer = view.revision != snapshot.revision
+            return newer or view.mark(view.revision) != snapshot.mark
+
+    def at(self, revision: int) -> tuple[Snapshot, bool]:
+        """The rows as of a revision that the catalog has reached, and whether some have gone since.
+
+        The snapshot's own revision says where it could not be reached in a few steps.
+        """
+        for _ in range(CATCH_UP):
+            if self._snapshot.revision >= revision or not self.advance():
+                break
+        snapshot = self._snapshot
+        if snapshot.newest <= revision:
+            return snapshot, False
+        with self._catalog.reading(self._collection) as view:
+            gone = revision < view.floor or bool((view.retired(revision) <= revision).any())
+        return snapshot.until(revision), gone
+
+    @property
+    def latest(self) -> Snapshot:
+        """The snapshot there is, without a look at anything."""
+        return self._snapshot
+
+    def advance(self) -> bool:
+        """Take in some of what is newer in the catalog; False where there is no more or no room."""
+        with self._lock, self._catalog.reading(self._collection) as view:
+            previous = self._of_history(self._snapshot, view)
+            self._snapshot = self._followed(previous, view)
+            return self._snapshot.revision > previous.revision
+
+    def publish(self) -> None:
+        """Take in the segments that the follower has published since the last time."""
+        with self._publishing:
+            version = manifest.version(self._directory)
+            self._check_pages()
+            if version == self._version and not self._doubted and not self._marked():
+                return
+            self._doubted = False
+            try:
+                listed = manifest.read(self._directory, self._collection.token)
+            except ValueError as broken:
+                log.warning("%s; it is built anew", broken)
+                listed = None
+            mapped = {segment.folder: segment for segment in self._snapshot.published}
+            chain = opened_chain(listed.segments if listed else (), self._directory, mapped)
+            with self._lock, self._catalog.reading(self._collection) as view:
+                published = valid_chain(chain, view)
+                previous = replace(self._of_history(self._snapshot, view), published=published)
+                self._snapshot = self._followed(previous, view)
+            self._version = version
+
+    def _marked(self) -> bool:
+        """Whether some process has marked a segment that is searched here."""
+        folders = [segment.folder for segment in self._snapshot.published if segment.folder]
+        return any((folder / segments.BROKEN).exists() for folder in folders)
+
+    def _check_pages(self) -> None:
+        """Mark segments that are not as they were written, where pages could not be read."""
+        faults = page_faults.count()
+        if faults == self._faults:
+            return
+        self._faults = faults
+        for segment in self._snapshot.published:
+            if segment.folder is not None:
+                try:
+                    segments.check(segment.folder, segment.sums)
+                except (OSError, ValueError) as broken:
+                    log.error("segment %s is built anew: %s", segment.folder.name, str(broken))
+                    segments.mark_broken(segment.folder)
+
+    def report(self, revision: int) -> None:
+        """Say that a row does not agree with the catalog: its segment is built anew.
+
+        From the next `publish` on, what it holds is read from the catalog.
+        """
+        for segment in self._snapshot.published:
+            if segment.folder and segment.holds(revision):
+                log.error("segment %s does not agree with the catalog", segment.folder.name)
+                segments.mark_broken(segment.folder)
+                self._doubted = True
+
+    def _follow(self) -> None:
+        wait, longest = 0.0, SELDOM if self._catalog.storage.shared else POLL
+        while not self._stopped.is_set():
+            try:
+                self.publish()
+                moved = self._moved() and self.advance()
+                wait = 0.0 if moved else min(max(2 * wait, POLL), longest)
+            except ModelMismatch:
+                return  # searches say so themselves
+            except Exception:
+                log.exception("the index cannot follow the catalog; it tries again")
+                wait = 1.0
+            self._stopped.wait(wait)
+
+    def _of_history(self, snapshot: Snapshot, view: View) -> Snapshot:
+        """The snapshot, or an empty one where the database went back to another history."""
+        forgotten = snapshot.newest < view.floor  # marks may be, too
+        if not snapshot.newest or forgotten or view.mark(snapshot.newest) == snapshot.mark:
+            return snapshot
+        log.warning("the database is another than before; all is read again")
+        self._version = (-1, -1)
+        return Snapshot(histories=snapshot.histories + 1)
+
+    def _followed(self, snapshot: Snapshot, view: View) -> Snapshot:
+        """A snapshot that is newer by a step, and whose tail begins where its segments end."""
+        until = snapshot.published[-1].span.until if snapshot.published else 0
+        tail = [segment.since(until) for segment in snapshot.tail if segment.span.until > until]
+        if tail and tail[0].span.after != until:
+            tail = []  # segments are gone that were there: what is between is read again
+        if snapshot.newest < view.floor:
+            current = view.revisions()
+            published = tuple(segment.only(current) for segment in snapshot.published)
+            tail = [segment.only(current) for segment in tail]
+        else:
+            retired = view.retired(snapshot.newest)
+            published = tuple(segment.without(retired) for segment in snapshot.published)
+            tail = [segment.without(retired) for segment in tail]
+        reached = tail[-1].span.until if tail else until
+        end = min(reached + STEP, view.revision)
+        if end > reached and sum(segment.size for segment in tail) < LONGEST:
+            bags, end = view.bags(reached, end)
+            span = Span(reached, end, view.revision, "")
+            tail.append(segments.of_bags(bags, span, self._score, self._collection.dimension))
+            reached = end
+        mark = view.mark(view.revision)
+        return Snapshot(
+            published, tuple(_tidied(tail)), reached, view.revision, mark, snapshot.histories
+        )
+
+
+def opened_chain(
+    listed: Sequence[Listed], directory: Path, mapped: dict[Path | None, Segment]
+) -> list[Segment]:
+    """The listed segments up to the first that cannot be opened; those in `mapped` are kept.
+
+    One whose files are not as they were written is marked, so that the follower builds it anew.
+    """
+    chain: list[Segment] = []
+    for entry in listed:
+        folder = directory / entry.folder
+        try:
+            if (folder / segments.BROKEN).exists():
+                raise ValueError("it does not agree with the catalog, or is damaged")
+            if folder in mapped and folder.exists():
+                chain.append(mapped[folder])
+            else:
+                chain.append(segments.opened(folder, entry.span, entry.sums))
+        except (OSError, ValueError) as broken:
+            # Its text alone: handlers keep records, and an exception would keep the segments.
+            log.warning("segment %s is built anew: %s", entry.folder, str(broken))
+            if isinstance(broken, ValueError | FileNotFoundError):
+                segments.mark_broken(folder)
+            break
+    return chain
+
+
+def valid_chain(chain: Sequence[Segment], view: View) -> tuple[Segment, ...]:
+    """Those of the segments that lead, unbroken and of this history, from the start on.
+
+    Rows that were retired since they were seen no longer count.
+    """
+    mark, retired = cache(view.mark), cache(view.retired)
+    valid: list[Segment] = []
+    for segment in chain:
+        if segment.span.after != (valid[-1].span.until if valid else 0):
+            break
+        # A catalog that went through the very change that it was built at has its mark.
+        revision = segment.span.seen
+        if revision > view.revision or mark(revision) != segment.span.mark:
+            log.warning("segment %s is of another history; it is built anew", segment.folder)
+            break
+        if revision < view.floor:
+            valid.append(segment.only(view.revisions()))
+        else:
+            valid.append(segment.without(retired(revision)))
+    return tuple(valid)
+
+
+def _tidied(tail: list[Segment]) -> list[Segment]:
+    """A tail of few segments: neighbours of like size are one."""
+    while len(tail) > 1 and 2 * tail[-1].count >= tail[-2].count:
+        last = tail[-1].span
+        tail[-2:] = [segments.join(tail[-2:], last)]
+    return tail

@@ -1,0 +1,307 @@
+"""Segments: immutable files of rows that the catalog's changes brought, each with a checksum.
+
+A segment is a cache of the catalog, and belongs to its history: it may be deleted at any time,
+and one that is broken or of another history is never used.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+from weakref import finalize
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from index.segments import candidates
+from index.segments import heads
+from index.segments import rows
+from index.bags import IMAGE, unpack_together
+from index.segments.candidates import Structure
+from index.disk import sync
+from index.segments.heads import Heads
+from index.segments.rows import SIDES, STORED, Numbers, Rows, Side
+from index.catalog.views import BagRow
+from models.scores.scoring import Score
+
+LOCK = "in-use"
+BROKEN = "broken"  # a file that says so
+SMALL = 2**12  # bytes
+# What other arrays are read by: a disk that fails later must not have kernels read elsewhere.
+COPIED = ("offsets", "revisions")
+Sums = dict[str, tuple[int, str]]  # files by name: their bytes and checksums
+PIECE = 2**24  # bytes that are read at a time for a checksum
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a segment covers: the items that the revisions in (after, until] put.
+
+    Its rows were live at revision `seen`, whose `mark` tells one history of a catalog from another.
+    """
+
+    after: int
+    until: int
+    seen: int
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows of both sides, in memory or mapped from a folder of files."""
+
+    span: Span
+    images: Rows
+    sentences: Rows
+    structures: dict[Side, Structure] = field(default_factory=dict)
+    folder: Path | None = None
+    hold: Hold | None = None  # keeps the files while anyone uses the segment
+    sums: Sums = field(default_factory=dict)  # of its files
+
+    @property
+    def size(self) -> int:
+        """Bytes of both sides."""
+        return self.images.size + self.sentences.size
+
+    @property
+    def count(self) -> int:
+        """How many rows there are, live or not."""
+        return len(self.images) + len(self.sentences)
+
+    @property
+    def wasted(self) -> bool:
+        """Whether most of the rows no longer count."""
+        return bool(2 * (self.images.live.sum() + self.sentences.live.sum()) < self.count)
+
+    def holds(self, revision: int) -> bool:
+        """Whether it has rows of a revision."""
+        sides = (self.images.revisions, self.sentences.revisions)
+        return any(bool((revisions == revision).any()) for revisions in sides)
+
+    def seen_at(self, revision: int, mark: str) -> Segment:
+        """The same segment, whose rows are known to be live at a revision."""
+        return replace(self, span=replace(self.span, seen=revision, mark=mark))
+
+    def side(self, side: Side) -> Rows:
+        """The rows of one side."""
+        return self.images if side == "images" else self.sentences
+
+    def without(self, retired: Numbers) -> Segment:
+        """The same segment after some revisions stopped being current."""
+        covered = retired[(retired > self.span.after) & (retired <= self.span.until)]
+        images, sentences = self.images.without(covered), self.sentences.without(covered)
+        if images is self.images and sentences is self.sentences:
+            return self
+        return replace(self, images=images, sentences=sentences)
+
+    def only(self, current: Numbers) -> Segment:
+        """The segment with the rows of current revisions alone, which come in order."""
+        revisions = np.union1d(self.images.revisions, self.sentences.revisions)
+        return self.without(np.setdiff1d(revisions, current, assume_unique=True))
+
+    def until(self, revision: int) -> Segment:
+        """The same segment without the rows that were put later than a revision."""
+        if self.span.until <= revision:
+            return self
+        revisions = np.union1d(self.images.revisions, self.sentences.revisions)
+        return self.without(revisions[revisions > revision])
+
+    def since(self, revision: int) -> Segment:
+        """What of a segment in memory lies behind a revision."""
+        return replace(
+            self,
+            span=replace(self.span, after=max(revision, self.span.after)),
+            images=self.images.since(revision),
+            sentences=self.sentences.since(revision),
+        )
+
+
+class Hold:
+    """A shared lock on a segment's folder: files are only deleted where nobody holds one.
+
+    The operating system lets go of it when the process ends, however it ends.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        handle = os.open(folder / LOCK, os.O_RDONLY)
+        self._let_go = finalize(self, os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go."""
+        self._let_go()
+
+
+def discard(folder: Path) -> bool:
+    """Delete a segment's folder unless someone uses it; says whether it is gone."""
+    try:
+        handle = os.open(folder / LOCK, os.O_RDONLY)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)  # unfinished: nobody could have opened it
+        return not folder.exists()
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return not folder.exists()
+
+
+def of_bags(bags: Sequence[BagRow], span: Span, score: Score, dimension: int) -> Segment:
+    """A segment in memory of bags that come in the order of their revisions."""
+    sides: dict[Side, Rows] = {}
+    for side in SIDES:
+        side_bags = [bag for bag in bags if (bag.position <= IMAGE) == (side == "images")]
+        sides[side] = rows.of_vectors(
+            unpack_together([bag.vectors for bag in side_bags], dimension),
+            [bag.revision for bag in side_bags],
+            [bag.position for bag in side_bags],
+            side,
+            score,
+            dimension,
+        )
+    return Segment(span, sides["images"], sides["sentences"])
+
+
+def join(parts: Sequence[Segment], seen: Span) -> Segment:
+    """One segment in memory of the live rows of neighbours, live as of `seen`."""
+    span = Span(parts[0].span.after, parts[-1].span.until, seen.seen, seen.mark)
+    images, sentences = (
+        rows.join([part.side(side) for part in parts], rows.in_memory) for side in SIDES
+    )
+    return Segment(span, images, sentences)
+
+
+def write(parts: Sequence[Segment], directory: Path) -> tuple[Path, Sums]:
+    """Write the live rows of neighbours to a new folder; on disk when this returns.
+
+    Gives the folder and its files. Raises OSError, and leaves nothing behind, where that fails.
+    """
+    folder = directory / uuid4().hex
+    folder.mkdir(parents=True)
+    try:
+        (folder / LOCK).touch()
+        for side in SIDES:
+            joined = rows.join([part.side(side) for part in parts], _on_disk(folder, side))
+            if side == "images":
+                heads.build(
+                    joined.codes, joined.offsets, joined.scales, _on_disk(folder, f"{side}-heads")
+                )
+            structure = candidates.build(joined)
+            if structure is not None:
+                candidates.write(structure, folder / f"{side}.faiss")
+        sums: Sums = {}
+        for path in sorted(folder.iterdir()):
+            sync(path)
+            if path.name != LOCK:
+                sums[path.name] = (path.stat().st_size, checksum(path))
+        sync(folder)
+        sync(directory)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder, sums
+
+
+def opened(folder: Path, span: Span, sums: Sums) -> Segment:
+    """Map a segment's files; ValueError or OSError where they are not as they were written."""
+    hold = Hold(folder)
+    sides: dict[Side, Rows] = {}
+    structures: dict[Side, Structure] = {}
+    try:
+        check(folder, sums)
+        for side in SIDES:
+            arrays = {
+                name: _mapped(folder / f"{side}-{name}.npy", copied=name in COPIED)
+                for name in STORED
+            }
+            sides[side] = replace(rows.closed(arrays), heads=_heads(folder, side, sums, arrays))
+            if f"{side}.faiss" in sums:
+                structures[side] = candidates.read(folder / f"{side}.faiss", len(sides[side]))
+    except BaseException:
+        hold.close()
+        raise
+    return Segment(span, sides["images"], sides["sentences"], structures, folder, hold, sums)
+
+
+def _heads(folder: Path, side: Side, sums: Sums, rows: dict[str, NDArray[Any]]) -> Heads | None:
+    """The heads of rows, if they were written."""
+    if f"{side}-heads-codes.npy" not in sums:
+        return None
+    arrays = {name: _mapped(folder / f"{side}-heads-{name}.npy") for name in heads.STORED}
+    return heads.closed(arrays, len(rows["scales"]), *rows["codes"].shape)
+
+
+def check(folder: Path, sums: Sums) -> None:
+    """ValueError or OSError where a segment's files are not as they were written."""
+    for name, (size, expected) in sums.items():
+        path = folder / name
+        if path.stat().st_size != size or checksum(path) != expected:
+            raise ValueError(f"{path.name} in segment {folder.name} is not as it was written")
+
+
+def mark_broken(folder: Path) -> None:
+    """Have the follower build a segment anew."""
+    with suppress(OSError):
+        (folder / BROKEN).touch()
+
+
+def checksum(path: Path) -> str:
+    """XXH3 of a file, 64 bits."""
+    digest = checksum_slowly(path, PIECE, lambda _: True)
+    assert digest is not None
+    return digest
+
+
+def checksum_slowly(path: Path, piece: int, pace: Callable[[int], bool]) -> str | None:
+    """As `checksum`; `pace` is called after each piece with its bytes, and ends it by False."""
+    digest = xxhash.xxh3_64()
+    with path.open("rb", buffering=0) as file:
+        while data := file.read(piece):
+            digest.update(data)
+            if not pace(len(data)):
+                return None
+    return digest.hexdigest()
+
+
+def unlisted(directory: Path, listed: Iterable[Path]) -> list[Path]:
+    """The folders of segments in a directory that nobody lists any more."""
+    listed_paths = set(listed)
+    return [path for path in directory.glob("*") if path.is_dir() and path not in listed_paths]
+
+
+def _on_disk(folder: Path, prefix: str) -> rows.Allocate:
+    def allocate(name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        path, kind = folder / f"{prefix}-{name}.npy", np.dtype(kind)
+        described = {"descr": kind.str, "fortran_order": False, "shape": shape}
+        with path.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, described)
+            start, size = file.tell(), int(np.prod(shape)) * kind.itemsize
+            file.flush()
+            # A mapped page that finds the disk full would kill the process: so it is taken first.
+            os.posix_fallocate(file.fileno(), 0, start + size)
+        array: NDArray[Any] = np.empty(shape, kind)
+        return np.memmap(path, kind, "r+", start, shape) if size else array
+
+    return allocate
+
+
+def _mapped(path: Path, *, copied: bool = False) -> NDArray[Any]:
+    # A file of a few bytes is as well read, and one of an empty array must be.
+    mode: Literal["r"] | None = None if copied or path.stat().st_size <= SMALL else "r"
+    array: NDArray[Any] = np.load(path, mmap_mode=mode)
+    return array.view(np.ndarray)

@@ -1,0 +1,204 @@
+"""Captioners: what turns the frozen features of photos into sentences, for every language model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from models.captions import decoding
+from models.captions.decoding import END, Hypothesis, Limits, State, Step
+from models.registry import Caption, CaptionWord, Generation
+from models.towers import Sight
+from models.types import PaddedBags
+
+UNKNOWN = 1
+FIRST_WORD = 2  # index of the vocabulary's first word, after END and UNKNOWN
+BATCH = 16  # photos whose captions are searched for at once
+
+
+class Language(nn.Module, ABC):
+    """p(next word | words so far, photo), the trained part of a captioner."""
+
+    of_regions = False  # whether the features (1, C) of one region are enough
+
+    def begin(self, counts: Tensor) -> None:
+        """Take how often each word (V,) comes in train, before the first step."""
+
+    @abstractmethod
+    def look(self, inputs: PaddedBags) -> State:
+        """The state that sentences start from, for the sight's features (K, F, C) of photos."""
+
+    @abstractmethod
+    def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
+        """Words (N, T) to outputs (N, T, E), for `logits` of the words after them, and a state."""
+
+    @abstractmethod
+    def logits(self, outputs: Tensor, state: State) -> Tensor:
+        """Outputs of forward (N, T, E) to the words' logits (N, T, V)."""
+
+    def logits_where(self, where: Tensor, outputs: Tensor, state: State) -> Tensor:
+        """The logits (W, V) of the W places of a mask (N, T) alone."""
+        return self.logits(outputs, state)[where]
+
+    def doubts(self, state: State) -> Tensor:
+        """What is taken from the logits of words when captions are made: (N, V), or (N, 1)."""
+        return state[0].new_zeros(len(state[0]), 1)
+
+    def familiarity(self, inputs: PaddedBags) -> Tensor | None:  # noqa: ARG002
+        """How much photos (K,) are like train's, 0 to 1, by the sight's features (K, F, C)."""
+        return None
+
+    def attention(self, outputs: Tensor, state: State) -> Tensor | None:  # noqa: ARG002
+        """How much each output looks at each box of the sight (N, T, R); None if it does not."""
+        return None
+
+
+class Captioner(nn.Module):
+    """A frozen sight and the language that describes what it sees: a registry.Captioner."""
+
+    stored_in_half = ("language.",)
+
+    def __init__(self, config: Any, sight: Sight, language: Language) -> None:
+        """`config` has the vocabulary as `words`, and what every caption keeps.
+
+        That is `longest` and `shortest`, in words, and `unfinished`: words that end none.
+        """
+        super().__init__()
+        self.config, self.sight, self.language = config, sight.requires_grad_(False), language
+
+    def train(self, mode: bool = True) -> Self:
+        """Train the language alone: the sight keeps the statistics it came with."""
+        super().train(mode)
+        self.sight.eval()
+        return self
+
+    @property
+    def of_regions(self) -> bool:
+        """Whether it can describe a region by its features (1, C) alone."""
+        return self.language.of_regions
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.language.parameters()).device
+
+    def start(self, inputs: Sequence[Tensor], *, doubting: bool = True) -> tuple[Step, State]:
+        """What a search over sentences needs, for the sight's inputs of K photos.
+
+        The state is the language's, and the doubts about each photo's words.
+        """
+
+        def step(words: Tensor, state: State) -> tuple[Tensor, State]:
+            *language_state, doubts = state
+            outputs, next_state = self.language(words[:, None], tuple(language_state))
+            logits = self.language.logits(outputs, next_state)[:, 0] - doubts
+            return logits.log_softmax(dim=1), (*next_state, doubts)
+
+        state = self.language.look(PaddedBags.of(list(inputs)).to(self.device))
+        doubts = self.language.doubts(state)
+        return step, (*state, doubts if doubting else torch.zeros_like(doubts))
+
+    @torch.inference_mode()
+    def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
+        """The best captions of each photo by the sight's inputs (F, C) of it, best first.
+
+        None is longer than the captioner's own limit, whatever the generation allows.
+        """
+        limits = self.limits(generation)
+        captions: list[list[Caption]] = []
+        for at in range(0, len(inputs), BATCH):
+            step, state = self.start(inputs[at : at + BATCH])
+            hypotheses = generated(step, state, limits, generation)
+            familiar = self.familiarity(inputs[at : at + BATCH])
+            for photo_captions, value in zip(
+                self.captions(state, [best[: generation.count] for best in hypotheses]),
+                familiar,
+                strict=True,
+            ):
+                captions.append([replace(caption, familiarity=value) for caption in photo_captions])
+        return captions
+
+    def familiarity(self, inputs: Sequence[Tensor]) -> Sequence[float | None]:
+        """How much each photo is like those of train; None where it was not measured."""
+        familiarity = self.language.familiarity(PaddedBags.of(list(inputs)).to(self.device))
+        return [None] * len(inputs) if familiarity is None else familiarity.tolist()
+
+    def unshown(self, inputs: Tensor) -> frozenset[str]:  # noqa: ARG002
+        """Words that no caption of a photo, or of its regions, may have, by its inputs (F, C)."""
+        return frozenset()
+
+    def limits(self, generation: Generation) -> Limits:
+        """What every caption keeps: the generation's limits within the captioner's own."""
+        shortest, longest = self.config.shortest, self.config.longest
+        longest = min(generation.longest or longest, longest)
+        never = (UNKNOWN, *self.indices(generation.never))
+        unfinished = self.indices(self.config.unfinished)
+        return Limits(longest, min(shortest, longest), never, generation.unique, unfinished)
+
+    def indices(self, words: Collection[str]) -> tuple[int, ...]:
+        """The indices of those of some words that the vocabulary has."""
+        selected = frozenset(words)
+        numbered = enumerate(self.config.words if selected else (), start=FIRST_WORD)
+        return tuple(index for index, word in numbered if word in selected)
+
+    def captions(
+        self, state: State, hypotheses: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Caption]]:
+        """Hypotheses of the photos of a state, each word with its log-probability and attention."""
+        owners = [photo for photo, best in enumerate(hypotheses) for _ in best]
+        lines = [hypothesis for best in hypotheses for hypothesis in best]
+        if not lines:
+            return [[] for _ in hypotheses]
+        T = max(len(line.words) for line in lines)
+        words = torch.tensor([[END, *line.words] + [END] * (T - len(line.words)) for line in lines])
+        words = words.to(self.device)  # (N, T + 1)
+        *language_state, doubts = (part[owners] for part in state)
+        outputs, last_state = self.language(words, tuple(language_state))
+        logits = self.language.logits(outputs, last_state) - doubts[:, None]
+        chances = logits.float().log_softmax(-1)  # (N, T + 1, V)
+        log_probabilities = chances[:, :-1].gather(2, words[:, 1:, None]).squeeze(2).tolist()
+        looked = self.language.attention(outputs, last_state)
+        captions: list[list[Caption]] = [[] for _ in hypotheses]
+        for row, (owner, line) in enumerate(zip(owners, lines, strict=True)):
+            captions[owner].append(
+                Caption(
+                    tuple(
+                        CaptionWord(
+                            self.config.words[word - FIRST_WORD],
+                            log_probabilities[row][at],
+                            None if looked is None else looked[row, at].float().cpu(),
+                        )
+                        for at, word in enumerate(line.words)
+                    ),
+                    line.log_probability,
+                )
+            )
+        return captions
+
+
+def generated(
+    step: Step, state: State, limits: Limits, generation: Generation
+) -> list[list[Hypothesis]]:
+    """Hypotheses for each photo of a state, best first."""
+    if generation.temperature is None:
+        return decoding.beam(
+            step, state, limits, width=generation.beam, length_power=generation.length_power
+        )
+    generator = None
+    if generation.seed is not None:
+        generator = torch.Generator(state[0].device).manual_seed(generation.seed)
+    many = tuple(part.repeat_interleave(generation.count, dim=0) for part in state)
+    drawn = decoding.sample(
+        step, many, limits, temperature=generation.temperature, top_p=generation.top_p,
+        generator=generator,
+    )  # fmt: skip
+    photos = [drawn[at : at + generation.count] for at in range(0, len(drawn), generation.count)]
+    return [
+        sorted(candidates, key=lambda hypothesis: -hypothesis.log_probability)
+        for candidates in photos
+    ]

@@ -1,0 +1,126 @@
+"""Region captions: what a captioner says of each region of a photo, without repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from models.scores import alignment
+from models.text import queries
+from models.scores.calibration import Calibration
+from models.text.parsing import parse_trees
+from models.registry import Caption, Captioner, Generation, Matcher
+from models.captions.support import rank
+from models.types import Box, FragmentBag, ParsedSentence
+
+REPEATED = 0.5  # of the smaller box's area: from there on an equal caption is a repetition
+
+
+@dataclass(frozen=True, slots=True)
+class RegionCaption:
+    """A region of a photo and its caption.
+
+    `score` is the matcher's for the caption and this region alone, and `probability` what that is
+    worth, None without a calibration.
+    """
+
+    box: Box
+    caption: Caption
+    score: float
+    probability: float | None
+
+    @property
+    def order(self) -> float:
+        """What regions are ordered by: scores of different texts do not compare."""
+        return self.score if self.probability is None else self.probability
+
+    def repeats(self, other: RegionCaption) -> bool:
+        """Whether another one says the same of nearly the same place."""
+        least = min(self.box.area, other.box.area)
+        near = self.box.shared(other.box) >= REPEATED * least
+        return near and self.caption.text == other.caption.text
+
+
+def described(
+    captioner: Captioner, inputs: Tensor, boxes: Tensor, generation: Generation
+) -> list[tuple[Box, Caption]]:
+    """All candidate captions of every region of a photo but the whole frame, in one batch.
+
+    Shapes: inputs (F, C) and boxes (R, 4) are the sight's; the last R inputs are those of the
+    boxes, the whole frame's first. Captions without a noun, such as "a large", are left out.
+    """
+    regions = inputs[len(inputs) - len(boxes) + 1 :]  # (R - 1, C)
+    captions = captioner.describe(list(regions[:, None]), generation.candidates)
+    texts = list(
+        {caption.text for candidates in captions for caption in candidates if caption.words}
+    )
+    naming = {tree.text for tree in parse_trees(texts) if has_noun(tree)}
+    return [
+        (Box(*box), caption)
+        for box, candidates in zip(boxes[1:].tolist(), captions, strict=True)
+        for caption in candidates
+        if caption.text in naming
+    ]
+
+
+def has_noun(tree: ParsedSentence) -> bool:
+    """Whether a text names anything."""
+    return any(word.tag.startswith("NN") for word in tree.words)
+
+
+def ranked(
+    matcher: Matcher,
+    calibration: Calibration | None,
+    image: FragmentBag,
+    candidates: Sequence[tuple[Box, Caption]],
+) -> list[RegionCaption]:
+    """The best candidate of each of a photo's regions, what the matcher finds likeliest first.
+
+    `image` is the photo's bag; each caption is compared with the fragment nearest to its box.
+    Candidates are ranked by `support.rank`, without a reward for each word.
+    """
+    words = calibration.words if calibration else ()
+    texts = list(dict.fromkeys(caption.text for _, caption in candidates))
+    embedded = queries.of_several(matcher, [[(text, 1.0)] for text in texts], words)
+    query_of = dict(zip(texts, embedded, strict=True))
+    regions = {box: nearest(image, box) for box, _ in candidates}
+    best: dict[Box, RegionCaption] = {}
+    for box, caption in candidates:
+        region, query = regions[box], query_of[caption.text]
+        links = alignment.query_links(region, query, matcher.score)
+        probability = calibration.of_pair(region, query, matcher.score) if calibration else None
+        score = sum(link.similarity for link in links)
+        candidate = RegionCaption(box, caption, score, probability)
+        best[box] = max(
+            candidate,
+            best.get(box, candidate),
+            key=lambda entry: rank(entry.caption, entry.probability),
+        )
+    return sorted(best.values(), key=lambda region: -region.order)
+
+
+def nearest(image: FragmentBag, box: Box) -> FragmentBag:
+    """The bag of one fragment of a photo, whose box has the largest IoU with a box."""
+    overlaps = [place.iou(box) for place in image.places if isinstance(place, Box)]
+    best = max(range(len(overlaps)), key=overlaps.__getitem__)
+    place = image.places[best]
+    assert isinstance(place, Box)
+    return replace(
+        image, vectors=image.vectors[best : best + 1], places=(place,), labels=(image.labels[best],)
+    )
+
+
+def distinct(
+    regions: Sequence[RegionCaption], count: int, least: float | None = None
+) -> list[RegionCaption]:
+    """The first `count` that repeat none before them, less those of a probability below `least`."""
+    chosen: list[RegionCaption] = []
+    for region in regions:
+        if len(chosen) == count:
+            break
+        probable = region.probability is None or region.probability >= (least or 0)
+        if probable and not any(region.repeats(other) for other in chosen):
+            chosen.append(region)
+    return chosen

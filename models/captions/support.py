@@ -1,0 +1,281 @@
+"""Support of captions: what a matcher finds in a photo for each word that a captioner wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from models.scores import alignment
+from models.text import queries
+from models.scores.alignment import Phrase
+from models.scores.calibration import Calibration
+from models.captions.calibration import CaptionCalibration, log_odds
+from models.text.lexicon import is_function_word
+from models.text.parsing import parse_trees
+from models.text.queries import Query
+from models.registry import Caption, CaptionWord, Matcher
+from models.types import Box, FragmentBag, ParsedSentence, Span
+
+# The probability below which a word is not supported: the one with the best balanced accuracy for
+# nouns and verbs of captions of Flickr8k's val, by benchmarksmodelscaption_support.py (decision 0011).
+SUPPORTED = 0.042
+ALONE = ("NN", "VB")  # tags of nouns and verbs
+# How candidates are ranked: all chosen on Flickr8k's val (decision 0012).
+LENGTH_POWER = 0.7
+MATCH_WEIGHT = 0.4
+WORD_REWARD = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """The box that a captioner looked at most when it wrote a word, and its share, 0 to 1."""
+
+    box: Box
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedWord:
+    """A word of a caption: where the captioner looked, and what the matcher finds for it.
+
+    Function words and what stands for no word have neither contribution nor confidence.
+    `contribution` is what the word and the function words around it give to the caption's score;
+    `box` the region that earned it, None where the photo as a whole answers or nothing does;
+    `confidence` the probability that what the word says of the photo is so, and `supported`
+    whether that is enough, None without a calibration.
+    """
+
+    text: str
+    span: Span
+    log_probability: float
+    attention: Attention | None
+    contribution: float | None = None
+    box: Box | None = None
+    confidence: float | None = None
+    supported: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedCaption:
+    """A caption with its score as a query, and the probability that it is right.
+
+    The contributions of its words add up to `score`, less what a fragment for the whole sentence
+    gives. `match` is the matcher's probability that the photo shows what the caption says;
+    `probability` is that of a calibration of captions, or `match` where there is none. `features`
+    are what such a calibration weighs, where they are known. `empty` says whether the caption
+    names no thing that such a calibration knows, so that its probability says nothing.
+    """
+
+    caption: Caption
+    score: float
+    match: float | None
+    probability: float | None
+    words: tuple[SupportedWord, ...]
+    features: tuple[float, ...] | None = None
+    empty: bool = False
+
+    @property
+    def text(self) -> str:
+        """As a person reads it."""
+        return self.caption.text
+
+    @property
+    def rank(self) -> float:
+        """What captions of a photo are ordered by, see `rank`."""
+        return rank(self.caption, self.match, WORD_REWARD)
+
+    def unsure(self, below: float | None) -> bool:
+        """Whether it is a guess: less probable than `below`, or of no thing at all."""
+        return self.probability is not None and (self.empty or self.probability < (below or 0))
+
+
+def rank(caption: Caption, probability: float | None, word_reward: float = 0.0) -> float:
+    """How good a caption of T words is: log p / (T + 1)^0.7 + ρ T + 0.4 log(q / (1 − q)).
+
+    p is the captioner's probability of the words and their end, and q the matcher's that the photo,
+    or region, shows what they say; without a calibration q is not known and does not count. A
+    search by p prefers short captions, which the `word_reward` ρ makes up for (Murray & Chiang
+    2018, section 3); snippets of regions are short.
+    """
+    fluency: float = caption.log_probability / (len(caption.words) + 1) ** LENGTH_POWER
+    fluency += word_reward * len(caption.words)
+    if probability is None:
+        return fluency
+    return fluency + MATCH_WEIGHT * log_odds(probability)
+
+
+def support(
+    matcher: Matcher,
+    calibration: Calibration | None,
+    image: FragmentBag,
+    captions: Sequence[Caption],
+    boxes: Tensor | None = None,
+    calibrated: CaptionCalibration | None = None,
+) -> list[SupportedCaption]:
+    """What a photo's bag says for each word of its captions, the best caption first.
+
+    `boxes` (R, 4) are those that the words' attention (R,) is over; `calibrated` says how probable
+    captions are.
+    """
+    texts = list(dict.fromkeys(caption.text for caption in captions if caption.words))
+    content = {word.text for caption in captions for word in caption.words if has_content(word)}
+    phrases = list(dict.fromkeys([*texts, *sorted(content)]))
+    words = calibration.words if calibration else ()
+    embedded = queries.of_several(matcher, [[(text, 1.0)] for text in phrases], words)
+    trees = dict(zip(texts, parse_trees(texts), strict=True))
+    query_of = dict(zip(phrases, embedded, strict=True))
+    photo_support = Support(matcher, calibration, calibrated, image, boxes, query_of, trees)
+    return sorted(map(photo_support.caption, captions), key=lambda supported: -supported.rank)
+
+
+def has_content(word: CaptionWord) -> bool:
+    """Whether a word means something by itself."""
+    return any(map(str.isalnum, word.text)) and not is_function_word(word.text)
+
+
+def spans(caption: Caption) -> list[Span]:
+    """Where the words of a caption are in its text."""
+    places, start = list[Span](), 0
+    for word in caption.words:
+        places.append(Span(start, start + len(word.text)))
+        start += len(word.text) + 1
+    return places
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """A photo that captions are compared with.
+
+    `queries` are those of captions and of their words, and `trees` the captions', by text.
+    """
+
+    matcher: Matcher
+    calibration: Calibration | None
+    calibrated: CaptionCalibration | None
+    image: FragmentBag
+    boxes: Tensor | None
+    queries: dict[str, Query]
+    trees: dict[str, ParsedSentence]
+
+    def caption(self, caption: Caption) -> SupportedCaption:
+        """A caption with the support of its words."""
+        if not caption.words:
+            none = 0.0 if self.calibration else None
+            return SupportedCaption(caption, 0.0, none, none, ())
+        query = self.queries[caption.text]
+        links = alignment.query_links(self.image, query, self.matcher.score)
+        phrases = alignment.phrases(self.image, query, links)
+        owned = owned_phrases(caption, phrases)
+        sure = [self.confidence(word, owned.get(at, [])) for at, word in enumerate(caption.words)]
+        tree = self.trees[caption.text]
+        heads = judges(caption, tree)
+        words = tuple(
+            self.word(word, span, owned.get(at, []), sure[at], sure[heads[at]])
+            for at, (word, span) in enumerate(zip(caption.words, spans(caption), strict=True))
+        )
+        score = sum(link.similarity for link in links)
+        match = self.probability(query)
+        if match is None or self.calibrated is None:
+            return SupportedCaption(caption, score, match, match, words)
+        features = self.calibrated.features(caption, tree, match)
+        probability = self.calibrated.probability(features) if features else match
+        empty = bool(self.calibrated.things) and not any(self.calibrated.named(tree))
+        return SupportedCaption(caption, score, match, probability, words, features, empty)
+
+    def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
+        """How probable it is that what a content word says of the photo is so."""
+        if not has_content(word):
+            return None
+        probability = self.probability(self.queries[word.text])
+        absent = any(phrase.negated for phrase in phrases)
+        return 1 - probability if probability is not None and absent else probability
+
+    def word(
+        self,
+        word: CaptionWord,
+        span: Span,
+        phrases: Sequence[Phrase],
+        confidence: float | None,
+        deciding: float | None,
+    ) -> SupportedWord:
+        """A word with what its phrases give; `deciding` is the confidence that it stands with."""
+        attention = self.attention(word)
+        if not has_content(word):
+            return SupportedWord(word.text, span, word.log_probability, attention)
+        supported = None if deciding is None else deciding >= SUPPORTED
+        return SupportedWord(
+            word.text,
+            span,
+            word.log_probability,
+            attention,
+            sum(phrase.similarity for phrase in phrases),
+            None if supported is False else self.box(phrases),
+            confidence,
+            supported,
+        )
+
+    def box(self, phrases: Sequence[Phrase]) -> Box | None:
+        """The region that the strongest of a word's phrases earned."""
+        best = max(phrases, key=lambda phrase: phrase.similarity, default=None)
+        place = None if best is None or best.region is None else self.image.places[best.region]
+        return place if isinstance(place, Box) else None
+
+    def attention(self, word: CaptionWord) -> Attention | None:
+        """Where the captioner looked most."""
+        if word.attention is None or self.boxes is None:
+            return None
+        best = int(word.attention.argmax())
+        return Attention(Box(*self.boxes[best].tolist()), float(word.attention[best]))
+
+    def probability(self, query: Query) -> float | None:
+        """How probable it is that the photo shows what a query asks for; None if nobody knows."""
+        if self.calibration is None:
+            return None
+        return self.calibration.of_pair(self.image, query, self.matcher.score)
+
+
+def judges(caption: Caption, tree: ParsedSentence) -> list[int]:
+    """The position of the word that each word of a caption stands or falls with.
+
+    Nouns and verbs stand alone; another content word stands with the one that it modifies, for
+    people leave out most of what is so of a thing: how probable a "white" is says little.
+    """
+    places = spans(caption)
+    nodes = {
+        at: next((i for i, word in enumerate(tree.words) if overlap(word.span, span)), None)
+        for at, span in enumerate(places)
+        if has_content(caption.words[at])
+    }
+    by_node = {node: at for at, node in nodes.items() if node is not None}
+    positions = list(range(len(places)))
+    for node, at in by_node.items():
+        word = tree.words[node]
+        if not word.tag.startswith(ALONE):
+            positions[at] = by_node.get(word.head, at)
+    return positions
+
+
+def owned_phrases(caption: Caption, phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:
+    """The phrases of each content word, by its position: the last one that a phrase covers.
+
+    A phrase for the whole sentence, which follows those of its words, belongs to none.
+    """
+    places = [
+        (at, span)
+        for at, (word, span) in enumerate(zip(caption.words, spans(caption), strict=True))
+        if has_content(word)
+    ]
+    owned: dict[int, list[Phrase]] = {}
+    for position, phrase in enumerate(phrases):
+        covered = [at for at, span in places if overlap(span, phrase.span)]
+        sentence = position > 0 and len(covered) == len(places) > 1
+        if covered and not sentence:
+            owned.setdefault(covered[-1], []).append(phrase)
+    return owned
+
+
+def overlap(first: Span, second: Span) -> bool:
+    """Whether two spans share a character."""
+    return first.start < second.end and second.start < first.end

@@ -1,0 +1,267 @@
+"""Dot products of vectors in 8 bits: by AVX-512's vpdpbusd where a processor has it, else numkong.
+
+Few vectors of a query are multiplied with many stored ones. numkong adds each product up across a
+register, which takes longer than to multiply 64 numbers. Here each of a register's 16 lanes has the
+sum of another stored vector, so nothing is added across, and stored vectors are read where they
+lie, in any order. Both ways give the same integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numkong
+import numpy as np
+from llvmlite import binding, ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from models.scores.kernels import compiled
+
+Bytes = NDArray[np.int8]
+Numbers = NDArray[np.int64]
+
+LANES = 16  # stored vectors that are multiplied at a time: 32-bit sums of a register
+QUAD = 4  # numbers that one instruction multiplies and adds up, in each lane
+CHUNK = 16  # numbers of a stored vector that are loaded at a time
+WIDEST = 16  # vectors of the query whose sums stay in registers
+INSTRUCTION = "llvm.x86.avx512.vpdpbusd.512"
+
+LONG, INTEGER, BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
+SUMS = ir.VectorType(INTEGER, LANES)
+QUADS = ir.VectorType(BYTE, QUAD * LANES)  # the same register
+
+
+@cache
+def has_instruction() -> bool:
+    """Whether this processor has the instruction, and numba compiles for it."""
+    chosen = config.CPU_NAME not in (None, "host") or config.CPU_FEATURES is not None
+    if chosen or config.DISABLE_JIT or not config.ENABLE_AVX:
+        return False
+    return bool(binding.get_host_cpu_features().get("avx512vnni", False))
+
+
+class ByteDots:
+    """A query's vectors (T, D) in 8 bits, packed for products with many stored ones."""
+
+    def __init__(self, vectors: Bytes) -> None:
+        """Pack the query's vectors."""
+        T, D = vectors.shape
+        padded = np.zeros((QUAD * -(-T // QUAD), D), np.int8)
+        padded[:T] = vectors
+        self._width, self._dimension = len(padded), D
+        self._packed: Any = None
+        if D < CHUNK or not has_instruction():
+            self._packed = numkong.dots_pack(padded)
+            return
+        self._starts = np.minimum(np.arange(0, D, CHUNK), D - CHUNK)  # the last chunk overlaps
+        self._quads = quads(padded, self._starts)
+        # The instruction wants stored numbers without signs: 128 more, and so 128 Σ_d q_d too much.
+        self._shifts = -128 * padded.sum(axis=1, dtype=np.int32)
+
+    def __call__(self, stored: Bytes, numbers: Numbers | None = None) -> NDArray[np.int32]:
+        """Products (N, ≥ T) with the stored vectors (M, D) of some numbers (N,), or with all.
+
+        Columns from T on mean nothing. The stored vectors lie one after another.
+        """
+        assert stored.flags.c_contiguous
+        assert stored.shape[1] == self._dimension
+        if self._packed is not None:
+            chosen = stored if numbers is None else stored.take(numbers, axis=0)
+            return np.asarray(numkong.dots_packed(chosen, self._packed))
+        listed = np.empty(0, np.int64) if numbers is None else numbers
+        count = len(stored) if numbers is None else len(numbers)
+        assert not len(listed) or 0 <= listed.min() <= listed.max() < len(stored)
+        out = np.empty((LANES * -(-count // LANES), self._width), np.int32)
+        multiply(stored, listed, count, self._starts, self._quads, self._shifts, out)
+        return out[:count]
+
+
+def quads(vectors: Bytes, starts: Numbers) -> NDArray[np.int32]:
+    """Vectors (T, D) cut into chunks and quads, in the order in which `multiply` reads them.
+
+    Of WIDEST vectors at a time, or of those that are left, the first quad of each, then the second.
+    A number that two chunks have is a zero in the second.
+    """
+    chunks = np.stack([vectors[:, start : start + CHUNK] for start in starts.tolist()], axis=1)
+    chunks[:, -1, : CHUNK * len(starts) - vectors.shape[1]] = 0  # (T, C, CHUNK)
+    whole = chunks.view(np.int32).reshape(len(vectors), -1)  # (T, CHUNK / QUAD · C)
+    groups = [whole[at : at + WIDEST].T.ravel() for at in range(0, len(whole), WIDEST)]
+    return np.concatenate(groups)
+
+
+def tile(columns: int) -> Any:
+    """A function of compiled code that multiplies 16 stored vectors with so many of a query.
+
+    Its arguments are the addresses of the stored vectors, of how many bytes behind it each of the
+    16 begins, of the chunks' starts, their number, the addresses of the query's quads and shifts,
+    of where the products (16, columns) go, and how many bytes their rows are apart.
+    """
+
+    @intrinsic
+    def multiplied(  # type: ignore[no-untyped-def]  # numba counts them
+        _typing, _stored, _rows, _starts, _count, _quads, _shifts, _out, _stride
+    ):
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            Tile(builder, *arguments).write(columns)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 8), generate
+
+    return multiplied
+
+
+class Tile:
+    """Writes the instructions of `tile`."""
+
+    def __init__(self, builder: Any, *arguments: Any) -> None:
+        self.builder = builder
+        self.stored, self.rows, self.starts, self.count = arguments[:4]
+        self.quads, self.shifts, self.out, self.stride = arguments[4:]
+        kind = ir.FunctionType(SUMS, [SUMS, QUADS, QUADS])
+        self.instruction = cgutils.get_or_insert_function(builder.module, kind, INSTRUCTION)
+
+    def write(self, columns: int) -> None:
+        """Write a loop over chunks, and a store of what it has added up."""
+        builder = self.builder
+        vectors = [
+            builder.add(self.stored, self.load(LONG, self.rows, 8 * lane)) for lane in range(LANES)
+        ]
+        first = [self.spread(self.load(INTEGER, self.shifts, 4 * t)) for t in range(columns)]
+        before = builder.block
+        loop = builder.append_basic_block("chunk")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        chunk, *sums = (builder.phi(kind) for kind in (LONG, *[SUMS] * columns))
+        added = self.added(sums, self.loaded(vectors, chunk), chunk)
+        following = builder.add(chunk, LONG(1))
+        for phi, start, end in zip(
+            (chunk, *sums), (LONG(0), *first), (following, *added), strict=True
+        ):
+            phi.add_incoming(start, before)
+            phi.add_incoming(end, builder.block)
+        after = builder.append_basic_block("store")
+        builder.cbranch(builder.icmp_signed("<", following, self.count), loop, after)
+        builder.position_at_end(after)
+        self.store(added)
+
+    def loaded(self, vectors: Sequence[Any], chunk: Any) -> list[Any]:
+        """A chunk of the 16 stored vectors as four registers, whose lanes have a quad of each."""
+        start = self.load(LONG, self.starts, self.builder.shl(chunk, LONG(3)))
+        kind = ir.VectorType(BYTE, CHUNK)
+        chunks = [self.load(kind, vector, start, align=1) for vector in vectors]
+        registers = []
+        for number in range(4):  # rows 4 m + number of m = 0, 1, 2, 3, one behind another
+            low, high = (
+                self.shuffled(chunks[row], chunks[row + 4], range(2 * CHUNK))
+                for row in (number, number + 8)
+            )
+            signed = self.shuffled(low, high, range(4 * CHUNK))
+            unsigned = self.builder.xor(signed, ir.Constant(QUADS, [-128] * (QUAD * LANES)))
+            registers.append(self.builder.bitcast(unsigned, SUMS))
+        return self.transposed(registers)
+
+    def added(self, sums: Sequence[Any], registers: Sequence[Any], chunk: Any) -> list[Any]:
+        """The sums with a chunk's products."""
+        builder, added = self.builder, list(sums)
+        start = builder.mul(chunk, LONG(CHUNK * len(added)))
+        for number, register in enumerate(registers):
+            stored = builder.bitcast(register, QUADS)
+            for t, before in enumerate(added):
+                place = builder.add(start, LONG(QUAD * (number * len(added) + t)))
+                quad = builder.bitcast(self.spread(self.load(INTEGER, self.quads, place)), QUADS)
+                added[t] = builder.call(self.instruction, [before, stored, quad])
+        return added
+
+    def store(self, sums: Sequence[Any]) -> None:
+        """Write sums, of which each has a column, as rows."""
+        kind = ir.VectorType(INTEGER, QUAD)
+        for start in range(0, len(sums), QUAD):
+            for number, four in enumerate(self.transposed(sums[start : start + QUAD])):
+                for m in range(4):
+                    part = self.shuffled(four, four, range(QUAD * m, QUAD * m + QUAD))
+                    row = self.builder.mul(self.stride, LONG(4 * m + number))
+                    place = self.builder.add(row, LONG(4 * start))
+                    self.builder.store(part, self.pointer(kind, self.out, place), align=4)
+
+    def transposed(self, four: Sequence[Any]) -> list[Any]:
+        """Four registers of 4 × 4 numbers each: number n of register r becomes r of register n."""
+        pairs = [
+            self.shuffled(left, right, [4 * m + n for m in range(4) for n in pattern])
+            for left, right in (four[:2], four[2:])
+            for pattern in ((0, LANES, 1, LANES + 1), (2, LANES + 2, 3, LANES + 3))
+        ]
+        return [
+            self.shuffled(left, right, [4 * m + n for m in range(4) for n in pattern])
+            for left, right in ((pairs[0], pairs[2]), (pairs[1], pairs[3]))
+            for pattern in ((0, 1, LANES, LANES + 1), (2, 3, LANES + 2, LANES + 3))
+        ]
+
+    def shuffled(self, left: Any, right: Any, places: Sequence[int]) -> Any:
+        """Numbers of two registers, by their places in both."""
+        mask = ir.Constant(ir.VectorType(INTEGER, len(places)), list(places))
+        return self.builder.shuffle_vector(left, right, mask)
+
+    def spread(self, number: Any) -> Any:
+        """A register that has one number in all lanes."""
+        undefined = ir.Constant(SUMS, ir.Undefined)
+        single = self.builder.insert_element(undefined, number, INTEGER(0))
+        return self.shuffled(single, single, [0] * LANES)
+
+    def load(self, kind: Any, address: Any, offset: Any, align: int | None = None) -> Any:
+        """What lies some bytes behind an address."""
+        return self.builder.load(self.pointer(kind, address, offset), align=align)
+
+    def pointer(self, kind: Any, address: Any, offset: Any) -> Any:
+        """A pointer to what lies some bytes behind an address."""
+        offset = LONG(offset) if isinstance(offset, int) else offset
+        return self.builder.inttoptr(self.builder.add(address, offset), kind.as_pointer())
+
+
+by_4, by_8, by_12, by_16 = (tile(columns) for columns in (4, 8, 12, 16))
+
+
+@compiled
+def multiply(
+    stored: Bytes,
+    numbers: Numbers,
+    count: int,
+    starts: Numbers,
+    quads: NDArray[np.int32],
+    shifts: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Into out (≥ count, columns): products of the vectors of some numbers, or of all if none.
+
+    Rows of `out` are whole groups of 16; those behind the last repeat it.
+    """
+    D, columns = stored.shape[1], out.shape[1]
+    rows = np.empty(LANES, np.int64)
+    for group in range(0, count, LANES):
+        for lane in range(LANES):
+            number = min(group + lane, count - 1)
+            rows[lane] = D * (numbers[number] if len(numbers) else number)
+        for first in range(0, columns, WIDEST):
+            many = min(WIDEST, columns - first)
+            arguments = (
+                stored.ctypes.data,
+                rows.ctypes.data,
+                starts.ctypes.data,
+                len(starts),
+                quads.ctypes.data + CHUNK * len(starts) * first,
+                shifts.ctypes.data + 4 * first,
+                out.ctypes.data + 4 * (columns * group + first),
+                4 * columns,
+            )
+            if many == 4:
+                by_4(*arguments)
+            elif many == 8:
+                by_8(*arguments)
+            elif many == 12:
+                by_12(*arguments)
+            else:
+                by_16(*arguments)

@@ -1,0 +1,114 @@
+"""Calibration: what a pair's score is worth as a probability, comparable between queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.scores import alignment
+from models.text.queries import Query
+from models.types import Box, FragmentBag
+
+
+class Kind(Enum):
+    """What answers what: the side that is summed over, then the side that it is looked for in."""
+
+    TEXT_IN_PHOTO = 0
+    PHOTO_IN_PHOTO = 1
+    TEXT_IN_TEXT = 2
+
+
+def kind_of(part: FragmentBag, in_photos: bool) -> Kind:
+    """The kind of a query's part, a photo or a text, that is looked for in photos or in texts."""
+    if isinstance(part.places[0], Box):
+        return Kind.PHOTO_IN_PHOTO
+    return Kind.TEXT_IN_PHOTO if in_photos else Kind.TEXT_IN_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """p = σ(a S + b log Σ_j exp(r_jᵀ Σ_t s_t) + c T + d), a logistic model for each kind of pair.
+
+    S is the pair's score, s_t the T fragments on the side that is summed over (Platt 1999, with
+    two more terms). The second term says how strongly that side is answered at all, by references
+    r_j: `photos` (K, D), whole-photo fragments, or for texts in texts `sentences` (L, D), sums of
+    fragments. The third makes texts of any length comparable. `coefficients` (kinds, 4) are
+    a, b, c and d of each Kind.
+
+    A hit whose probability is below `weak_below` counts as weak. `words` are words of the model's
+    training that no English lexicon has; `facts` say how all this was measured. `general` is how
+    many numbers of a vector do not speak of a catalogue's terms, None if all (modelsscoresterms).
+    """
+
+    photos: Tensor
+    sentences: Tensor
+    coefficients: Tensor
+    weak_below: float
+    words: frozenset[str] = frozenset()
+    facts: dict[str, Any] = field(default_factory=dict)
+    general: int | None = None
+
+    def asked(self, query: Query, in_photos: bool) -> Query:
+        """A query without the terms of a catalogue where it is looked for in what is of its kind.
+
+        Terms say what a text asks of a photo; photos, and texts, are compared without them.
+        """
+        if self.general is None:
+            return query
+        parts = tuple(
+            self.plain(part) if isinstance(part.places[0], Box) == in_photos else part
+            for part in query.parts
+        )
+        return replace(query, parts=parts)
+
+    def plain(self, bag: FragmentBag) -> FragmentBag:
+        """A bag whose numbers about terms are zero."""
+        vectors = bag.vectors.clone()
+        vectors[:, self.general :] = 0
+        return replace(bag, vectors=vectors)
+
+    def features(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
+        """The terms that the coefficients weigh, (N, 4).
+
+        Shapes: scores (N,), sums Σ_t s_t (N, D) and sizes T (N,); or (1, D) and (1,) where one
+        text or photo has all the scores.
+        """
+        references = self.sentences if kind is Kind.TEXT_IN_TEXT else self.photos
+        answered = torch.logsumexp(sums.float() @ references.T, dim=1)  # (N,) or (1,)
+        columns = (scores.float(), answered, sizes.float(), torch.ones(1))
+        return torch.stack([column.expand(len(scores)) for column in columns], dim=1)
+
+    def probabilities(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
+        """The probabilities (N,) of pairs of one kind; shapes as in `features`.
+
+        The logistic function is computed in double precision: in single its last bit depends on
+        which other pairs are computed with a pair, as vector instructions round differently.
+        """
+        features = self.features(kind, scores, sums, sizes).double()
+        return torch.sigmoid(features @ self.coefficients[kind.value].double()).float()
+
+    def of_query(self, query: Query, scores: Tensor, in_photos: bool) -> Tensor:
+        """The probabilities (N,) of answers to a query, from the scores (P, N) of its parts.
+
+        An answer is as probable as its least probable part; one that is negated is not there.
+        """
+        least = torch.ones(scores.shape[1])
+        for part, weight, part_scores in zip(query.parts, query.weights, scores, strict=True):
+            sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
+            probability = self.probabilities(kind_of(part, in_photos), part_scores, sums, size)
+            least = torch.minimum(least, probability if weight > 0 else 1 - probability)
+        return least
+
+    def of_pair(self, image: FragmentBag, query: Query, score: str) -> float:
+        """The probability that a photo answers a query; 0 for a query without parts."""
+        if not query.parts:
+            return 0.0
+        scores = [
+            alignment.part_score(image, part, score, floored=floored)
+            for part, floored in zip(query.parts, query.floored, strict=True)
+        ]
+        return float(self.of_query(query, torch.tensor(scores)[:, None], in_photos=True))

@@ -1,0 +1,260 @@
+"""Scores of an image and a sentence: value, links, kernel and summaries, one class a score.
+
+A score compares the fragments v_i of an image with the fragments s_t of a sentence. Everything that
+depends on how it does so is a method of its class: a new score is one more class in SCORES.
+Imports torch only where it computes, see models.types.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.scores.kernels import SMOOTHING, Floats, means_of_positives, sums_of_maxima
+from models.types import WHOLE_PHOTO, FragmentBag, Link, PaddedBags
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def products(images: PaddedBags, sentences: PaddedBags) -> Tensor:
+    """v_iᵀ s_t of each real fragment of sentences (L, T, D), N of them, with images: (N, K, R).
+
+    Only real words are multiplied: half of the places in a batch are padding.
+    """
+    from models.scores.reductions import Products
+
+    K, R, D = images.vectors.shape
+    words = sentences.vectors[sentences.mask]  # (N, D)
+    flat: Tensor = Products.apply(words, images.vectors.reshape(K * R, D))
+    return flat.view(-1, K, R)
+
+
+class Score(ABC):
+    """How well an image answers a sentence.
+
+    `kernel` is compiled. It writes the scores (B,) of stored rows and a query of T fragments from
+    their products, of which it is given the parts. The product of fragment f of row b with fragment
+    t of the query is scales[b] · (dots[f, t] · query_scales[t] + fragment_shifts[f]) +
+    row_shifts[b, t]; row b has the fragments offsets[b : b + 2]. Columns of dots from T on do not
+    count. Where rows are images, fragment_shifts are zeros. Where the query is floored, no maximum
+    counts less than `least`.
+    """
+
+    name: ClassVar[str]
+    kernel: ClassVar[Callable[..., None]]
+    adds_shifts: ClassVar[bool] = False  # whether what all fragments' products share just adds up
+
+    def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
+        """Scores (K, L) of images (K, R, D) and sentences (L, T, D)."""
+        return self.summed(products(images, sentences), images.mask, sentences.mask)
+
+    @abstractmethod
+    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+        """Scores (K, L) of `products` (N, K, R) and both sides' masks, (K, R) and (L, T)."""
+
+    @abstractmethod
+    def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
+        """The terms of a pair's score; they add up to it."""
+
+    @abstractmethod
+    def without(
+        self, others: Tensor, fragments: Tensor, links: Sequence[Link], region: int
+    ) -> float:
+        """The score without one region, by the links; others (R - 1, D), fragments (T, D)."""
+
+    def floored(self, images: PaddedBags) -> PaddedBags:
+        """Images (K, R, D) of which no fragment of a sentence makes less than 0."""
+        return images
+
+    @abstractmethod
+    def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """One vector m an image, (B, D), of fragments (N, D) that start at `starts` (B,).
+
+        m · g with the sentence's summary g is close to the score, and ranks like it.
+        """
+
+    @abstractmethod
+    def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """One vector g a sentence, (B, D), of fragments (N, D) that start at `starts` (B,)."""
+
+    @abstractmethod
+    def error(
+        self,
+        row_errors: Floats,
+        query_errors: Floats,
+        sizes: NDArray[np.int64],
+        *,
+        rows_are_images: bool,
+    ) -> Floats:
+        """How far scores (B,) can be off where products can be off by row_errors @ query_errors.
+
+        B rows of `sizes` (B,) fragments, a query of T fragments: (B, E) and (E, T), not negative.
+        """
+
+
+class SumOfMax(Score):
+    """S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_iᵀ s_t    (Karpathy & Fei-Fei 2015, eq. 8).
+
+    With f the image's first fragment, the whole photo, S = fᵀ Σ_t s_t + Σ_t max_i (v_i − f)ᵀ s_t;
+    the first term is most of it.
+    """
+
+    name = "sum_of_max"
+    adds_shifts = True
+    kernel = staticmethod(sums_of_maxima)
+
+    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+        """The best region of each word, added up over the words of a sentence."""
+        from models.scores.reductions import maxima
+
+        best = maxima(products, images)  # (N, K)
+        owners = sentences.nonzero()[:, 0]  # (N,) the sentence of each word
+        return best.new_zeros(len(sentences), best.shape[1]).index_add(0, owners, best).T
+
+    def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
+        """Every sentence fragment's best region."""
+        # Not by torch: its threads wake for a product, and wait for the next one at full speed.
+        fragments, image_fragments = (
+            bag.vectors.detach().cpu().numpy() for bag in (sentence, image)
+        )
+        similarity = fragments @ image_fragments.T  # (T, R)
+        regions = similarity.argmax(axis=1)  # (T,) the first of equals: the whole photo
+        shares = similarity[np.arange(len(regions)), regions].tolist()
+        wholes = similarity[:, 0].tolist() if has_whole(image) else [None] * len(shares)
+        return tuple(
+            Link(fragment, region, share, whole)
+            for fragment, (region, share, whole) in enumerate(
+                zip(regions.tolist(), shares, wholes, strict=True)
+            )
+        )
+
+    def without(
+        self, others: Tensor, fragments: Tensor, links: Sequence[Link], region: int
+    ) -> float:
+        """S' = S − Σ links + Σ second-best, over the fragments that are linked to the region."""
+        staying = sum(link.similarity for link in links if link.region != region)
+        switching = [link.fragment for link in links if link.region == region]
+        return staying + float((fragments[switching] @ others.T).amax(dim=1).sum())
+
+    def floored(self, images: PaddedBags) -> PaddedBags:
+        """With one more fragment, of zeros."""
+        import torch
+
+        nothing = torch.zeros_like(images.vectors[:, :1])
+        mask = torch.ones_like(images.mask[:, :1])
+        vectors = torch.cat([images.vectors, nothing], 1)
+        return PaddedBags(vectors, torch.cat([images.mask, mask], 1))
+
+    def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """The first fragment f."""
+        first: Floats = vectors[starts]
+        return first
+
+    def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """Σ_t s_t."""
+        sums: Floats = np.add.reduceat(vectors, starts, axis=0)
+        return sums
+
+    def error(
+        self,
+        row_errors: Floats,
+        query_errors: Floats,
+        sizes: NDArray[np.int64],
+        *,
+        rows_are_images: bool,
+    ) -> Floats:
+        """A maximum is off by no more than the product that is off most."""
+        if rows_are_images:
+            summed: Floats = row_errors @ query_errors.sum(axis=1)
+            return summed
+        most: Floats = (row_errors @ query_errors).max(axis=1)
+        return most * sizes.astype(np.float32)
+
+
+class MeanOfPositive(Score):
+    """S_kl = 1 / (|g_k| (|g_l| + n)) Σ_{i ∈ g_k} Σ_{t ∈ g_l} max(0, v_iᵀ s_t), n = 5.
+
+    (Karpathy et al. 2014, eq. 6.)
+    """
+
+    name = "mean_of_positive"
+    kernel = staticmethod(means_of_positives)
+
+    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+        """The mean over a sentence's and an image's fragments of what is above zero."""
+        from models.scores.reductions import rectified_sums
+
+        positive = rectified_sums(products, images)  # (N, K)
+        owners = sentences.nonzero()[:, 0]  # (N,) the sentence of each fragment
+        totals = positive.new_zeros(len(sentences), positive.shape[1]).index_add(
+            0, owners, positive
+        )
+        return totals.T / images.sum(1)[:, None] / (sentences.sum(1) + SMOOTHING)[None, :]
+
+    def links(self, image: FragmentBag, sentence: FragmentBag) -> tuple[Link, ...]:
+        """Every pair of fragments that agrees."""
+        similarity = sentence.vectors @ image.vectors.T  # (T, R)
+        pairs = (similarity > 0).nonzero().tolist()  # (N, 2)
+        shares = similarity[similarity > 0] / (len(image) * (len(sentence) + SMOOTHING))
+        return tuple(
+            Link(fragment, region, share)
+            for (fragment, region), share in zip(pairs, shares.tolist(), strict=True)
+        )
+
+    def without(
+        self,
+        others: Tensor,
+        fragments: Tensor,  # noqa: ARG002 - no fragment turns to another region
+        links: Sequence[Link],
+        region: int,
+    ) -> float:
+        """S' = (S − Σ links) · R / (R − 1), as the mean is over one region less."""
+        staying = sum(link.similarity for link in links if link.region != region)
+        return staying * (len(others) + 1) / len(others)
+
+    def image_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """The mean of the fragments."""
+        sizes: Floats = np.diff(starts, append=len(vectors)).astype(np.float32)
+        means = np.add.reduceat(vectors, starts, axis=0) / sizes[:, None]
+        return means.astype(np.float32)
+
+    def sentence_summary(self, vectors: Floats, starts: NDArray[np.int64]) -> Floats:
+        """Σ_t s_t / (T + n)."""
+        sizes: Floats = np.diff(starts, append=len(vectors)).astype(np.float32)
+        sums = np.add.reduceat(vectors, starts, axis=0) / (sizes + SMOOTHING)[:, None]
+        return sums.astype(np.float32)
+
+    def error(
+        self,
+        row_errors: Floats,
+        query_errors: Floats,
+        sizes: NDArray[np.int64],
+        *,
+        rows_are_images: bool,
+    ) -> Floats:
+        """A mean is off by no more than the mean of what its terms are off by."""
+        terms = np.full(len(sizes), query_errors.shape[1]) if rows_are_images else sizes
+        shares = terms / (terms + SMOOTHING)
+        mean = row_errors @ query_errors.mean(axis=1)
+        off: Floats = (mean * shares).astype(np.float32)
+        return off
+
+
+def has_whole(image: FragmentBag) -> bool:
+    """Whether the first fragment stands for the whole photo."""
+    return image.labels[0] == WHOLE_PHOTO
+
+
+SCORES: dict[str, Score] = {score.name: score for score in (SumOfMax(), MeanOfPositive())}
+
+
+def score_named(name: str) -> Score:
+    """The score of a name; LookupError names the ones there are."""
+    if name not in SCORES:
+        raise LookupError(f"no score {name!r}; there are: {', '.join(SCORES)}")
+    return SCORES[name]

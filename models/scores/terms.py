@@ -1,0 +1,125 @@
+"""Terms of a catalogue: numbers of fragments that say which kinds and attributes are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from models.text.lexicon import is_function_word
+from models.text.parsing import parse
+from models.types import PaddedBags
+
+LEAST, MOST = 0.01, 0.1  # ε and μ: probabilities nearer to 0, or to 1, make no difference
+
+
+class Terms(nn.Module):
+    """S_kl = S'_kl + r_l (Σ_v n_lv c z_kv + g_k (d_0 + d_1 Σ_v n_lv)), S' the score without terms.
+
+    z_kv = log (q + ε) / (1 − q + μ) − log ε / (1 + μ) with q = g_k p_kv: the log-odds of term v on
+    photo k, counted from 0 on and bounded: what is surely there does not make up for what is not.
+    p_k = σ(W x_k + b) says which of V terms photo k shows, by the features x_k of the whole photo,
+    and g_k = σ(uᵀ f_k + h) whether it is a photo of such a catalogue at all, by its whole-photo
+    fragment f_k. All scores of other photos are what they were, and so are those of texts that
+    name no term. r_l is the share of a text's content words that name terms: 1 of "blue shirt", and
+    little of "two men in blue shirts wait for a train", most of which terms know nothing about.
+
+    Every fragment of an image has z_k and g_k as V + 1 more numbers, so that its regions stay what
+    they are beside each other. n_lv is how often text l names term v, in any form. The words of
+    what it names share what that gives, so links still add up to the score. `strengths` are c, d_0
+    and d_1; a text without terms has no d_0.
+    """
+
+    weight: Tensor
+    bias: Tensor
+    gate: Tensor
+    gate_bias: Tensor
+    strengths: Tensor
+    stored_in_half = ("weight",)
+
+    def __init__(self, terms: Sequence[Sequence[str]], features: int, dimension: int) -> None:
+        """`terms` are the forms of each term, such as ("shoes", "shoe")."""
+        super().__init__()
+        V = len(terms)
+        self.register_buffer("weight", torch.zeros(V, features))
+        self.register_buffer("bias", torch.zeros(V))
+        self.register_buffer("gate", torch.zeros(dimension))
+        self.register_buffer("gate_bias", torch.zeros(()))
+        self.register_buffer("strengths", torch.zeros(3))
+        words = [(words_of(form), number) for number, forms in enumerate(terms) for form in forms]
+        # The form that is most frequent counts, where two terms share one.
+        self.numbers = {"".join(form): number for form, number in reversed(words)}
+        self.longest = max((len(form) for form, _ in words), default=0) + 1  # "t shirt" for one
+
+    def __len__(self) -> int:
+        return len(self.bias)
+
+    @property
+    def numbers_added(self) -> int:
+        """How many numbers a fragment has more."""
+        return len(self) + 1
+
+    def ours(self, wholes: Tensor) -> Tensor:
+        """G (K,) of whole-photo fragments (K, D)."""
+        return torch.sigmoid(wholes.float() @ self.gate + self.gate_bias)
+
+    def seen(self, features: Tensor, wholes: Tensor) -> Tensor:
+        """Z and g (K, V + 1) of features (K, C) of whole photos and their fragments (K, D)."""
+        p = torch.sigmoid(features @ self.weight.T + self.bias)  # (K, V)
+        return evidence(p, self.ours(wholes))
+
+    def images(self, bags: PaddedBags, features: Tensor) -> PaddedBags:
+        """Bags (K, R, D) with what features (K, C) show of terms, (K, R, D + V + 1)."""
+        shown = self.seen(features, bags.vectors[:, 0])[:, None]
+        shown = shown.expand(-1, bags.vectors.shape[1], -1)  # (K, R, V + 1)
+        return PaddedBags(torch.cat([bags.vectors, shown.to(bags.vectors)], -1), bags.mask)
+
+    def sentences(self, bags: PaddedBags, words: Sequence[Sequence[str]]) -> PaddedBags:
+        """Bags (L, T, D) with the terms that each sentence's words name, (L, T, D + V + 1)."""
+        weights = bags.vectors.new_zeros(*bags.mask.shape, self.numbers_added)
+        strength, once, each = self.strengths.tolist()
+        for sentence, sentence_words in zip(weights, words, strict=True):
+            named = self.named(sentence_words)
+            r = share(sentence_words, named)
+            for start, end, number in named:
+                sentence[start:end, number] = r * strength / (end - start)
+                sentence[start:end, -1] = r * (once / len(named) + each) / (end - start)
+        return PaddedBags(torch.cat([bags.vectors, weights], -1), bags.mask)
+
+    def named(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
+        """Start, end and number of the terms in a sentence: from the left, the longest first."""
+        plain, matches, start = [word.lower() for word in words], list[tuple[int, int, int]](), 0
+        while start < len(plain):
+            ends = range(min(start + self.longest, len(plain)), start, -1)
+            end = next((end for end in ends if "".join(plain[start:end]) in self.numbers), None)
+            if end is not None:
+                matches.append((start, end, self.numbers["".join(plain[start:end])]))
+            start = end or start + 1
+        return matches
+
+
+def share(words: Sequence[str], named: Sequence[tuple[int, int, int]]) -> float:
+    """The share of a sentence's content words that are in what it names, see Terms.named; 0 to 1.
+
+    Function words do not count, nor does what has no letter or digit.
+    """
+    content = {
+        place
+        for place, word in enumerate(words)
+        if any(map(str.isalnum, word)) and not is_function_word(word)
+    }
+    covered = {place for start, end, _ in named for place in range(start, end)}
+    return len(covered) / len(content | covered) if covered else 0.0
+
+
+def evidence(p: Tensor, g: Tensor) -> Tensor:
+    """z_kv and g_k, (K, V + 1), of p (K, V) and g (K,)."""
+    q = g[:, None] * p
+    present, absent = torch.log1p(q / LEAST), torch.log1p(-q / (1 + MOST))
+    return torch.cat([present - absent, g[:, None]], 1)
+
+
+def words_of(form: str) -> list[str]:
+    """The words of a term as a text tower counts them."""
+    return [word.text.lower() for word in parse(form).words]

@@ -1,0 +1,152 @@
+"""Negation: which phrases of a text are not to be there, by rules over its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from models.text.lexicon import DETERMINERS, is_function_word, listed, plain
+from models.types import ParsedSentence, Span
+
+NEGATIONS = listed("without no not n't nt never neither nor")
+ALTERNATIVES = listed("or nor")  # "no cats or dogs": each alternative is negated
+BREAK = re.compile(r"[,.;:!?()\n]")  # a phrase ends here
+# Words that negate and name at once, and what they name.
+NOBODY = re.compile(r"\b(?:nobody|no[ -]one)\b", re.IGNORECASE)
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """A negated phrase: text[span], or `named` in its place.
+
+    `words` are the numbers of all the words that belong to the negation: those of the phrase, the
+    negation itself, and the function words that mean nothing without it ("there are" of "there are
+    no dogs", "on it" of "nobody on it").
+    """
+
+    span: Span
+    words: frozenset[int]
+    named: str | None = None
+
+    def phrase(self, text: str) -> str:
+        """What is not to be there."""
+        return self.named or text[self.span.start : self.span.end]
+
+
+def negations(sentence: ParsedSentence) -> list[Negated]:
+    """The negated phrases of a text, in its order.
+
+    A negation ("without", "no", "not", "n't", "never", "neither") reaches over the function words
+    after it to the next run of content words. The run goes on behind "of", and behind a
+    determiner that follows a word in "-ing" ("not wearing a hat"). "or" and "nor" begin another
+    negated phrase, after "without" also "and" without a determiner behind it. Punctuation ends
+    everything.
+    """
+    phrases: list[Negated] = []
+    at = 0
+    while at < len(sentence.words):
+        spoken = list(nobody(sentence, at) or reached(sentence, at))
+        phrases += spoken
+        at = max([at, *(max(negated.words) for negated in spoken)]) + 1
+    return phrases
+
+
+def nobody(sentence: ParsedSentence, at: int) -> list[Negated]:
+    """A negation that names people by itself: "nobody", "no one"."""
+    words = sentence.words
+    match = NOBODY.match(sentence.text, words[at].span.start)
+    if match is None:
+        return []
+    end = next((i for i in range(at, len(words)) if words[i].span.start >= match.end()), len(words))
+    around = leading(sentence, at) | trailing(sentence, end)
+    return [Negated(Span(*match.span()), frozenset({*range(at, end), *around}), PEOPLE)]
+
+
+def reached(sentence: ParsedSentence, at: int) -> Iterator[Negated]:
+    """The phrases that the word at `at` negates; none if it is no negation."""
+    words = sentence.words
+    if plain(words[at].text) not in NEGATIONS:
+        return
+    start, led = at + 1, {at} | leading(sentence, at)
+    while True:
+        first = content_from(sentence, start)
+        if first is None:
+            return
+        end = run_end(sentence, first)
+        yield Negated(
+            Span(words[first].span.start, words[end - 1].span.end),
+            frozenset(led | set(range(start, end)) | trailing(sentence, end)),
+        )
+        if not goes_on(sentence, at, end):
+            return
+        start, led = end + 1, {end}
+
+
+def leading(sentence: ParsedSentence, at: int) -> set[int]:
+    """The function words before a negation, which mean nothing without what it negates."""
+    led: set[int] = set()
+    while at > 0 and is_joined(sentence, at - 1) and is_function_word(sentence.words[at - 1].text):
+        at -= 1
+        led.add(at)
+    return led
+
+
+def trailing(sentence: ParsedSentence, end: int) -> set[int]:
+    """The function words behind a negated phrase, unless they lead to a content word."""
+    led: set[int] = set()
+    while end < len(sentence.words) and is_joined(sentence, end - 1):
+        if not is_function_word(sentence.words[end].text):
+            return set()
+        led.add(end)
+        end += 1
+    return led
+
+
+def content_from(sentence: ParsedSentence, start: int) -> int | None:
+    """The next content word from a place on, before punctuation."""
+    for at in range(start, len(sentence.words)):
+        if not is_joined(sentence, at - 1):
+            return None
+        if not is_function_word(sentence.words[at].text):
+            return at
+    return None
+
+
+def run_end(sentence: ParsedSentence, first: int) -> int:
+    """Where the phrase ends whose first content word is given: past its last word."""
+    words, end = sentence.words, first + 1
+    while end < len(words) and is_joined(sentence, end - 1):
+        word = plain(words[end].text)
+        if not is_function_word(words[end].text):
+            end += 1
+        elif word == "of" or (word in DETERMINERS and words[end - 1].text.lower().endswith("ing")):
+            following = content_from(sentence, end)
+            if following is None:
+                break
+            end = following + 1
+        else:
+            break
+    return end
+
+
+def goes_on(sentence: ParsedSentence, negation: int, end: int) -> bool:
+    """Whether the word past a negated phrase adds another: "or", "nor", "and" of "without"."""
+    words = sentence.words
+    if end >= len(words) or not is_joined(sentence, end - 1):
+        return False
+    word = plain(words[end].text)
+    if word in ALTERNATIVES:
+        return True
+    bare = end + 1 < len(words) and not is_function_word(words[end + 1].text)
+    return word == "and" and plain(words[negation].text) == "without" and bare
+
+
+def is_joined(sentence: ParsedSentence, at: int) -> bool:
+    """Whether no punctuation stands between a word and the one after it."""
+    words = sentence.words
+    if at + 1 >= len(words):
+        return False
+    between = sentence.text[words[at].span.end : words[at + 1].span.start]
+    return not BREAK.search(between)

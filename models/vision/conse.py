@@ -1,0 +1,86 @@
+"""ConSE: names of classes as further numbers of fragments, which count in texts of few words.
+
+A convex combination of semantic embeddings (Norouzi et al. 2014) says of a photo what its
+classifiers call it. Sentences are answered better by what was learned of them; a word or two that
+no sentence of train had is not, see docs/decisions/0004-two-cnns-minilm-and-class-names.md.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.vision import backbones
+from models.text import classes
+from models.text.words import MINILM_HIDDEN, upper_minilm
+
+GAIN, POWER = 14.0, 3.0  # γ and π: how much names count in a text of one word, and of more
+SCALE = 8.0  # ε: photos have ε e and texts q / ε, so that both are of the size of their vectors
+
+
+class NamedPhotos(nn.Module):
+    """ε e_k, with e_k the unit vector along Bᵀ Σ_c p_kc names_c for E directions B (384, E).
+
+    Shapes: probabilities p (K, 1000) give (K, E).
+    """
+
+    classes: Tensor
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.register_buffer("classes", torch.zeros(backbones.CLASSES, count))
+
+    def begin(self) -> None:
+        """Take the names of ImageNet's classes along the directions in which they differ most."""
+        count = self.classes.shape[1]
+        self.classes.copy_(classes.vectors() @ classes.directions(count))
+
+    def forward(self, probabilities: Tensor) -> Tensor:
+        """What photos are called, (K, E) of length ε."""
+        return SCALE * F.normalize(probabilities.float() @ self.classes, dim=-1)
+
+
+class NamedTexts(nn.Module):
+    """γ n^−π q_l / ε, shared out over words, with q_l the unit vector along Bᵀ (t_l − m).
+
+    t_l is the unit vector along the mean of MiniLM's last states of a text's words, as names of
+    classes have one, m the mean of all names, and n the words' weights together, at least 1: about
+    the number of content words. A word's share is what its own state gives to the sum.
+
+    Shapes: states below the upper layers (L, T + 2, 384) with weights (L, T + 2) and their mask
+    give (L, T, E); the marks at the ends get none.
+    """
+
+    mean: Tensor
+    directions: Tensor
+    packaged = ("upper.",)
+
+    def __init__(self, count: int, frozen_layers: int) -> None:
+        super().__init__()
+        self.upper = upper_minilm(frozen_layers, 0.0).requires_grad_(False)
+        self.register_buffer("mean", torch.zeros(MINILM_HIDDEN))
+        self.register_buffer("directions", torch.zeros(MINILM_HIDDEN, count))
+
+    def begin(self) -> None:
+        """Take the mean of all names, and the directions in which classes differ most."""
+        self.mean.copy_(classes.mean_name())
+        self.directions.copy_(classes.directions(self.directions.shape[1]))
+
+    @torch.no_grad()
+    def forward(self, states: Tensor, weights: Tensor, mask: Tensor) -> Tensor:
+        """Each word's share (L, T, E) of what a text asks for by name."""
+        tokens = states[mask]
+        for layer in self.upper:
+            tokens = layer(tokens, mask)
+        last = states.new_zeros(states.shape)
+        last[mask] = tokens.to(last)
+        words = mask[:, 2:, None]  # as many real places as words
+        last = last[:, 1:-1] * words
+        count = words.sum(1, keepdim=True)  # (L, 1, 1)
+        length = torch.linalg.vector_norm(last.sum(1, keepdim=True) / count, dim=-1, keepdim=True)
+        shares = (last / length - self.mean) * words / count @ self.directions  # (L, T, E)
+        total = torch.linalg.vector_norm(shares.sum(1, keepdim=True), dim=-1, keepdim=True)
+        content = weights.sum(1).clamp(min=1)[:, None, None]
+        scaled: Tensor = GAIN / SCALE * content**-POWER * shares / total.clamp(min=1e-6)
+        return scaled

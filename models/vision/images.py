@@ -1,0 +1,92 @@
+"""Photos as tensors: decoded, and the display copy that is kept of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.vision import photo_files
+from models.vision.photo_files import DISPLAY_SIDE, MOST_BYTES, MOST_PIXELS, Pixels
+from models.types import Box
+
+
+@dataclass(frozen=True, slots=True)
+class Photo:
+    """An upright sRGB photo: pixels uint8 (3, height, width), and notes on what was left out."""
+
+    pixels: Tensor
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisplayCopy(Photo):
+    """What is kept of a photo: a JPEG without metadata, and the pixels that it shows.
+
+    Embedding these pixels makes a later re-embedding from the JPEG give the same answers.
+    """
+
+    jpeg: bytes
+
+    @property
+    def width(self) -> int:
+        """In pixels."""
+        return self.pixels.shape[2]
+
+    @property
+    def height(self) -> int:
+        """In pixels."""
+        return self.pixels.shape[1]
+
+
+def decode(
+    data: bytes,
+    *,
+    most_bytes: int = MOST_BYTES,
+    most_pixels: int = MOST_PIXELS,
+    longest: int | None = None,
+) -> Photo:
+    """The photo in a file's bytes; arguments and errors are those of modelsvisionphoto_files.decode."""
+    decoded = photo_files.decode(
+        data, most_bytes=most_bytes, most_pixels=most_pixels, longest=longest
+    )
+    return Photo(as_tensor(decoded.pixels), decoded.notes)
+
+
+def display_copy(photo: Photo) -> DisplayCopy:
+    """The copy of a photo to keep and to embed: long side at most DISPLAY_SIDE."""
+    jpeg = photo_files.display_jpeg(as_array(photo.pixels))
+    return DisplayCopy(pixels=decode(jpeg).pixels, notes=photo.notes, jpeg=jpeg)
+
+
+def read(
+    data: bytes, *, most_bytes: int = MOST_BYTES, most_pixels: int = MOST_PIXELS
+) -> DisplayCopy:
+    """The display copy of the photo in a file's bytes; errors are those of decode."""
+    limits = {"most_bytes": most_bytes, "most_pixels": most_pixels}
+    return display_copy(decode(data, longest=DISPLAY_SIDE, **limits))
+
+
+def as_tensor(pixels: Pixels) -> Tensor:
+    """Pixels (height, width, 3) as a tensor (3, height, width)."""
+    return torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
+
+
+def as_array(pixels: Tensor) -> Pixels:
+    """Pixels (3, height, width) as an array (height, width, 3)."""
+    return pixels.permute(1, 2, 0).numpy()
+
+
+def crop(pixels: Tensor, part: Box) -> Tensor:
+    """The part of a photo (3, height, width), at least one pixel wide and high."""
+    height, width = pixels.shape[1:]
+    left, top = int(part.left * width), int(part.top * height)
+    right = max(left + 1, round(part.right * width))
+    bottom = max(top + 1, round(part.bottom * height))
+    return pixels[:, top:bottom, left:right]
+
+
+def png(pixels: Tensor) -> bytes:
+    """Pixels uint8 (3, height, width) as a PNG file's bytes."""
+    return photo_files.png(as_array(pixels))

@@ -1,0 +1,118 @@
+"""EfficientNet-Lites as OpenVINO runs them on a CPU, for the extra `openvino` (decision 0022).
+
+The same products and sums as torch's in another order, so maps agree to some millionths.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from functools import cache, cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from models.vision.lite import Lite
+
+
+class CompiledPyramid:
+    """What Lite.pyramid computes with given layers; for many threads, which take turns."""
+
+    def __init__(self, layers: nn.Sequential, fine: int) -> None:
+        """The first `fine` layers make the finer of the two maps."""
+        openvino = library()
+        pixels = openvino.opset15.parameter([-1, 3, -1, -1], np.float32)
+        scaled = openvino.opset15.multiply(
+            openvino.opset15.subtract(pixels, np.float32(127.0)), np.float32(1 / 128)
+        )
+        maps = [translated(layers[:fine], scaled)]
+        maps.append(translated(layers[fine:], maps[0]))
+        options = {
+            "INFERENCE_NUM_THREADS": torch.get_num_threads(),
+            "INFERENCE_PRECISION_HINT": "f32",
+            "NUM_STREAMS": 1,
+        }
+        model = openvino.Model(maps, [pixels])
+        self.request = openvino.Core().compile_model(model, "CPU", options).create_infer_request()
+        self.lock = Lock()
+
+    def __deepcopy__(self, memo: object) -> CompiledPyramid:
+        """Itself: its weights are frozen, and copies of a frozen network share theirs."""
+        return self
+
+    def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
+        """The maps (B, C, S/16, S/16) and (B, C', S/32, S/32) of photos (B, 3, S, S)."""
+        photos = pixels.float().contiguous().numpy()
+        with self.lock:
+            self.request.infer([photos])
+            maps = [np.array(self.request.get_output_tensor(at).data) for at in range(2)]
+        return tuple(map(torch.from_numpy, maps))
+
+
+class DeferredPyramid:
+    """A CompiledPyramid of a Lite that a checkpoint may yet give weights: compiled at first use."""
+
+    def __init__(self, network: Lite) -> None:
+        self.network = network
+
+    @cached_property
+    def compiled(self) -> CompiledPyramid:
+        """What the network's weights of that moment make."""
+        return CompiledPyramid(self.network.layers, self.network.fine)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DeferredPyramid:
+        """One of the copied network, whose weights are its own."""
+        return DeferredPyramid(copy.deepcopy(self.network, memo))
+
+    def __call__(self, pixels: Tensor) -> tuple[Tensor, ...]:
+        """As CompiledPyramid gives."""
+        return self.compiled(pixels)
+
+
+@cache
+def library() -> Any:
+    """The package openvino; LookupError that says how to install it where it is missing."""
+    try:
+        import openvino
+        import openvino.opset15
+    except ImportError as missing:
+        raise LookupError(
+            "the engine openvino is not installed: pip install 'tessera[openvino]', or use torch"
+        ) from missing
+    return openvino
+
+
+def translated(layers: Iterable[nn.Module], x: Any) -> Any:
+    """The output of layers of a Lite whose batch norms are folded, as a node of OpenVINO's."""
+    ops = library().opset15
+    for layer in layers:
+        match layer:
+            case nn.Conv2d():
+                x = convolution(layer, x)
+            case nn.ReLU6():
+                x = ops.clamp(x, 0.0, 6.0)
+            case nn.Sequential():
+                x = translated(layer, x)
+            case nn.Identity():
+                pass
+            case _:  # an inverted residual
+                body = translated(layer.body, x)  # type: ignore[arg-type]
+                x = ops.add(x, body) if layer.residual else body
+    return x
+
+
+def convolution(layer: nn.Conv2d, x: Any) -> Any:
+    """A convolution with TensorFlow's SAME padding, of all channels or of each by itself."""
+    ops = library().opset15
+    weight = layer.weight.detach().contiguous().numpy()
+    assert layer.bias is not None
+    bias = layer.bias.detach().reshape(1, -1, 1, 1).numpy()
+    options = [*layer.stride], [0, 0], [0, 0], [1, 1], "same_upper"
+    if layer.groups == 1:
+        return ops.add(ops.convolution(x, weight, *options), bias)
+    grouped = weight.reshape(layer.groups, -1, *weight.shape[1:])
+    return ops.add(ops.group_convolution(x, grouped, *options), bias)

@@ -1,0 +1,91 @@
+"""Captioners before training, and the datasets that they learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from models import checkpoint, registry
+from models.captioners.attentive import Attentive
+from models.captions.captioning import FIRST_WORD, Captioner
+from models.shipped import PRETRAINED
+from training.captioners import language
+from training.captioners.recipe import Recipe, TextOptions
+from training.captioners.batches import Batches, CaptionDataset, MixedDataset, word_indices
+from training.captioners.captions import counts, vocabulary
+from training.data.corpus import Example
+from training.runs.folder import Place
+from training.runs.loop import Dataset
+from training.runs.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """What a captioner learns from: photos' frozen inputs (F, C) with sentences, and sentences."""
+
+    inputs: Sequence[Tensor]
+    examples: Sequence[Example]
+    sentences: Sequence[str]
+    place: Place
+    progress: Progress
+
+
+def built(recipe: Recipe, sentences: Sequence[str], start: Path | None) -> Captioner:
+    """A recipe's model with the vocabulary of sentences, its weights at random; or a trained one.
+
+    ValueError for a checkpoint to start from that is of another model.
+    """
+    if start:
+        loaded = checkpoint.load(start)
+        if (loaded.kind, loaded.name) != ("captioners", recipe.model):
+            raise ValueError(
+                f"{start} is a {loaded.name} of the {loaded.kind}; the preset trains {recipe.model}"
+            )
+        trained: Captioner = loaded.model
+        return trained
+    module, words = (
+        registry.find("captioners", recipe.model),
+        vocabulary(sentences, recipe.least_count),
+    )
+    text_options: dict[str, Any] = {}
+    if recipe.text:
+        image = teacher(recipe.text).model.config.image
+        text_options = {"image": image, "joint": image.options.embedding}
+    model: Captioner = module.Model(module.Config(words=words, **recipe.options, **text_options))
+    return model
+
+
+def dataset(model: Captioner, recipe: Recipe, data: TrainingData) -> Dataset[Batches]:
+    """What a model learns from; one that is not trained yet takes what it begins with.
+
+    ValueError for text with a model that does not take sentences in the place of photos.
+    """
+    config, place = model.config, data.place
+    indices = [
+        word_indices(example.sentences, config.words, config.longest) for example in data.examples
+    ]
+    photos = CaptionDataset(data.inputs, indices, recipe.schedule.batch)
+    if not place.start:
+        model.language.begin(counts(indices, len(config.words) + FIRST_WORD))
+    if recipe.text is None:
+        return photos
+    if not isinstance(model.language, Attentive):
+        raise ValueError(f"[text] needs a model that takes sentences, and {recipe.model} does not")
+    loaded = teacher(recipe.text)
+    vectors = language.vectors(
+        loaded, data.sentences, place.cache, recipe.schedule.precision, data.progress
+    )
+    if not place.start:
+        model.language.prepare(loaded.model, data.inputs, indices, vectors)
+    texts = word_indices(data.sentences, config.words, config.longest)
+    epochs = 0 if recipe.reward else recipe.text.epochs
+    return MixedDataset(photos, vectors, texts, epochs, recipe.text.alone, recipe.text.beside)
+
+
+def teacher(options: TextOptions) -> checkpoint.Checkpoint:
+    """The matcher in whose joint space sentences stand for photos."""
+    return checkpoint.load(PRETRAINED / f"{options.matcher}.safetensors")

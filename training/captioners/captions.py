@@ -1,0 +1,43 @@
+"""Captions as indices of a vocabulary."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from models.captions.decoding import END
+
+SPACED_HYPHEN = re.compile(r"(?<=\w) - (?=\w)")  # "t - shirt", as Flickr8k writes it
+SPACED_ENDING = re.compile(r" (?=(?:'s|n't|'re|'ll|'ve)\b)")  # "man 's"
+WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+
+
+def caption_words(text: str) -> list[str]:
+    """Lower-case words as a caption writes them: "t-shirt" and "man's" are one word each."""
+    joined = SPACED_ENDING.sub("", SPACED_HYPHEN.sub("-", text.lower()))
+    return WORD.findall(joined)
+
+
+def vocabulary(sentences: Iterable[str], least_count: int) -> tuple[str, ...]:
+    """Words that sentences hold at least least_count times.
+
+    The filter of Karpathy & Fei-Fei 2015, section 4; the most frequent word comes first.
+    ValueError if no word is left.
+    """
+    counts = Counter(word for sentence in sentences for word in caption_words(sentence))
+    frequent = sorted((-count, word) for word, count in counts.items() if count >= least_count)
+    if not frequent:
+        raise ValueError(f"no word comes {least_count} times in train; lower the least count")
+    return tuple(word for _, word in frequent)
+
+
+def counts(sentences: Sequence[Sequence[Tensor]], size: int) -> Tensor:
+    """How often each of V words (V,) is a target, END among them."""
+    lines = [line for indices in sentences for line in indices]
+    frequencies = torch.bincount(torch.cat(lines), minlength=size)
+    frequencies[END] += len(lines)
+    return frequencies

@@ -1,0 +1,138 @@
+"""Kinds of a captioner, persons and animals: which classes and words are of them, by WordNet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from models.text import classes
+from models.captioners.attentive import Model
+from models.checkpoint import Checkpoint
+from models.captions.kinds import Kind
+from models.text.parsing import parse_trees
+from models.types import PaddedBags, ParsedSentence
+from training.captioners.train import frozen_inputs
+from training.captioners.captions import caption_words
+from training.data.corpus import Example
+from training.evaluation.captions.wordnet import PERSONS, WordNet
+from training.runs.folder import Place
+from training.matchers.frozen import precision_of
+from training.runs.progress import Progress
+
+# What captions invent most, with the temperatures and thresholds of decision 0012.
+KINDS = (Kind(PERSONS, 2.0, 0.01), Kind(("animal",), 1.0, 0.01))
+NAMED = 3 / 4  # of the photos with a word that show its kind, so that it names the kind
+PREPARED = 64  # photos at once
+
+Nouns = dict[str, str]  # words that are nouns more often than not, to their singular
+
+
+def added(
+    loaded: Checkpoint, examples: Sequence[Example], place: Place, progress: Progress
+) -> Model:
+    """A checkpoint's captioner with KINDS, measured on examples of train.
+
+    ValueError for a model without classifiers, LookupError without WordNet.
+    """
+    if loaded.name != "attentive":
+        raise ValueError(f"only a captioner attentive takes kinds; this is a {loaded.name}")
+    wordnet = WordNet()  # first: features of all photos take minutes
+    inputs = frozen_inputs(loaded.model, examples, place, precision_of(loaded), progress)
+    return with_kinds(loaded.model, inputs, examples, wordnet)
+
+
+def with_kinds(
+    captioner: Model,
+    inputs: Sequence[Tensor],
+    examples: Sequence[Example],
+    wordnet: WordNet,
+    kinds: tuple[Kind, ...] = KINDS,
+) -> Model:
+    """The captioner anew, with kinds that no caption names where a photo shows nothing of them.
+
+    `inputs` are the sight's features (F, C) of train's photos, `examples` these with sentences.
+    """
+    model = Model(replace(captioner.config, kinds=kinds)).eval()
+    weights = captioner.state_dict().items()
+    model.load_state_dict(
+        {name: weight for name, weight in weights if ".kinds." not in name}, strict=False
+    )
+    language, words = model.language, captioner.config.words
+    bags = (PaddedBags.of(inputs[at : at + PREPARED]) for at in range(0, len(inputs), PREPARED))
+    logits, features = map(  # (N, 1000) and (N, V · C)
+        torch.cat, zip(*((language.classes(bag), language.whole(bag)) for bag in bags), strict=True)
+    )
+    parsed = parse_trees([text for example in examples for text in example.sentences])
+    unread = iter(parsed)
+    trees = [[next(unread) for _ in example.sentences] for example in examples]
+    singular = nouns([*parsed, *parse_trees([w for w in words if any(map(str.isalnum, w))])])
+    kind_shares = torch.tensor(
+        [[shares(photo_trees, kind, wordnet) for kind in kinds] for photo_trees in trees]
+    )  # (N, G)
+    members = torch.tensor(
+        [
+            [word in singular and wordnet.is_a(singular[word], kind.terms) for word in words]
+            for kind in kinds
+        ]
+    )  # (G, W)
+    language.kinds.fit(
+        logits,
+        features,
+        kind_shares,
+        classes_of(kinds).float(),
+        (members & usual(examples, words, kind_shares)).float(),
+    )
+    return model
+
+
+def nouns(trees: Iterable[ParsedSentence]) -> Nouns:
+    """The words that are nouns in most of the sentences that have them, to their singular."""
+    readings: dict[str, Counter[str]] = {}
+    for tree in trees:
+        for word in tree.words:
+            lemma = word.lemma.lower() if word.tag in ("NN", "NNS") else ""
+            readings.setdefault(word.text.lower(), Counter())[lemma] += 1
+    main_lemmas = {word: lemmas.most_common(1)[0][0] for word, lemmas in readings.items()}
+    return {word: lemma for word, lemma in main_lemmas.items() if lemma}
+
+
+def shares(trees: Sequence[ParsedSentence], kind: Kind, wordnet: WordNet) -> float:
+    """The share of a photo's sentences with a noun of a kind."""
+    return sum(
+        any(
+            word.tag in ("NN", "NNS") and wordnet.is_a(word.lemma.lower(), kind.terms)
+            for word in tree.words
+        )
+        for tree in trees
+    ) / len(trees)
+
+
+def classes_of(kinds: Sequence[Kind]) -> Tensor:
+    """Which of ImageNet's classes (G, 1000) are of each kind by their broader terms."""
+    terms = [{name for level in levels for name in level} for levels in classes.names()]
+    return torch.tensor(
+        [[not class_terms.isdisjoint(kind.terms) for class_terms in terms] for kind in kinds]
+    )
+
+
+def usual(examples: Sequence[Example], words: Sequence[str], kind_shares: Tensor) -> Tensor:
+    """Which words (G, W) stand with photos of a kind: not "branch", a group of persons in WordNet.
+
+    A word that no photo's sentences have does.
+    """
+    places = {word: place for place, word in enumerate(words)}
+    photos, with_kind = torch.zeros(len(words)), torch.zeros(kind_shares.shape[1], len(words))
+    for example, photo_kinds in zip(examples, kind_shares, strict=True):
+        columns = [places[word] for word in written(example) if word in places]
+        photos[columns] += 1
+        with_kind[:, columns] += (photo_kinds > 1 / 2).float()[:, None]
+    return with_kind >= NAMED * photos
+
+
+def written(example: Example) -> Iterator[str]:
+    """The different words of a photo's sentences."""
+    yield from {word for sentence in example.sentences for word in caption_words(sentence)}

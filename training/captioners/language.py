@@ -1,0 +1,60 @@
+"""Texts that a captioner learns its language from, and their vectors in a matcher's joint space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.captioners.attentive import text_vectors
+from models.checkpoint import Checkpoint
+from training.runs.cache import cached, digest
+from training.captioners.recipe import TextOptions
+from training.captioners import texts as text
+from training.captioners.captions import caption_words
+from training.data.corpus import Corpus
+from training.runs.precision import half_precision
+from training.runs.progress import Progress
+
+
+def sentences(corpus: Corpus, options: TextOptions | None, file: Path | None) -> list[str]:
+    """What a captioner's language is learned from: train's sentences, or with text more than them.
+
+    These are a file's lines that are no sentence of another split, and names of classes.
+    """
+    train_sentences = [
+        sentence for example in corpus.split("train") for sentence in example.sentences
+    ]
+    if options is None:
+        return train_sentences
+    texts = text.unseen([*train_sentences, *(text.lines(file) if file else ())], corpus)
+    texts = list(dict.fromkeys(texts))
+    if not options.names:
+        return texts
+    words = {word for sentence in texts for word in caption_words(sentence)}
+    return texts + text.named(words)
+
+
+def vectors(
+    loaded: Checkpoint, texts: Sequence[str], folder: Path, precision: str, progress: Progress
+) -> Tensor:
+    """Vectors (N, D) of length one in a matcher's joint space, from the cache or into it."""
+    joint = loaded.model.image.config.embedding
+
+    def joint_vectors(batch: Sequence[str]) -> list[Tensor]:
+        with half_precision("cpu", precision):
+            return list(text_vectors(loaded.model, batch, joint)[:, None])
+
+    rows = cached(
+        folder / "texts",
+        f"{precision} joint {loaded.fingerprint}",
+        list(texts),
+        [digest(sentence) for sentence in texts],
+        joint_vectors,
+        progress,
+        "texts",
+    )
+    return F.normalize(torch.cat(list(rows)), dim=-1)

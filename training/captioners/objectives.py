@@ -1,0 +1,115 @@
+"""Objectives of captioners: the likelihood of true words, and a reward of whole captions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.captions.captioning import FIRST_WORD, UNKNOWN, Captioner
+from models.captions.decoding import END, Limits, sample
+from training.captioners.batches import PADDING, Batches, CaptionBatch, TextBatch
+from training.captioners.captions import caption_words
+from training.evaluation.captions.cider import Cider
+from training.runs.precision import half_precision
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEntropy:
+    """The mean −log p of a true word, photos' sentences and `text_weight` times those alone."""
+
+    model: Captioner
+    device: str
+    precision: str
+    label_smoothing: float = 0.0
+    text_weight: float = 1.0
+
+    def __call__(self, batches: Batches, epoch: int) -> Tensor:  # noqa: ARG002 - in all the same
+        """The loss of a step, a scalar."""
+        return torch.stack([self.weighted(batch, len(batches)) for batch in batches]).sum()
+
+    def weighted(self, batch: CaptionBatch | TextBatch, batches: int) -> Tensor:
+        """The loss of a batch; text that is alone in its step weighs 1."""
+        with half_precision(self.device, self.precision):
+            predicted, targets = logits(self.model, batch, self.device)
+        loss = F.cross_entropy(predicted.float(), targets, label_smoothing=self.label_smoothing)
+        return loss * self.text_weight if isinstance(batch, TextBatch) and batches > 1 else loss
+
+
+class SelfCritical:
+    """Captions that are drawn become as likely as they are better than others of their photo.
+
+    −Σ_t (r(c) − b) log p(w_t), a mean over words: r is CIDEr-D of a drawn caption c against train's
+    sentences of its photo, its end counted as a word, and b the mean reward of the
+    photo's other ones (Rennie et al. 2017; Luo 2020). Text alone is learned as before.
+    """
+
+    def __init__(
+        self, truth: CrossEntropy, references: Sequence[Sequence[str]], samples: int
+    ) -> None:
+        """`references` are the sentences of each photo, `samples` the captions drawn of each."""
+        if samples < 2:
+            raise ValueError(f"[reward] samples is {samples}; use at least 2, to compare them")
+        self.truth, self.samples, self.model = truth, samples, truth.model
+        self.cider = Cider(
+            [[ended(caption_words(sentence)) for sentence in sentences] for sentences in references]
+        )
+
+    def __call__(self, batches: Batches, epoch: int) -> Tensor:  # noqa: ARG002 - in all the same
+        """The loss of a step, a scalar."""
+        return torch.stack(
+            [
+                self.rewarded(batch)
+                if isinstance(batch, CaptionBatch)
+                else self.truth.weighted(batch, len(batches))
+                for batch in batches
+            ]
+        ).sum()
+
+    def rewarded(self, batch: CaptionBatch) -> Tensor:
+        """The loss of captions that are drawn for the photos of a batch."""
+        captions = self.drawn(batch.photos)
+        owners = torch.arange(len(batch.photos)).repeat_interleave(self.samples)
+        advantages = self.advantages(captions, batch.positions)
+        sampled = batch.of(owners, captions)
+        with half_precision(self.truth.device, self.truth.precision):
+            predicted, targets = logits(self.model, sampled, self.truth.device)
+        costs = F.cross_entropy(predicted.float(), targets, reduction="none")  # (W,)
+        sentence = (sampled.targets != PADDING).nonzero()[:, 0]  # (W,) whose word each is
+        return (advantages[sentence].to(costs) * costs).mean()
+
+    @torch.no_grad()
+    def drawn(self, photos: Tensor) -> list[Tensor]:
+        """Captions as word indices (T,), `samples` of each photo (K, F, C) in a row."""
+        self.model.eval()
+        step, state = self.model.start(list(photos), doubting=False)
+        repeated_state = tuple(part.repeat_interleave(self.samples, 0) for part in state)
+        hypotheses = sample(step, repeated_state, Limits(self.model.config.longest, 1, (UNKNOWN,)))
+        self.model.train()
+        return [torch.tensor(hypothesis.words) for hypothesis in hypotheses]
+
+    def advantages(self, captions: Sequence[Tensor], positions: Sequence[int]) -> Tensor:
+        """How much better (N,) each caption is than the others of its photo are in the mean."""
+        words = self.model.config.words
+        texts = [ended([words[at - FIRST_WORD] for at in caption.tolist()]) for caption in captions]
+        owners = [position for position in positions for _ in range(self.samples)]
+        rewards = torch.from_numpy(self.cider.scores(texts, owners)).view(-1, self.samples)
+        baseline = (rewards.sum(1, keepdim=True) - rewards) / (self.samples - 1)
+        return (rewards - baseline).flatten()
+
+
+def ended(words: Sequence[str]) -> list[str]:
+    """Words and a mark of their end, so that a caption that breaks off is worth less."""
+    return [*words, str(END)]
+
+
+def logits(model: Captioner, batch: CaptionBatch | TextBatch, device: str) -> tuple[Tensor, Tensor]:
+    """Logits (W, V) of the W real words of a batch, ENDs among them, and the targets (W,)."""
+    language = model.language
+    inputs, targets = batch.given.to(device), batch.targets.to(device)  # (N, T) each
+    outputs, state = language(inputs, batch.state(language, device))
+    real = targets != PADDING
+    return language.logits_where(real, outputs, state), targets[real]

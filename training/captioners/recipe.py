@@ -1,0 +1,96 @@
+"""Recipes of captioners, from presets in presets/captioners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from models import registry
+from training.runs import presets as inheritance
+from training.captioners.snippets import Options as SnippetOptions
+from training.runs.optimization import Optimizer, Schedule
+from training.matchers.preset import made, refuse_unknown
+
+PRESETS = "captioners"  # the folder of captioners' presets
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """Language from text alone, each sentence in the place of a photo by a matcher's joint space.
+
+    The first `epochs` have `alone` sentences a step and no photo, later ones `beside` the photos,
+    whose loss counts `weight`. With `names` the texts hold those of ImageNet's classes. `matcher`
+    is one that ships, by its name.
+    """
+
+    epochs: int = 3
+    alone: int = 256
+    beside: int = 64
+    weight: float = 0.5
+    names: bool = True
+    matcher: str = "matcher"
+
+    def __post_init__(self) -> None:
+        if self.epochs < 0 or self.alone < 1 or self.beside < 0:
+            raise ValueError(
+                f"[text] has {self.epochs} epochs of {self.alone} sentences alone and "
+                f"{self.beside} beside photos; use at least 0, 1 and 0"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """Self-critical training on `samples` captions of each photo."""
+
+    samples: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a captioner is trained: its model's name and options, without the words, and the rest.
+
+    least_count: how often a word of the vocabulary comes in train's sentences, or with `text` in
+    all texts, at least. With `snippets` it learns to describe regions, by the parts of
+    sentences that a matcher aligns with them. With `reward` it begins with a trained captioner.
+    """
+
+    model: str
+    options: Mapping[str, Any]
+    optimizer: Optimizer
+    schedule: Schedule
+    label_smoothing: float = 0.0
+    least_count: int = 5
+    snippets: SnippetOptions | None = None
+    text: TextOptions | None = None
+    reward: Reward | None = None
+
+
+PARTS = {"snippets": SnippetOptions, "text": TextOptions, "reward": Reward}
+
+
+def read(preset: str) -> Recipe:
+    """The recipe of a preset in presets/captioners, or of a path that ends in .toml.
+
+    LookupError where there is none, ValueError for an option that nothing knows.
+    """
+    return inheritance.read(PRESETS, preset, parsed)
+
+
+def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:  # noqa: ARG001 - as of other parts
+    """The recipe of a preset's tables."""
+    refuse_unknown(tables, {"model", "objective", "optimizer", "schedule", *PARTS}, "the preset")
+    options = dict(tables.get("model", {}))
+    name = options.pop("name", "")
+    option_names = {field.name for field in fields(registry.find("captioners", name).Config)}
+    refuse_unknown(options, option_names - {"words", "image", "joint"}, "[model]")
+    objective = tables.get("objective", {})
+    refuse_unknown(objective, {"label_smoothing", "least_count"}, "[objective]")
+    return Recipe(
+        name,
+        options,
+        made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        made(Schedule, tables.get("schedule", {}), "[schedule]"),
+        **objective,
+        **{part: made(PARTS[part], tables[part], f"[{part}]") for part in PARTS if part in tables},
+    )

@@ -1,0 +1,244 @@
+"""Captions of regions against the phrases that people have for true boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.captions.captioning import Captioner
+from models.checkpoint import Checkpoint
+from models.matcher import Matcher
+from models.registry import BEAM, Generation
+from models.vision.sight import ViewSight
+from models.towers import ImageTower
+from models.types import Box, PaddedBags
+from training.captioners import train as captioning
+from training.runs.cache import cached, digest, file_digest
+from training.captioners import snippets
+from training.data.corpus import Corpus, Example
+from training.data.entities import GroundedSentence
+from training.evaluation.captions.bleu import Bleu, bleu
+from training.evaluation.embedding import pixels
+from training.evaluation.measure import Boxes
+from training.runs.folder import Place
+from training.matchers.frozen import precision_of
+from training.runs.precision import half_precision
+from training.runs.progress import Progress, silent
+
+DESCRIBED = 64  # regions described, or compared with all snippets, at once
+
+
+@dataclass(frozen=True, slots=True)
+class TrueRegion:
+    """A true box of a photo, the photo's number, and the phrases that name it."""
+
+    photo: int
+    box: Box
+    phrases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """True boxes of a split as a sight sees them.
+
+    rows (B, C) are the features in the boxes, in the order of `true`; inputs (F, C) are those of
+    each photo.
+    """
+
+    true: Sequence[TrueRegion]
+    rows: Tensor
+    inputs: Sequence[Tensor]
+
+    def scored(self, texts: Sequence[str]) -> Bleu:
+        """BLEU of a text for each box against the phrases that name it."""
+        return bleu(texts, [region.phrases for region in self.true])
+
+
+def true_regions(examples: Sequence[Example], truth: Boxes) -> list[TrueRegion]:
+    """Every true box of photos once; LookupError if there is none."""
+    regions = [
+        TrueRegion(number, box, phrases)
+        for number, example in enumerate(examples)
+        for box, phrases in named(truth.get(example.image.name, ())).items()
+    ]
+    if not regions:
+        raise LookupError("no photo has a true box: are the boxes of these photos?")
+    return regions
+
+
+def named(sentences: Sequence[GroundedSentence]) -> dict[Box, tuple[str, ...]]:
+    """The boxes of a photo's phrases, and the phrases of each."""
+    boxes: dict[Box, tuple[str, ...]] = {}
+    for sentence in sentences:
+        for phrase in sentence.phrases:
+            for box in phrase.boxes:
+                boxes[box] = (*boxes.get(box, ()), phrase.text)
+    return boxes
+
+
+def seen(
+    model: Captioner | ImageTower,
+    examples: Sequence[Example],
+    truth: Boxes,
+    place: Place,
+    precision: str,
+    progress: Progress = silent,
+) -> Regions:
+    """True boxes of photos by a model's sight, from the cache or computed into it.
+
+    ValueError for a sight without regions, LookupError where no photo has a true box.
+    """
+    sight = model.sight
+    describes = not isinstance(model, Captioner) or model.of_regions
+    if not (describes and isinstance(sight, ViewSight)):
+        raise ValueError(
+            "this captioner describes whole photos by more than a region's features: give one of "
+            "the preset regions, or one of multimodal-rnn"
+        )
+    true = true_regions(examples, truth)
+    boxes: list[list[Box]] = [[] for _ in examples]
+    for region in true:
+        boxes[region.photo].append(region.box)
+
+    def inside(photos: Sequence[int]) -> list[Tensor]:
+        photo_boxes = [
+            torch.tensor([astuple(box) for box in boxes[photo]]).view(-1, 4) for photo in photos
+        ]
+        with half_precision(place.device, precision):
+            return sight.inside([pixels(examples[photo].image) for photo in photos], photo_boxes)
+
+    rows = cached(
+        place.cache / "boxes",
+        f"{precision} {sight.names[-1]}",
+        range(len(examples)),
+        [
+            digest(file_digest(example.image), repr(photo_boxes))
+            for example, photo_boxes in zip(examples, boxes, strict=True)
+        ],
+        inside,
+        progress,
+        "true boxes",
+    )
+    inputs = captioning.frozen_inputs(model, examples, place, precision, progress)
+    return Regions(true, torch.cat(list(rows)), inputs)
+
+
+def described(
+    captioner: Captioner, regions: Regions, progress: Progress = silent, beam: int = BEAM
+) -> list[str]:
+    """What a captioner says of each box: of its features alone, as if they were a photo's."""
+    starts = range(0, len(regions.rows), DESCRIBED)
+    return [
+        best[0].text
+        for at in progress(starts, len(starts), "regions")
+        for best in captioner.describe(
+            list(regions.rows[at : at + DESCRIBED, None]), Generation(beam)
+        )
+    ]
+
+
+@torch.inference_mode()
+def retrieved(matcher: Matcher, regions: Regions, sums: Tensor, texts: Sequence[str]) -> list[str]:
+    """For each box the text that the matcher finds most compatible with it.
+
+    v_i · Σ_t s_t, with the sums (S, D) of the texts' fragments: the ranking baseline of Karpathy &
+    Fei-Fei (2015), section 4.3. Each box is seen in its photo, as its likeliest region.
+    """
+    assert isinstance(matcher.image.sight, ViewSight)
+    views = len(matcher.image.sight.views)
+    best: list[str] = []
+    for at in range(0, len(regions.rows), DESCRIBED):
+        batch = zip(regions.true[at : at + DESCRIBED], regions.rows[at:], strict=False)
+        bags = matcher.image_bags(
+            PaddedBags.of(
+                [
+                    torch.cat([regions.inputs[region.photo][:views], row[None]])
+                    for region, row in batch
+                ]
+            )
+        )
+        nearest = (bags.vectors[:, 1].float().cpu() @ sums.T).argmax(1)
+        best += [texts[index] for index in nearest.tolist()]
+    return best
+
+
+def candidates(
+    loaded: Checkpoint,
+    examples: Sequence[Example],
+    inputs: Sequence[Tensor],
+    cache: Path,
+    progress: Progress = silent,
+) -> tuple[Tensor, list[str]]:
+    """The sums (S, D) of the fragments of all snippets of train, and the snippets."""
+    bags = snippets.compared(loaded, examples, inputs, cache, progress)
+    options = snippets.Options()
+    unique = {
+        text.lower()
+        for example, sentence_bags in zip(examples, bags, strict=True)
+        for texts in snippets.by_region(example, sentence_bags, options).values()
+        for text in texts
+    }
+    texts = sorted(unique, key=lambda text: (len(text), text))  # texts of a length need no padding
+
+    def embedded(batch: Sequence[str]) -> list[Tensor]:
+        return [bag.vectors.sum(0)[None] for bag in loaded.model.embed_sentences(batch)]
+
+    sums = cached(
+        cache / "snippets",
+        loaded.fingerprint,
+        texts,
+        [digest(text) for text in texts],
+        embedded,
+        progress,
+        "snippets",
+    )
+    return torch.cat(list(sums)), texts
+
+
+def measured(
+    loaded: Checkpoint,
+    corpus: Corpus,
+    truth: Boxes,
+    split: str,
+    place: Place,
+    progress: Progress = silent,
+    beam: int = BEAM,
+) -> tuple[Bleu, dict[str, Any]]:
+    """BLEU of a captioner's texts for true boxes, or of the texts that a matcher retrieves.
+
+    And the facts of the measurement. ValueError for another kind of checkpoint.
+    """
+    precision = precision_of(loaded)
+    if loaded.kind == "captioners":
+        regions = seen(loaded.model, corpus.split(split), truth, place, precision, progress)
+        texts = described(loaded.model, regions, progress, beam)
+        snippet_options = loaded.facts.get("recipe", {}).get("snippets")
+        source = "regions" if snippet_options else "whole photos"
+    elif loaded.kind == "matchers":
+        tower = loaded.model.image
+        regions = seen(tower, corpus.split(split), truth, place, precision, progress)
+        train = corpus.split("train")
+        inputs = captioning.frozen_inputs(tower, train, place, precision, progress)
+        sums, snippet_texts = candidates(loaded, train, inputs, place.cache, progress)
+        texts = retrieved(loaded.model, regions, sums, snippet_texts)
+        source = "nearest"
+    else:
+        raise ValueError(
+            f"captioners describe regions, matchers retrieve; this is of {loaded.kind}"
+        )
+    score = regions.scored(texts)
+    words = sum(len(text.split()) for text in texts) / len(texts)
+    return score, {
+        "learned_from": source,
+        "options": loaded.facts.get("recipe", {}).get("options", {}),
+        "regions": len(texts),
+        "beam": beam,
+        "region_bleu": score.scores,
+        "length_ratio": score.length_ratio,
+        "words": words,
+    }

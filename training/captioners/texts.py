@@ -1,0 +1,63 @@
+"""Sentences without photos: lines of a file, and the names of classes in plain sentences."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Set
+from pathlib import Path
+
+from models.text import classes
+from training.captioners.captions import caption_words
+from training.data.corpus import Corpus
+
+ANIMAL = "animal"
+ANY = ("a close up of {a}", "{a} in front of a plain background", "{a} seen from the side")
+ALIVE = ("{a} looks at the camera", "{a} is outside in the grass", "{a} stands on the ground")
+LIFELESS = ("{a} on a table", "{a} on a white background", "{a} lies on the ground")
+
+
+def lines(file: Path) -> list[str]:
+    """The lines of a text file, gzipped or not, without those that have no words.
+
+    LookupError for a missing file, ValueError for one without any sentence or that is no text.
+    """
+    if not file.is_file():
+        raise LookupError(f"{file} is no file: give one with a sentence a line")
+    try:
+        data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        texts = [line.strip() for line in data.decode("utf-8").splitlines()]
+    except (gzip.BadGzipFile, EOFError, UnicodeDecodeError) as wrong:
+        raise ValueError(f"{file} is no text of a sentence a line: {wrong}") from wrong
+    texts = [text for text in texts if caption_words(text)]
+    if not texts:
+        raise ValueError(f"{file} has no sentence")
+    return texts
+
+
+def unseen(texts: Iterable[str], corpus: Corpus) -> list[str]:
+    """The texts that are no sentence of a split but train, whatever their case and punctuation."""
+    held_out = {
+        tuple(caption_words(sentence))
+        for split, examples in corpus.splits.items()
+        if split != "train"
+        for example in examples
+        for sentence in example.sentences
+    }
+    return [text for text in texts if tuple(caption_words(text)) not in held_out]
+
+
+def named(vocabulary: Set[str]) -> list[str]:
+    """What the classes of ImageNet and their broader terms are called, each in plain sentences.
+
+    So a captioner has seen the names that a matcher may find, as far as their words are known.
+    """
+    sentences: dict[str, None] = {}
+    for levels in classes.names():
+        alive = any(term == ANIMAL for level in levels for term in level)
+        for level in levels:
+            if not set(caption_words(level[0])) <= vocabulary:
+                continue
+            a = f"{'an' if level[0][0].lower() in 'aeiou' else 'a'} {level[0].lower()}"
+            for template in (*ANY, *(ALIVE if alive else LIFELESS)):
+                sentences[template.format(a=a)] = None
+    return list(sentences)

@@ -1,0 +1,174 @@
+"""Training of a captioner, from a corpus to a checkpoint measured on val."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from models import header
+from models.captions.captioning import Captioner
+from models.registry import BEAM, Caption, Generation
+from models.towers import ImageTower
+from training.captioners import build as building
+from training.captioners import language
+from training.runs.cache import Inputs, cached, file_digest
+from training.captioners.objectives import CrossEntropy, SelfCritical
+from training.captioners.recipe import Recipe
+from training.captioners.batches import Batches
+from training.data.corpus import Corpus, Example
+from training.captioners.snippets import regions
+from training.evaluation.captions.bleu import bleu
+from training.evaluation.captions.cider import cider
+from training.evaluation.embedding import pixels
+from training.evaluation.captions.treebank import treebank_words
+from training.runs.fitting import SILENT, Reporter, fit
+from training.runs.folder import Place, RunFolder
+from training.runs.loop import Measured, Part, Trainer
+from training.runs.precision import half_precision
+from training.runs.progress import Progress
+
+DESCRIBED = 16  # photos described at once
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Captions against sentences, in percent: BLEU-1 to 4, and CIDEr-D as papers print it."""
+
+    bleu: tuple[float, ...]
+    length_ratio: float
+    cider: float
+
+
+def train(
+    corpus: Corpus,
+    place: Place,
+    recipe: Recipe,
+    *,
+    text: Path | None = None,
+    resume: bool = False,
+    reporter: Reporter = SILENT,
+) -> Validation:
+    """Train on split train, write the checkpoint to `place.out`; its scores on val.
+
+    `text` is a file of sentences without photos, for a recipe with [text]. The averaged weights of
+    the last epoch are kept: val chooses nothing. The run's folder is beside the checkpoint;
+    ValueError if it holds a run that is not to be resumed, or of other options.
+    """
+    if bool(recipe.reward) != bool(place.start):
+        raise ValueError("[reward] and --start need each other: give both, or neither")
+    if text and not recipe.text:
+        raise ValueError("--text is for presets with [text]: leave it out, or choose another")
+    facts = {
+        "recipe": asdict(recipe),
+        "start": header.fingerprint(place.start) if place.start else None,
+        "text": file_digest(text) if text else None,
+    }
+    folder = RunFolder.of_part("captioners", recipe.model, corpus, place, facts)
+    folder.claim(resume)
+    torch.manual_seed(place.seed)
+    sentences = language.sentences(corpus, recipe.text, text)
+    model = building.built(recipe, sentences, place.start).to(place.device)
+    folder.restore(model)
+    (inputs, examples), (val_inputs, val_examples) = (
+        described(model, recipe, corpus.split(split), place, reporter.progress)
+        for split in ("train", "val")
+    )
+    data = building.TrainingData(inputs, examples, sentences, place, reporter.progress)
+    dataset = building.dataset(model, recipe, data)
+
+    def validate() -> Measured:
+        model.eval()
+        score = measured(
+            lambda part: model.describe(val_inputs[part], Generation()),
+            val_examples,
+            reporter.progress,
+        )
+        return Measured({"beam": BEAM} | asdict(score))
+
+    objective = objective_of(model, recipe, examples, place.device)
+    part = Part(model, dataset, objective, validate, once=True)
+    trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
+    validation = fit(trainer, folder, reporter, resume=resume)
+    return Validation(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
+
+
+def objective_of(
+    model: Captioner, recipe: Recipe, examples: Sequence[Example], device: str
+) -> Callable[[Batches, int], Tensor]:
+    """What a recipe trains for."""
+    truth = CrossEntropy(
+        model,
+        device,
+        recipe.schedule.precision,
+        recipe.label_smoothing,
+        recipe.text.weight if recipe.text else 1.0,
+    )
+    if recipe.reward is None:
+        return truth
+    return SelfCritical(truth, [example.sentences for example in examples], recipe.reward.samples)
+
+
+def described(
+    model: Captioner, recipe: Recipe, examples: Sequence[Example], place: Place, progress: Progress
+) -> tuple[Sequence[Tensor], Sequence[Example]]:
+    """The frozen inputs (F, C) of what is to be described, and its sentences.
+
+    These are a split's photos, or with `snippets` the regions that have some.
+    """
+    inputs = frozen_inputs(model, examples, place, recipe.schedule.precision, progress)
+    if recipe.snippets is None:
+        return inputs, examples
+    return regions(model.sight, examples, inputs, recipe.snippets, place.cache, progress)
+
+
+def frozen_inputs(
+    model: Captioner | ImageTower,
+    examples: Sequence[Example],
+    place: Place,
+    precision: str,
+    progress: Progress,
+) -> Inputs:
+    """The sight's features (F, C) of every photo, from the cache or computed into it.
+
+    Those that a matcher of the same sight and precision left there are found.
+    """
+
+    def features(paths: Sequence[Path]) -> list[Tensor]:
+        with half_precision(place.device, precision):
+            inputs: list[Tensor] = model.sight([pixels(path) for path in paths])[0]
+        return inputs
+
+    return cached(
+        place.cache / "images",
+        f"{precision} {model.sight.key()}",
+        [example.image for example in examples],
+        [file_digest(example.image) for example in examples],
+        features,
+        progress,
+        "features of photos",
+    )
+
+
+def measured(
+    describe: Callable[[slice], list[list[Caption]]],
+    examples: Sequence[Example],
+    progress: Progress,
+) -> Validation:
+    """Scores of the best caption that `describe` has for each of a slice of the examples."""
+    starts = range(0, len(examples), DESCRIBED)
+    captions = [
+        best[0].text
+        for at in progress(starts, len(starts), "captions")
+        for best in describe(slice(at, at + DESCRIBED))
+    ]
+    references = [example.sentences for example in examples]
+    agreement = bleu(captions, references)
+    consensus = cider(
+        [treebank_words(text) for text in captions],
+        [[treebank_words(text) for text in sentences] for sentences in references],
+    )
+    return Validation(agreement.scores, agreement.length_ratio, consensus)

@@ -1,0 +1,128 @@
+"""Commands for pretrained encoders: adopt, tune."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from training.cli.options import Data, Device, Images, plain_errors
+
+
+def adopt(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FOLDER|HUB-ID",
+            help="Weights in the layout of transformers, or a CLIP in open_clip's.",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The checkpoint to write. [default: NAME.safetensors]")
+    ] = None,
+    regions: Annotated[
+        float,
+        typer.Option(
+            "--lambda", min=0, max=1, help="How much boxes count; 0 leaves the encoder's own score."
+        ),
+    ] = 0.2,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            help="What makes boxes' vectors: masked, value, tokens, contributed, or occluded, "
+            "the surest, a pass a box. [default: value for CLIP, else contributed]"
+        ),
+    ] = None,
+    against: Annotated[
+        str, typer.Option(help="What boxes are compared with: the photo, or all boxes.")
+    ] = "boxes",
+    proposals: Annotated[
+        str, typer.Option(help="Boxes: windows, or learned (from data for research only).")
+    ] = "windows",
+    precision: Annotated[
+        str, typer.Option(help="Of the weights: float32 or bfloat16.")
+    ] = "float32",
+    revision: Annotated[
+        str | None, typer.Option(help="A commit, tag or branch of the hub's repository.")
+    ] = None,
+) -> None:
+    """Serve a pretrained CLIP, SigLIP or TIPSv2: write a small checkpoint that names its weights.
+
+    Where the folder has moved, adopt it again into the same --out: it keeps what it has.
+
+    Examples: tessera adopt ~/models/tipsv2-b14 --out tips.safetensors
+
+    TESSERA_MATCHER=tips.safetensors tessera serve
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        from training.encoders import adopt as adopting
+
+        folder, commit = Path(source).expanduser(), ""
+        if not folder.is_dir():
+            folder, commit = adopting.fetched(source, revision)
+        licence = adopting.checked(folder, source)
+        for warning in licence.warnings:
+            console.print(f"warning: {warning}", style="yellow", markup=False)
+        name = Path(source).expanduser().resolve().name
+        file = out or Path(f"{name}.safetensors")
+        choice = adopting.Choice(regions, recipe, against, proposals, precision)
+        adopted = adopting.adopt(folder, file, choice, licence.name, name, commit)
+        for line in adopted.about:
+            console.print(line, markup=False, soft_wrap=True)
+    typer.echo(file)
+
+
+def tune(
+    file: Annotated[
+        Path, typer.Argument(metavar="CHECKPOINT", help="Of `tessera adopt`, not yet trained.")
+    ],
+    data: Data,
+    images: Images = None,
+    split: str = "val",
+    limit: Annotated[
+        int, typer.Option(min=2, help="Photos, drawn at random if there are more.")
+    ] = 1000,
+    cost: Annotated[
+        float, typer.Option(min=0, help="Points of the sum of six recalls that boxes may cost.")
+    ] = 3.0,
+    out: Annotated[
+        Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT, anew]")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers.")] = None,
+    recipe: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How to make boxes, tried alone; may be repeated. [default: all but occluded]"
+        ),
+    ] = None,
+    device: Device = "cpu",
+) -> None:
+    """Choose what boxes count, how they are made, and the temperature, on captioned photos.
+
+    Probabilities come after it, by `tessera calibrate`.
+
+    Example: tessera tune tips.safetensors --data flickr8k/
+    """
+    console = Console(stderr=True)
+    with plain_errors(console):
+        from models import checkpoint
+        from training import analysis
+        from training.runs import progress
+        from training.encoders import tune as tuning
+        from training.data import readers as folders
+
+        loaded = checkpoint.load(file, device)
+        tuning.refuse_others(loaded)
+        corpus = folders.read(data, images)
+        examples, part = analysis.sample(corpus.split(split), split, limit)
+        matcher, tuned = tuning.tune(
+            loaded, examples, cost, progress.on(console), device, recipe or ()
+        )
+        tuning.store(out or file, loaded, matcher, tuned, f"{corpus.name} {part}")
+        Console().print(tuning.table(tuned))
+        analysis.store(json_file, asdict(tuned) | {"data": f"{corpus.name} {part}"})
+        typer.echo(out or file)

@@ -1,0 +1,170 @@
+"""Adoption of pretrained dual encoders: a small checkpoint that names a folder of weights."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models import checkpoint, header, registry
+from models.encoders.source import Source, family, layout
+from models.matcher import Config, Matcher, Part
+from models.vision.proposals import REGIONS
+from training.encoders import licences
+
+TOWER = "pretrained"
+WHERE = ("folder", "revision")  # options that say where weights are, not what they are
+WANTED = ("*.json", "*.safetensors", "README.md")  # files of a repository: no pickles, no programs
+RECIPES = {"clip": "value"}  # of others "contributed" has more right boxes (decision 0026)
+NAMED = {"clip": "CLIP", "siglip": "SigLIP", "siglip2": "SigLIP 2 NaFlex", "tipsv2": "TIPSv2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What can be chosen of a model on a source of weights; see models.image_towers.pretrained.
+
+    Without a recipe it is the best of those that cost one pass, for the family.
+    """
+
+    regions: float = 0.2
+    recipe: str | None = None
+    against: str = "boxes"
+    proposals: str = "windows"
+    precision: str = "float32"
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """A checkpoint that was written, and what there is to say about it."""
+
+    path: Path
+    fingerprint: str
+    about: tuple[str, ...]
+
+
+def fetched(name: str, revision: str | None) -> tuple[Path, str]:
+    """The folder of a hub's repository and its commit; LookupError where it cannot be had.
+
+    Only weights as safetensors and settings are fetched.
+    """
+    try:
+        from huggingface_hub import errors, snapshot_download
+    except ImportError as missing:
+        raise LookupError(
+            f"there is no folder {name}; to fetch from a hub, pip install 'tessera[pretrained]'"
+        ) from missing
+    absent = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalEntryNotFoundError)
+    try:
+        folder = Path(snapshot_download(name, revision=revision, allow_patterns=list(WANTED)))
+    except (*absent, OSError) as gone:
+        raise LookupError(
+            f"there is no folder {name}, and no repository of that name can be fetched "
+            f"({type(gone).__name__}): name a folder, or download it where a hub is reachable "
+            f"with `hf download {name} --local-dir FOLDER`"
+        ) from gone
+    return folder, folder.name  # the hub's cache calls a folder by its commit
+
+
+def checked(folder: Path, name: str) -> licences.Licence:
+    """The licence of a folder that can be adopted; errors are those of models.encoders.source."""
+    layout(folder).files()
+    family(folder)
+    return licences.of(folder, name)
+
+
+def adopt(
+    folder: Path, out: Path, choice: Choice, licence: str, name: str, revision: str = ""
+) -> Adopted:
+    """Write a checkpoint of a folder's weights, or tell one of the same weights where they are now.
+
+    A checkpoint that is there already keeps all that it has: tuned options, trained maps,
+    calibration, and its fingerprint. ValueError if it is of something else.
+    """
+    source = Source.of(folder, revision)
+    if out.exists():
+        return moved(out, source)
+    module = family(folder)
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)  # the maps that training adds begin alike wherever a folder is adopted
+        model = Matcher(config_of(source, choice)).eval()
+    facts = {"data": {"name": f"{NAMED[module]}, pretrained"}, "licence": licence}
+    write(out, name, model, facts)
+    return Adopted(out, header.fingerprint(out), described(model, licence))
+
+
+def config_of(source: Source, choice: Choice) -> Config:
+    """The matcher of a source, with the encoder's own scale of scores."""
+    name = family(Path(source.folder))
+    module = importlib.import_module(f"models.encoders.{name}")
+    shared = {**asdict(source), "scale": module.scale(Path(source.folder))}
+    text = {**shared, "precision": choice.precision}
+    recipe = choice.recipe or RECIPES.get(name, "contributed")
+    return Config(
+        image=Part.of("image_towers", TOWER, {**shared, **asdict(choice), "recipe": recipe}),
+        text=Part.of("text_towers", TOWER, text),
+    )
+
+
+def write(path: Path, name: str, model: Matcher, facts: dict[str, Any]) -> None:
+    """Save a matcher whose fingerprint tells what it computes, wherever its weights are."""
+    state = checkpoint.trained_state(model)
+    mark = fingerprint(asdict(model.config), state)
+    checkpoint.save(path, registry.MATCHERS, name, model, facts, mark)
+
+
+def fingerprint(config: Mapping[str, Any], state: Mapping[str, Tensor]) -> str:
+    """Sixteen hexadecimal digits of the SHA-256 of options and trained weights."""
+    total = hashlib.sha256(json.dumps(placeless(config), sort_keys=True).encode())
+    for name, tensor in sorted(state.items()):
+        total.update(name.encode())
+        total.update(tensor.float().numpy().tobytes())
+    return total.hexdigest()[:16]
+
+
+def placeless(config: Any) -> Any:
+    """Options without those that say where weights are."""
+    if not isinstance(config, Mapping):
+        return config
+    return {key: placeless(value) for key, value in config.items() if key not in WHERE}
+
+
+def moved(out: Path, source: Source) -> Adopted:
+    """Tell a checkpoint where its weights are now; ValueError if it is of other weights."""
+    state, metadata = checkpoint.read(out)
+    parts = [metadata["config"].get(side, {}) for side in ("image", "text")]
+    files = [list(file) for file in source.files]
+    if any(part.get("name") != TOWER or part["options"]["files"] != files for part in parts):
+        raise ValueError(f"{out} exists and is of other weights; choose another --out")
+    for part in parts:
+        part["options"] |= {"folder": source.folder, "revision": source.revision}
+    checkpoint.write(out, state, metadata | {"fingerprint": header.fingerprint(out)})
+    message = f"{out} is of these weights already: it keeps what it has, and finds them here now"
+    return Adopted(out, header.fingerprint(out), (message,))
+
+
+def described(model: Matcher, licence: str) -> tuple[str, ...]:
+    """What a person should know of an adopted model: licence, sizes, and what explains a score."""
+    options: Any = model.config.image.options
+    numbers = sum(weight.numel() for weight in model.parameters())
+    memory = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    stored = 2 * model.dimension * REGIONS
+    has_remainder = family(Path(options.folder)) != "tipsv2"
+    remainder = (
+        "; what no word gave (marks of start and end, padding, biases) is a fragment of its own"
+    )
+    return (
+        f"licence: {licence or 'not said'}",
+        f"{numbers / 1e6:,.0f} million weights, {memory / 1e6:,.0f} MB in memory",
+        f"{model.dimension} numbers a fragment, about {stored / 1000:,.0f} KB a photo in the index",
+        "exact: the links of a hit add up to its score, and with --lambda 0 that is the encoder's "
+        f"own; words' parts add up to its vector of the text{remainder if has_remainder else ''}",
+        f"a heuristic: vectors of boxes ({options.recipe}, against the {options.against}), "
+        f"which count λ = {options.regions:g}; `tessera tune` measures them on photos of your own",
+    )

@@ -1,0 +1,276 @@
+"""Tuning of an adopted encoder on captioned photos: boxes' recipe and weight, and the temperature.
+
+Nothing is learned by gradient. With v_i = f + λ a_i, where f is the photo's vector and a_i what
+sets a box apart, a score is S = fᵀ Σ_t u_t + λ Σ_t max_i u_tᵀ a_i (a_0 = 0): two matrices, computed
+once for each recipe and each thing to compare boxes with, give the scores for every λ. Which
+way of making boxes explains best is told by masking (training.evaluation.masking).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from rich.console import Group
+from rich.table import Table
+from torch import Tensor
+
+from models import checkpoint
+from models.checkpoint import Checkpoint
+from models.image_towers.pretrained import AGAINST, differences
+from models.matcher import Matcher
+from training.encoders.adopt import TOWER, write
+from training.data.corpus import Example
+from training.evaluation.embedding import BATCH, pixels
+from training.evaluation.masking import Masking
+from training.evaluation.retrieval import Floats, retrieval
+from training.evaluation.scores import score_matrix
+from training.runs.progress import Progress
+
+MASKED = 50  # photos whose boxes are made grey
+WEIGHTS = (0.0, 0.02, 0.05, *(round(0.1 * step, 1) for step in range(1, 11)))  # λ
+SCALES = np.geomspace(5, 500, 60)  # what cosines may be multiplied with
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How boxes are made, compared and weighed, and recalls in percent; the sum is of all six."""
+
+    recipe: str
+    against: str
+    regions: float
+    annotation_1: float
+    search_1: float
+    recall_sum: float
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to make boxes: the mean fall of cosines with the best box grey, and with another.
+
+    `elsewhere` is for a box of the same size in the farthest corner.
+    """
+
+    recipe: str
+    against: str
+    fall: float
+    elsewhere: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """All that was tried, what was chosen, and the scale that suits its scores."""
+
+    ways: tuple[Way, ...]
+    tried: tuple[Tried, ...]
+    chosen: Tried
+    scale: float
+    photos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Both terms of all scores (K, L): the whole photos', and what boxes add with λ = 1."""
+
+    whole: Floats
+    added: Floats
+
+    def scores(self, regions: float) -> Floats:
+        """The scores for a λ, in units of cosines."""
+        total: Floats = self.whole + np.float32(regions) * self.added
+        return total
+
+
+def tune(
+    loaded: Checkpoint,
+    examples: Sequence[Example],
+    cost: float,
+    progress: Progress,
+    device: str,
+    recipes: Sequence[str] = (),
+) -> tuple[Matcher, Tuned]:
+    """The matcher with the boxes, λ and scale that suit photos and their sentences.
+
+    Boxes are made and compared in the way whose best box costs the encoder's own score most when
+    it is grey. λ is the largest that costs no more than `cost` points of the sum of recalls against
+    the best λ, 0 included: boxes explain more the more they count. Of recipes those of one pass are
+    tried and the checkpoint's own, or the given ones. ValueError for a matcher that was not
+    adopted, or has been trained since, and for a recipe that its encoder lacks.
+    """
+    refuse_others(loaded)
+    matcher: Matcher = loaded.model
+    owners = [k for k, example in enumerate(examples) for _ in example.sentences]
+    words = words_of(matcher, examples, progress)
+    firsts = [owners.index(k) for k in range(min(len(examples), MASKED))]
+    terms: dict[tuple[str, str], Terms] = {}
+    ways: list[Way] = []
+    for recipe in recipes or tried_recipes(matcher):
+        candidate = with_options(matcher, {"recipe": recipe}).to(device)
+        boxes, places = boxes_of(candidate, examples, progress)
+        if not ways:
+            photos = torch.stack([vectors[0] for vectors in boxes])
+            plain = with_options(matcher, {"recipe": "value"}).to(device)  # it sees photos alone
+            masking = Masking(plain, examples, photos, [words[at] for at in firsts], places)
+        for against in AGAINST:
+            apart = [apart_of(vectors, against) for vectors in boxes]
+            terms[recipe, against] = terms_of(boxes, apart, words, device, progress)
+            falls = masking.falls(progress(apart[: len(firsts)], len(firsts), f"grey, {recipe}"))
+            ways.append(Way(recipe, against, *falls))
+    tried = [
+        measured(way, regions, way_terms.scores(regions), owners)
+        for way, way_terms in terms.items()
+        for regions in WEIGHTS
+    ]
+    chosen = choose(ways, tried, cost)
+    chosen_terms = terms[chosen.recipe, chosen.against]
+    scale = likeliest_scale(chosen_terms.scores(chosen.regions), owners)
+    options = {name: getattr(chosen, name) for name in ("recipe", "against", "regions")}
+    tuned = with_options(matcher, options, scale)
+    return tuned, Tuned(tuple(ways), tuple(tried), chosen, scale, len(examples))
+
+
+def tried_recipes(matcher: Matcher) -> list[str]:
+    """The recipes that cost one pass, and the matcher's own."""
+    sight: Any = matcher.image.sight
+    costly = {"occluded"} - {sight.config.recipe}
+    return [recipe for recipe in sight.vision.recipes if recipe not in costly]
+
+
+def refuse_others(loaded: Checkpoint) -> None:
+    """ValueError unless a checkpoint is an adopted encoder whose maps are still zero."""
+    config = getattr(loaded.model, "config", None)
+    if getattr(getattr(config, "image", None), "name", None) != TOWER:
+        raise ValueError(f"{loaded.name} is no adopted encoder; `tessera adopt` makes one to tune")
+    if any(weight.any() for name, weight in loaded.model.named_parameters() if "up.weight" in name):
+        raise ValueError(f"{loaded.name} was trained after its adoption: tune first, then train")
+
+
+def with_options(matcher: Matcher, image: dict[str, Any], scale: float | None = None) -> Matcher:
+    """The same encoder with other options of its image tower, and perhaps another scale."""
+    scaled = {} if scale is None else {"scale": scale}
+    parts = {"image": matcher.config.image, "text": matcher.config.text}
+    options = {"image": image | scaled, "text": scaled}
+    config = replace(
+        matcher.config,
+        **{  # type: ignore[arg-type]
+            side: replace(part, options=replace(part.options, **options[side]))
+            for side, part in parts.items()
+        },
+    )
+    model = Matcher(config).eval()
+    state = checkpoint.trained_state(matcher)
+    if scale is not None:
+        for name in ("image.log_scale", "text.log_scale"):
+            state[name] = torch.tensor(math.log(scale) / 2)
+    checkpoint.restore(model, state)
+    return model
+
+
+def words_of(matcher: Matcher, examples: Sequence[Example], progress: Progress) -> list[Tensor]:
+    """The parts of every sentence, which add up to a vector of length one."""
+    texts = [text for example in examples for text in example.sentences]
+    starts = range(0, len(texts), BATCH)
+    with torch.inference_mode():
+        return [
+            parts.cpu()
+            for at in progress(starts, len(starts), "sentences")
+            for parts in matcher.sentence_inputs(texts[at : at + BATCH])
+        ]
+
+
+def boxes_of(
+    matcher: Matcher, examples: Sequence[Example], progress: Progress
+) -> tuple[list[Tensor], list[Tensor]]:
+    """The vectors (R, D) of every photo and its boxes, of length one, and the boxes (R, 4)."""
+    paths = [example.image for example in examples]
+    starts = range(0, len(paths), BATCH)
+    options: Any = matcher.config.image.options
+    vectors, boxes = list[Tensor](), list[Tensor]()
+    with torch.inference_mode():
+        for at in progress(starts, len(starts), f"photos, {options.recipe}"):
+            outputs = matcher.image.sight([pixels(path) for path in paths[at : at + BATCH]])
+            vectors += [photo_vectors.cpu() for photo_vectors in outputs[0]]
+            boxes += [photo_boxes.cpu() for photo_boxes in outputs[1]]
+    return vectors, boxes
+
+
+def apart_of(vectors: Tensor, against: str) -> Tensor:
+    """What sets the boxes of one photo apart, (R, D), of vectors (R, D)."""
+    every = torch.ones(1, len(vectors), dtype=torch.bool)
+    return differences(vectors[None], every, against)[0]
+
+
+def terms_of(
+    boxes: Sequence[Tensor],
+    apart: Sequence[Tensor],
+    words: Sequence[Tensor],
+    device: str,
+    progress: Progress,
+) -> Terms:
+    """The two terms of all scores."""
+    photos = torch.stack([vectors[0] for vectors in boxes])  # (K, D)
+    texts = torch.stack([fragments.sum(0) for fragments in words])  # (L, D)
+    added = score_matrix(apart, words, "sum_of_max", device, progress)
+    return Terms((photos @ texts.T).numpy(), added)
+
+
+def measured(way: tuple[str, str], regions: float, scores: Floats, owners: Sequence[int]) -> Tried:
+    """The recalls of scores (K, L)."""
+    recalls = retrieval(scores, owners)
+    firsts = (recalls.annotation.recall_1, recalls.search.recall_1)
+    return Tried(*way, regions, *firsts, recalls.recall_sum)
+
+
+def choose(ways: Sequence[Way], tried: Sequence[Tried], cost: float) -> Tried:
+    """The way whose boxes matter most, and its largest λ that costs little.
+
+    >>> ways = [Way("masked", "photo", 0.1, 0.0), Way("value", "boxes", 0.2, 0.0)]
+    >>> sums = {0.0: 500, 0.1: 499, 0.2: 480}
+    >>> tried = [Tried("value", "boxes", weight, 0, 0, total) for weight, total in sums.items()]
+    >>> choose(ways, tried, 3.0).regions
+    0.1
+    """
+    best = max(ways, key=lambda way: way.fall - way.elsewhere)
+    same_way = [
+        trial for trial in tried if (trial.recipe, trial.against) == (best.recipe, best.against)
+    ]
+    enough = max(trial.recall_sum for trial in same_way) - cost
+    return max(
+        (trial for trial in same_way if trial.recall_sum >= enough), key=lambda trial: trial.regions
+    )
+
+
+def likeliest_scale(scores: Floats, owners: Sequence[int]) -> float:
+    """What scores are to be multiplied with, so that softmax over photos is likeliest.
+
+    For each sentence, over all photos, as in contrastive training.
+    """
+    logits = torch.from_numpy(scores.T)  # (L, K)
+    true = torch.tensor(owners)
+    losses = [float(F.cross_entropy(float(scale) * logits, true)) for scale in SCALES]
+    return float(SCALES[int(np.argmin(losses))])
+
+
+def store(path: Path, loaded: Checkpoint, matcher: Matcher, tuned: Tuned, corpus: str) -> None:
+    """Write the tuned matcher; a calibration of the old scores is not taken along."""
+    chosen = asdict(tuned.chosen) | {"scale": tuned.scale, "photos": tuned.photos, "data": corpus}
+    write(path, loaded.name, matcher, loaded.facts | {"tuned": chosen})
+
+
+def table(tuned: Tuned) -> Group:
+    """All ways and weights as tables, the chosen one marked."""
+    ways = Table("boxes", "against", "cosine lost with the box grey", "with another box grey")
+    for way in tuned.ways:
+        ways.add_row(way.recipe, way.against, f"{way.fall:.4f}", f"{way.elsewhere:.4f}")
+    trials = Table("boxes", "against", "λ", "image → text R@1", "text → image R@1", "sum", "")
+    for trial in tuned.tried:
+        cells = (f"{value:.1f}" for value in (trial.annotation_1, trial.search_1, trial.recall_sum))
+        mark = f"chosen, scale {tuned.scale:.0f}" if trial == tuned.chosen else ""
+        trials.add_row(trial.recipe, trial.against, f"{trial.regions:g}", *cells, mark)
+    return Group(ways, trials)

@@ -1,0 +1,201 @@
+"""Alignments of METEOR 1.5: which words of a caption and of a reference match, in few chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import snowballstemmer
+
+from training.evaluation.captions.meteor_data import Data, Phrase
+
+EXACT, STEM, SYNONYM, PARAPHRASE = range(4)
+COUNTED = (1.0, 0.5, 0.5, 0.5)  # what a matched word weighs in the search, by kind
+BEAM = 40
+LONGEST = 7  # words of a phrase that has paraphrases
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`length` words of the reference from `start` on that match `count` of the caption."""
+
+    kind: int
+    start: int
+    length: int
+    first: int
+    count: int
+
+    @property
+    def reference(self) -> int:
+        """The places in the reference, as bits."""
+        return ((1 << self.length) - 1) << self.start
+
+    @property
+    def caption(self) -> int:
+        """The places in the caption, as bits."""
+        return ((1 << self.count) - 1) << self.first
+
+
+@dataclass(slots=True)
+class Path:
+    """An alignment of the words so far: its matches by their places, and what it is ranked by.
+
+    Words in use are bits. `end` is where the last match ends in the caption, -1 after a gap.
+    """
+
+    matches: dict[int, Match]
+    caption: int
+    reference: int
+    counted: int = 0  # matched words of both texts
+    chunks: int = 0
+    distance: int = 0
+    next: int = 0
+    end: int = -1
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """More matches come first, then fewer chunks, then shorter distances."""
+        return -self.counted, self.chunks, self.distance
+
+    def follow(self, match: Match) -> None:
+        """Count a match that begins at the next word."""
+        weight = COUNTED[match.kind]
+        # METEOR adds to integers: half a word alone counts nothing.
+        self.counted += int(match.count * weight) + int(match.length * weight)
+        self.chunks += self.end not in (-1, match.first)
+        self.next, self.end = match.start + match.length, match.first + match.count
+
+    def skip(self) -> None:
+        """Leave the next word out."""
+        self.chunks += self.end != -1
+        self.next, self.end = self.next + 1, -1
+
+
+class Aligner:
+    """Aligns texts of words by METEOR's four kinds of matches    (Denkowski & Lavie 2014)."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self.stem = cache(snowballstemmer.stemmer("english").stemWord)
+        self.meanings = cache(data.meanings)
+
+    def align(self, caption: Sequence[str], reference: Sequence[str]) -> tuple[list[Match], int]:
+        """The matches of the best alignment that a beam of 40 finds, and how many chunks it has."""
+        all_matches = list(self.matches(caption, reference))
+        by_start = [
+            [match for match in all_matches if match.start == at] for at in range(len(reference))
+        ]
+        path = resolve(by_start, definite(by_start, all_matches))
+        return list(path.matches.values()), path.chunks
+
+    def matches(self, caption: Sequence[str], reference: Sequence[str]) -> Iterator[Match]:
+        """All matches of all kinds; between equal texts only those of equal words."""
+        yield from singles(EXACT, caption, reference, lambda word, other: word == other)
+        if caption == reference:
+            return
+        yield from singles(STEM, caption, reference, self.same_stem)
+        yield from singles(SYNONYM, caption, reference, self.same_meaning)
+        for start, phrase, first, replacement in self.replaced(reference, caption):
+            yield Match(PARAPHRASE, start, len(phrase), first, len(replacement))
+        for first, phrase, start, replacement in self.replaced(caption, reference):
+            yield Match(PARAPHRASE, start, len(replacement), first, len(phrase))
+
+    def same_stem(self, word: str, other: str) -> bool:
+        """Whether two different words have one stem."""
+        return word != other and bool(self.stem(word) == self.stem(other))
+
+    def same_meaning(self, word: str, other: str) -> bool:
+        """Whether two different words share a synset."""
+        return word != other and not self.meanings(word).isdisjoint(self.meanings(other))
+
+    def replaced(
+        self, text: Sequence[str], other: Sequence[str]
+    ) -> Iterator[tuple[int, Phrase, int, Phrase]]:
+        """Phrases of a text that another text has in other words, and where they begin."""
+        phrases = list(runs(other))
+        for start, phrase in runs(text):
+            if replacements := self.data.paraphrases.get(phrase):
+                for place, words in phrases:
+                    if words in replacements:
+                        yield start, phrase, place, words
+
+
+def runs(text: Sequence[str]) -> Iterator[tuple[int, Phrase]]:
+    """Every run of up to seven words, and where it begins."""
+    for start in range(len(text)):
+        for end in range(start + 1, min(start + LONGEST, len(text)) + 1):
+            yield start, tuple(text[start:end])
+
+
+def singles(
+    kind: int,
+    caption: Sequence[str],
+    reference: Sequence[str],
+    is_match: Callable[[str, str], bool],
+) -> Iterator[Match]:
+    """Matches of single words."""
+    for start, word in enumerate(reference):
+        for first, caption_word in enumerate(caption):
+            if is_match(caption_word, word):
+                yield Match(kind, start, 1, first, 1)
+
+
+def definite(by_start: Sequence[Sequence[Match]], all_matches: Sequence[Match]) -> Path:
+    """The path on which nothing is searched yet, with the matches that no other one overlaps."""
+    path = Path({}, 0, 0)
+    for at, matches in enumerate(by_start):
+        if len(matches) == 1 and not any(
+            overlaps(matches[0], other) for other in all_matches if other is not matches[0]
+        ):
+            path.matches[at] = matches[0]
+            path.caption |= matches[0].caption
+            path.reference |= matches[0].reference
+    return path
+
+
+def overlaps(match: Match, other: Match) -> bool:
+    """Whether two matches share a word."""
+    return bool(match.caption & other.caption or match.reference & other.reference)
+
+
+def resolve(by_start: Sequence[Sequence[Match]], start: Path) -> Path:
+    """Search the reference from left to right for the best path."""
+    paths = [start]
+    for at, matches in enumerate(by_start):
+        paths = [following for path in best(paths) for following in advanced(path, at, matches)]
+    complete = best(paths)
+    for path in complete:
+        path.chunks += path.end != -1
+    return best(complete)[0]
+
+
+def best(paths: Sequence[Path]) -> list[Path]:
+    """The paths that the beam keeps, in their order."""
+    return sorted(paths, key=lambda path: path.rank)[:BEAM]
+
+
+def advanced(path: Path, at: int, matches: Sequence[Match]) -> Iterator[Path]:
+    """What may become of a path at a word of the reference."""
+    if path.reference >> at & 1:
+        if at >= path.next:
+            match = path.matches[at]
+            path.follow(match)
+            path.distance += abs(match.start - match.first)
+        yield path
+        return
+    for match in matches:
+        if path.caption & match.caption or path.reference & match.reference:
+            continue
+        extended = replace(
+            path,
+            matches=path.matches | {at: match},
+            caption=path.caption | match.caption,
+            reference=path.reference | match.reference,
+        )
+        extended.follow(match)
+        # As in METEOR, whose alternatives to a match carry its distance.
+        path.distance += abs(match.start - match.first)
+        yield extended
+    path.skip()
+    yield path

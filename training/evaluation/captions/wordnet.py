@@ -1,0 +1,66 @@
+"""Nouns of WordNet 3.0: their senses, broader terms, and whether they name things or persons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from training.language.class_names import Synset, read_nouns
+
+FOLDER = Path("/usr/share/wordnet")
+PERSONS = ("person", "social group")
+PLURALS = {"people": "person"}  # which WordNet has as a word of its own: a nation
+
+
+class WordNet:
+    """The nouns in a folder with WordNet's index.noun and data.noun; LookupError without them.
+
+    A noun's meaning is its first sense, the most frequent one.
+    """
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self.synsets: Mapping[int, Synset] = dict(read_nouns(folder / "data.noun"))
+        self.index = dict(read_index(folder / "index.noun"))
+        self.ancestors: dict[int, frozenset[int]] = {}
+
+    @cached_property
+    def things(self) -> int:
+        """The synset of all that has a place in the world."""
+        return self.index["physical entity"][0]
+
+    def senses(self, noun: str) -> tuple[int, ...]:
+        """The synsets of a noun in the singular and in lower case, the most frequent first."""
+        return self.index.get(PLURALS.get(noun, noun), ())
+
+    def broader(self, noun: str) -> frozenset[int]:
+        """The synset that a noun means and all broader ones; empty for an unknown noun."""
+        senses = self.senses(noun)
+        return self.above(senses[0]) if senses else frozenset()
+
+    def above(self, synset: int) -> frozenset[int]:
+        """A synset and all that are broader."""
+        if synset not in self.ancestors:
+            ancestors = (self.above(broader) for broader in self.synsets[synset].broader)
+            self.ancestors[synset] = frozenset({synset}).union(*ancestors)
+        return self.ancestors[synset]
+
+    def is_thing(self, noun: str) -> bool:
+        """Whether a noun names something that a photo can show: no event, group or quality."""
+        return self.things in self.broader(noun)
+
+    def is_person(self, noun: str) -> bool:
+        """Whether a noun names a person or a group of persons."""
+        return self.is_a(noun, PERSONS)
+
+    def is_a(self, noun: str, terms: Iterable[str]) -> bool:
+        """Whether a noun names something that one of these terms, which WordNet has, stands for."""
+        return not self.broader(noun).isdisjoint(self.index[term][0] for term in terms)
+
+
+def read_index(file: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The nouns of WordNet's index.noun and their synsets (wndb(5WN))."""
+    for text in file.read_text("utf-8").splitlines():
+        if not text.startswith("  "):  # the licence stands above the nouns
+            parts = text.split()
+            yield parts[0].replace("_", " "), tuple(map(int, parts[-int(parts[2]) :]))

@@ -1,0 +1,82 @@
+"""Recipes of grounders, from presets in presets/grounders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from models.grounders.two_branch import Config
+from training.runs import presets as inheritance
+from training.runs.optimization import Optimizer, Schedule
+from training.matchers.preset import made, refuse_unknown
+
+PRESETS = "grounders"  # the folder of grounders' presets
+
+
+@dataclass(frozen=True, slots=True)
+class Supervision:
+    """What a grounder learns of true boxes   (Wang, Li & Lazebnik 2016, section 3.3).
+
+    margin and top are m and K of eq. 5, lambda_1 its weight of a phrase's regions, lambda_2 and
+    lambda_3 those of neighbouring regions and phrases. `mined` are the last epochs, with hard
+    negatives of weight `mining`.
+    """
+
+    margin: float = 0.1
+    top: int = 10
+    lambda_1: float = 1.0
+    lambda_2: float = 0.0
+    lambda_3: float = 0.0
+    mined: int = 3
+    mining: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weak:
+    """What a grounder learns without the boxes of phrases: a contrast between photos.
+
+    temperature: how sharply a phrase chooses among a photo's regions. sharpness: of the contrast.
+    """
+
+    temperature: float = 0.1
+    sharpness: float = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a grounder is trained: its preset's name, its model's options, its supervision."""
+
+    preset: str
+    options: Mapping[str, Any]
+    optimizer: Optimizer
+    schedule: Schedule
+    objective: Supervision | Weak
+
+
+OBJECTIVES = {"supervised": Supervision, "weak": Weak}
+
+
+def read(preset: str) -> Recipe:
+    """The recipe of a preset in presets/grounders, or of a path that ends in .toml.
+
+    LookupError where there is none, ValueError for an option that nothing knows.
+    """
+    return inheritance.read(PRESETS, preset, parsed)
+
+
+def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:
+    """The recipe of a preset's tables."""
+    refuse_unknown(tables, {"model", "objective", "optimizer", "schedule"}, "the preset")
+    options, objective = tables.get("model", {}), dict(tables.get("objective", {}))
+    refuse_unknown(options, {field.name for field in fields(Config)}, "[model]")
+    name = objective.pop("name", None)
+    if name not in OBJECTIVES:
+        raise ValueError(f"[objective] name is {name!r}; there are: {', '.join(OBJECTIVES)}")
+    return Recipe(
+        preset,
+        options,
+        made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        made(Schedule, tables.get("schedule", {}), "[schedule]"),
+        made(OBJECTIVES[name], objective, "[objective]"),
+    )

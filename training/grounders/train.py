@@ -1,0 +1,237 @@
+"""Training of a grounder, with true boxes or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from models.grounders import two_branch
+from training.runs.cache import cached, digest, file_digest
+from training.data.corpus import Corpus, Example
+from training.data.entities import GroundedSentence
+from training.evaluation.embedding import pixels
+from training.evaluation.localisation import Localisation, Localised, localisation
+from training.runs.fitting import SILENT, Reporter, fit
+from training.runs.folder import Place, RunFolder
+from training.grounders.recipe import Recipe, Weak
+from training.runs.loop import Measured, Part, Trainer, shuffled
+from training.grounders.objectives import PhraseMatch, supervised, weak
+from training.runs.precision import half_precision
+from training.runs.progress import Progress
+from training.proposers.train import Truth, phrase_boxes, truth_digest
+
+PHRASES = 6  # of each photo in a step
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseBatch:
+    """Inputs of K photos' regions (K, R, C + 4) and of P phrases (P, 768), and what is known.
+
+    owners (P,) is the photo of each phrase, words (P,) a number for its text, truth (P, 4) its box.
+    """
+
+    regions: Tensor
+    phrases: Tensor
+    owners: Tensor
+    words: Tensor
+    truth: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseDataset:
+    """Photos' regions (R, C + 4), their phrases (P, 768), the boxes (P, 4) and texts of those."""
+
+    regions: Sequence[Tensor]
+    phrases: Sequence[Tensor]
+    truth: Sequence[Tensor]
+    sentences: Sequence[Sequence[GroundedSentence]]
+    size: int = 1  # photos in a batch
+
+    def __len__(self) -> int:
+        return len(self.regions)
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        return -(-len(self) // self.size)
+
+    def batches(self, epoch: int) -> Iterable[PhraseBatch]:  # noqa: ARG002 - the order is drawn
+        """Some phrases of every photo, photos in a new order."""
+        return map(self.batch, shuffled(len(self), self.size))
+
+    def batch(self, photos: Sequence[int]) -> PhraseBatch:
+        """Regions of photos, and up to PHRASES phrases of each, drawn at random."""
+        chosen = [torch.randperm(len(self.truth[photo]))[:PHRASES] for photo in photos]
+        pairs = list(zip(photos, chosen, strict=True))
+        texts = [self.texts(photo)[at] for photo, indices in pairs for at in indices.tolist()]
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        counts = torch.tensor([len(indices) for indices in chosen])
+        return PhraseBatch(
+            regions=torch.stack([self.regions[photo] for photo in photos]),
+            phrases=torch.cat([self.phrases[photo][indices] for photo, indices in pairs]),
+            owners=torch.arange(len(photos)).repeat_interleave(counts),
+            words=torch.tensor([numbers[text] for text in texts]),
+            truth=torch.cat([self.truth[photo][indices] for photo, indices in pairs]),
+        )
+
+    def texts(self, photo: int) -> list[str]:
+        """A photo's phrases in lower case."""
+        return [
+            phrase.text.lower() for sentence in self.sentences[photo] for phrase in sentence.phrases
+        ]
+
+
+def train(
+    corpus: Corpus,
+    truth: Truth,
+    place: Place,
+    recipe: Recipe,
+    *,
+    resume: bool = False,
+    reporter: Reporter = SILENT,
+) -> Localisation:
+    """Train on split train, write the checkpoint to `place.out`; what it localises on split val.
+
+    The last epoch's weights are kept: val chooses nothing. `truth` says where sentences have
+    phrases, and only under supervision where these are in a photo. The run's folder is beside the
+    checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
+    """
+    facts = {"recipe": asdict(recipe), "boxes": truth_digest(truth)}
+    folder = RunFolder.of_part("grounders", "two_branch", corpus, place, facts)
+    folder.claim(resume)
+    torch.manual_seed(place.seed)
+    model = two_branch.Model(two_branch.Config(**recipe.options)).to(place.device)
+    dataset, val = (
+        learned_from(model, corpus.split(split), truth, place.cache, reporter.progress)
+        for split in ("train", "val")
+    )
+    dataset = replace(dataset, size=recipe.schedule.batch)
+    model.prepare(dataset.regions)
+    part = Part(
+        model,
+        dataset,
+        partial(objective, model, recipe, place.device),
+        lambda: Measured(asdict(measured(model.eval(), val, place.device))),
+        once=True,
+    )
+    trainer = Trainer(part, recipe.optimizer, recipe.schedule, place.device)
+    return Localisation(**fit(trainer, folder, reporter, resume=resume))
+
+
+def learned_from(
+    model: two_branch.Model,
+    examples: Sequence[Example],
+    truth: Truth,
+    folder: Path,
+    progress: Progress,
+) -> PhraseDataset:
+    """The frozen inputs of photos that have phrases, from the cache or computed into it."""
+    chosen = [
+        example
+        for example in examples
+        if any(sentence.phrases for sentence in truth.get(example.image.name, ()))
+    ]
+    sentences = [
+        [sentence for sentence in truth[example.image.name] if sentence.phrases]
+        for example in chosen
+    ]
+    device = str(next(model.parameters()).device)
+
+    def image_inputs(paths: Sequence[Path]) -> list[Tensor]:
+        with half_precision(device, "bfloat16"):
+            return model.image_inputs([pixels(path) for path in paths])
+
+    def phrase_inputs(photos: Sequence[Sequence[GroundedSentence]]) -> list[Tensor]:
+        grounded = [sentence for photo in photos for sentence in photo]
+        spans = [[phrase.span for phrase in sentence.phrases] for sentence in grounded]
+        with half_precision(device, "bfloat16"):
+            inputs = iter(model.phrase_inputs([sentence.text for sentence in grounded], spans))
+        return [torch.cat(list(islice(inputs, len(photo)))) for photo in photos]
+
+    paths = [example.image for example in chosen]
+    digests = [file_digest(path) for path in paths]
+    keys = [
+        digest(
+            *(
+                repr((sentence.text, [phrase.span for phrase in sentence.phrases]))
+                for sentence in photo_sentences
+            )
+        )
+        for photo_sentences in sentences
+    ]
+    regions = cached(
+        folder / "images",
+        f"bfloat16 {model.image_key()}",
+        paths,
+        digests,
+        image_inputs,
+        progress,
+        "features of photos",
+    )
+    phrases = cached(
+        folder / "sentences",
+        "bfloat16 phrases",
+        sentences,
+        keys,
+        phrase_inputs,
+        progress,
+        "phrases",
+    )
+    return PhraseDataset(
+        regions,
+        phrases,
+        [phrase_boxes(photo_sentences) for photo_sentences in sentences],
+        sentences,
+    )
+
+
+def objective(
+    model: two_branch.Model, recipe: Recipe, device: str, batch: PhraseBatch, epoch: int
+) -> Tensor:
+    """The loss of a batch with true boxes or without, as the recipe says; a scalar."""
+    embedded, options = embed(model, batch, device), recipe.objective
+    if isinstance(options, Weak):
+        preference = model.preference(batch.regions.shape[1])
+        return weak(embedded, preference, options.temperature, options.sharpness)
+    mined = epoch > recipe.schedule.epochs - options.mined
+    structure = options.lambda_1, options.lambda_2, options.lambda_3
+    mining = options.mining if mined else 0.0
+    return supervised(embedded, options.margin, options.top, mining, *structure)
+
+
+def embed(model: two_branch.Model, batch: PhraseBatch, device: str) -> PhraseMatch:
+    """A batch's regions and phrases in the joint space."""
+    regions = batch.regions.to(device)
+    return PhraseMatch(
+        regions=model.embed_regions(regions),
+        phrases=model.embed_phrases(batch.phrases.to(device)),
+        owners=batch.owners.to(device),
+        words=batch.words.to(device),
+        truth=batch.truth.to(device),
+        boxes=regions[..., -4:],
+    )
+
+
+@torch.inference_mode()
+def measured(model: two_branch.Model, dataset: PhraseDataset, device: str) -> Localisation:
+    """How well a model localises the phrases of photos."""
+    localised = []
+    for photo in range(len(dataset)):
+        inputs = dataset.regions[photo].to(device)
+        regions = model.embed_regions(inputs[None])[0]
+        phrases = model.embed_phrases(dataset.phrases[photo].to(device))
+        scores = model.similarities(regions, phrases).cpu()
+        photo_phrases = [
+            phrase for sentence in dataset.sentences[photo] for phrase in sentence.phrases
+        ]
+        localised += [
+            Localised(phrase.text, phrase.boxes, inputs[:, -4:].cpu(), phrase_scores)
+            for phrase, phrase_scores in zip(photo_phrases, scores, strict=True)
+        ]
+    return localisation(localised)

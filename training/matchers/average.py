@@ -1,0 +1,214 @@
+"""Average weights of trainings that differ in their seed, drawn back towards their common start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models import checkpoint, registry
+from models.checkpoint import Checkpoint, declared
+from models.image_towers.regions_in_context import Model as Contextual
+from models.matcher import Config, Matcher
+from models.text_towers.minilm import Model as MiniLM
+from training.data.corpus import Corpus
+from training.evaluation.retrieval import Retrieval
+from training.runs.folder import Place
+from training.matchers.frozen import Frozen
+from training.matchers.matching import Pairs, encoded, refer, validate
+from training.runs.progress import Progress
+
+# The weights whose outputs are in the joint space.
+MAPS = (
+    "image.photo.weight",
+    "image.photo.bias",
+    "image.names.project.weight",
+    "image.regions.project.weight",
+    "image.regions.project.bias",
+    "text.project.weight",
+)
+MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer`
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many numbers the averaged matcher's vectors have: of the joint space, and of names.
+
+    None keeps those that there are, see `reduced`; `conse` is modelsvisionconse's. With
+    `reference_sentences` photos have offsets, see modelsscoresoffsets.
+    """
+
+    embedding: int | None = None
+    conse: int | None = None
+    reference_sentences: int | None = None
+
+    @property
+    def reduces(self) -> bool:
+        """Whether the numbers of the joint space or of names are to be others."""
+        return self.embedding is not None or self.conse is not None
+
+
+AS_TRAINED = Shape()
+
+
+def write(
+    files: Sequence[Path],
+    corpus: Corpus,
+    start: float,
+    place: Place,
+    progress: Progress,
+    shape: Shape = AS_TRAINED,
+) -> Retrieval:
+    """Write the average of checkpoints to `place.out`; how it does on val.
+
+    ValueError unless all are matchers of the same options, and for a shape that they cannot have.
+    """
+    loaded = [checkpoint.load(file, place.device) for file in files]
+    if start:
+        refuse_other_starts(loaded)
+    matcher = average(matchers(loaded), start)
+    precision = loaded[0].facts["preset"]["schedule"]["precision"]
+    frozen = Frozen(matcher, place, precision, progress)
+    pairs = frozen.pairs(corpus.split("train"), "train")
+    if shape.reference_sentences is not None:
+        matcher = referring(matcher, shape.reference_sentences)
+    if shape.reduces:
+        matcher = reduced(matcher, shape, pairs, place.device)
+    refer(matcher, pairs, place.device)
+    validation = validate(matcher, frozen.pairs(corpus.split("val"), "val"), place.device)
+    facts = averaged_facts(loaded, start) | {"validation": asdict(validation)}
+    facts |= {} if shape == AS_TRAINED else {"shape": asdict(shape)}
+    checkpoint.save(place.out, registry.MATCHERS, loaded[0].name, matcher, facts)
+    return validation
+
+
+def matchers(loaded: Sequence[Checkpoint]) -> list[Matcher]:
+    """The matchers of checkpoints; ValueError unless all have the same options and backbones.
+
+    Backbones that they tuned may differ: these are averaged, too.
+    """
+    first = loaded[0].model
+    for run in loaded:
+        matcher = run.kind == registry.MATCHERS and run.model.config == first.config
+        if not matcher or not (first.tuned or run.model.image_key() == first.image_key()):
+            raise ValueError(
+                f"{run.name} {run.fingerprint} is no matcher with the options, networks and "
+                f"proposals of {loaded[0].name} {loaded[0].fingerprint}: average runs of one "
+                "preset and data"
+            )
+    return [run.model for run in loaded]
+
+
+def refuse_other_starts(loaded: Sequence[Checkpoint]) -> None:
+    """ValueError for matchers that did not begin with pretrained weights, or have another shape."""
+    for run in loaded:
+        shape = Shape(**run.facts.get("shape", {}))
+        if run.facts.get("start") or run.facts.get("began_with") or shape.reduces:
+            raise ValueError(
+                f"{run.name} {run.fingerprint} began with another checkpoint, or has another shape "
+                "than it was trained in: it cannot be drawn back to the pretrained weights, leave "
+                "--start out"
+            )
+
+
+@torch.no_grad()
+def average(models: Sequence[Matcher], start: float) -> Matcher:
+    """θ = (1 − α) mean_i θ_i + α θ_0, the second part for weights with a known start θ_0.
+
+    Model soups (Wortsman et al. 2022) and, with α = `start`, the line back to the pretrained
+    weights (WiSE-FT, Wortsman et al. 2022). Weights that begin at random have no
+    θ_0. Reference photos are the caller's to measure again.
+    """
+    mean = deepcopy(models[0])
+    untrained = Matcher(mean.config).to(mean.device)
+    untrained.begin()
+    initial, pretrained = dict(untrained.named_parameters()), declared(mean, "known")
+    trained = [dict(model.named_parameters()) for model in models]
+    for name, weight in mean.named_parameters():
+        if weight.requires_grad:
+            weight.copy_(torch.stack([weights[name] for weights in trained]).mean(0))
+            if name.startswith(pretrained):
+                weight.lerp_(initial[name], start)
+    return mean.eval()
+
+
+@torch.no_grad()
+def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -> Matcher:
+    """A matcher whose vectors are R^T of what they were, and have the numbers of modelsvisionconse.
+
+    R has orthonormal columns: the directions that whole photos and sentences of `pairs` fill most,
+    both sides counting alike. What a photo or a sentence then lacks in length it is given again.
+    """
+    image, text = (tower.config for tower in (matcher.image, matcher.text))
+    if not (isinstance(matcher.image, Contextual) and isinstance(matcher.text, MiniLM)):
+        raise ValueError(
+            f"towers {matcher.config.towers} cannot be given another shape: regions_in_context and "
+            "minilm can"
+        )
+    D = image.embedding if shape.embedding is None else shape.embedding
+    if not 0 < D <= image.embedding:
+        raise ValueError(f"embedding is {D}: give 1 to {image.embedding}, as many as trained")
+    sides = (
+        torch.stack([bag[0] for bag in encoded(matcher.encode_images, pairs.images, device)]),
+        torch.stack(
+            [bag.sum(0) for bag in encoded(matcher.encode_sentences, pairs.sentences, device)]
+        ),
+    )
+    gram = torch.zeros(image.embedding, image.embedding)
+    for side in sides:
+        joint = side[:, : image.embedding].float().cpu()
+        gram += joint.T @ joint / joint.square().sum()
+    filled = torch.linalg.eigh(gram).eigenvectors.flip(1)[:, :D].to(device)  # (D_before, D)
+    options = {"embedding": D, "conse": image.conse if shape.conse is None else shape.conse}
+    config = replace(
+        matcher.config,
+        image=replace(matcher.config.image, options=replace(image, **options)),
+        text=replace(matcher.config.text, options=replace(text, **options)),
+    )
+    weights = {
+        name: filled.T @ value if name in MAPS else value
+        for name, value in matcher.state_dict().items()
+        if not name.startswith(MADE_ANEW)
+    }
+    return with_weights(config, weights, matcher.device)
+
+
+def referring(matcher: Matcher, sentences: int) -> Matcher:
+    """A matcher of the same weights that compares photos with so many reference sentences."""
+    config = replace(matcher.config, reference_sentences=sentences)
+    weights = {
+        name: value
+        for name, value in matcher.state_dict().items()
+        if not name.startswith("offsets.")
+    }
+    return with_weights(config, weights, matcher.device)
+
+
+def with_weights(config: Config, weights: Mapping[str, Tensor], device: torch.device) -> Matcher:
+    """A matcher of options with some of its weights, the others as `begin` has them."""
+    model = Matcher(config).to(device)
+    model.begin()
+    model.load_state_dict(model.state_dict() | dict(weights))
+    return model.eval()
+
+
+def averaged_facts(loaded: Sequence[Checkpoint], start: float) -> dict[str, Any]:
+    """What an averaged checkpoint says of its making: that of its parts, and all of their seeds."""
+    common = {name: loaded[0].facts[name] for name in ("preset", "data", "versions")}
+    starts = [run.facts.get("start") for run in loaded]  # fingerprints, or an average's share
+    began_with = [start for start in starts if isinstance(start, str)]
+    began_with += [start for run in loaded for start in run.facts.get("began_with", [])]
+    return (
+        common
+        | ({"began_with": began_with} if began_with else {})
+        | {
+            "seed": " + ".join(str(run.facts["seed"]) for run in loaded),
+            "averaged": [run.fingerprint for run in loaded],
+            "start": start,
+        }
+    )

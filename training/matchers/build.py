@@ -1,0 +1,143 @@
+"""Models before training: made for their data, or from another model's weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import torch
+
+from models import registry
+from models.checkpoint import Checkpoint
+from models.matcher import Config, Matcher, Part
+from models.text.parsing import parser_key
+from training.data.corpus import Example
+from training.data.vocabulary import frequencies, relations, vocabulary
+from training.matchers.preset import Preset
+
+LEARN: dict[str, Callable[[Sequence[Example]], Any]] = {
+    "words": vocabulary,
+    "frequencies": frequencies,
+    "relations": relations,
+    "parser": lambda _: parser_key(),
+}
+LONGEST = 80  # characters of an option's value in a message
+
+
+def built(preset: Preset, examples: Sequence[Example], start: Checkpoint | None = None) -> Matcher:
+    """The preset's model; what its text tower learns from sentences comes from the examples.
+
+    With a checkpoint to start from it is that one's, as all weights are; ValueError if these do
+    not fit the preset.
+    """
+    config = preset.model
+    if start:
+        refuse_other_towers(preset, start)
+        config = completed(config, start.model.config)
+    learned = {name: LEARN[name](examples) for name in unset(config.text, "learned")}
+    model = Matcher(replace(config, text=with_options(config.text, learned)))
+    if start:
+        begin(model, start.model)
+    return model
+
+
+def completed(preset: Config, start: Config) -> Config:
+    """A preset's options, and the checkpoint's where the preset has none of its own.
+
+    These are what train's sentences filled, and the shape that an average gave to vectors.
+    """
+
+    def side(part: Part, trained: Part) -> Part:
+        names = [*unset(part, "learned"), *unset(part, "reshaped")]
+        return with_options(part, {name: getattr(trained.options, name) for name in names})
+
+    image, text = side(preset.image, start.image), side(preset.text, start.text)
+    return replace(preset, image=image, text=text)
+
+
+def unset(part: Part, kind: str) -> list[str]:
+    """The options that a tower's Config lists as `kind`, if they have their default values."""
+    defaults = {field.name: field.default for field in fields(part.options)}
+    names = getattr(part.options, kind, ())
+    return [name for name in names if getattr(part.options, name) == defaults[name]]
+
+
+def with_options(part: Part, values: Mapping[str, Any]) -> Part:
+    """A tower with other values of some options."""
+    return replace(part, options=replace(part.options, **values))
+
+
+def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
+    """ValueError unless a checkpoint is a matcher of the preset's towers, without terms."""
+    if getattr(start.model, "terms", None) is not None:
+        raise ValueError("the checkpoint to start from has terms already: start from a general one")
+    matcher = start.kind == registry.MATCHERS
+    if not matcher or start.model.config.towers != preset.model.towers:
+        trained = f"towers {start.model.config.towers}" if matcher else start.kind
+        raise ValueError(
+            f"the preset trains towers {preset.model.towers} and cannot start from {trained}"
+        )
+
+
+def begin(model: Matcher, start: Matcher) -> None:
+    """Give a model another's weights; ValueError where these mean something else.
+
+    Among them are the networks and proposals that no package brings: the model sees by those that
+    the weights were trained over, whatever ships by now. A model that has other numbers of
+    references than the checkpoint measures its own on what it learns.
+    """
+    if start.tuned and not model.tuned:
+        raise ValueError(
+            "the checkpoint to start from has a CNN of its own: set tuned = true in [model.image]"
+        )
+    fits = shapes(model) == shapes(start)
+    if fits:
+        sizes = {name: weight.shape for name, weight in model.state_dict().items()}
+        state = start.state_dict().items()
+        weights = {name: weight for name, weight in state if sizes.get(name) == weight.shape}
+        model.load_state_dict(weights, strict=False)
+    if not fits or keys(model) != keys(start):
+        raise ValueError(
+            "the preset does not fit the checkpoint to start from: "
+            f"{differences(model.config, start.config)}. Give the options of the checkpoint in a "
+            "preset that extends this one"
+        )
+
+
+def shapes(model: Matcher) -> dict[str, torch.Size]:
+    """The shapes of a matcher's weights, without those of the references of its offsets."""
+    return {
+        name: weight.shape
+        for name, weight in model.state_dict().items()
+        if not name.startswith("offsets.")
+    }
+
+
+def keys(model: Matcher) -> tuple[str, str]:
+    """What a matcher's frozen inputs depend on."""
+    return model.image_key(), model.sentence_key()
+
+
+def differences(preset: Config, start: Config) -> str:
+    """The options in which a preset and a checkpoint of its towers differ, and both values."""
+    start_options = options(start)
+    return "; ".join(
+        f"{name} is {brief(value)}, in the checkpoint {brief(start_options[name])}"
+        for name, value in options(preset).items()
+        if value != start_options[name]
+    )
+
+
+def options(config: Config) -> dict[str, Any]:
+    """The options of a matcher by their names in [model], such as score and image.views."""
+    table = asdict(config)
+    sides = {side: table.pop(side)["options"] for side in ("image", "text")}
+    return table | {f"{side}.{name}": sides[side][name] for side in sides for name in sides[side]}
+
+
+def brief(value: Any) -> str:
+    """A value as TOML has it, cut off where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

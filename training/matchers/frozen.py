@@ -1,0 +1,94 @@
+"""Frozen inputs of a split, computed once by a matcher and kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from models.checkpoint import Checkpoint
+from models.matcher import Matcher
+from training.runs.cache import Computed, Repeated, cached, digest, file_digest
+from training.data.corpus import Example
+from training.data.truth import Truth
+from training.evaluation.embedding import pixels
+from training.runs.folder import Place
+from training.matchers.matching import Pairs
+from training.runs.precision import half_precision
+from training.runs.progress import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A matcher's frozen part, whose outputs are kept in the cache."""
+
+    matcher: Matcher
+    place: Place
+    precision: str
+    progress: Progress = silent
+
+    def pairs(self, examples: Sequence[Example], split: str, *, mirrored: bool = False) -> Pairs:
+        """A split's frozen inputs, from the cache or computed into it; mirrored photos' as well."""
+        sentences = [sentence for example in examples for sentence in example.sentences]
+        texts = list(dict.fromkeys(sentences))
+        images = self.photos(examples, split)
+        mirrored_images = self.photos(examples, split, mirrored=True) if mirrored else None
+        inputs = cached(
+            self.place.cache / "sentences",
+            f"{self.precision} {self.matcher.sentence_key()}",
+            texts,
+            [digest(text) for text in texts],
+            self.sentence_inputs,
+            self.progress,
+            f"features of {split}'s sentences",
+        )
+        numbers = {text: number for number, text in enumerate(texts)}
+        repeated = Repeated(inputs, [numbers[sentence] for sentence in sentences])
+        counts = tuple(len(example.sentences) for example in examples)
+        kinds = tuple(example.kind for example in examples)
+        truth = Truth(examples) if any(example.weights for example in examples) else None
+        return Pairs(images, repeated, counts, truth, kinds, mirrored=mirrored_images)
+
+    def photos(
+        self, examples: Sequence[Example], split: str, *, mirrored: bool = False
+    ) -> Sequence[Tensor]:
+        """The frozen inputs of a split's photos, or of their mirror images, likewise."""
+        paths = [example.image for example in examples]
+        compute = self.mirrored_inputs if mirrored else self.image_inputs
+        if self.matcher.tuned:
+            return Computed(paths, compute)
+        return cached(
+            self.place.cache / "images",
+            f"{self.precision} {self.matcher.image_key()}{' mirrored' * mirrored}",
+            paths,
+            [file_digest(path) for path in paths],
+            compute,
+            self.progress,
+            f"features of {split}'s {'mirrored ' * mirrored}photos",
+        )
+
+    def image_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
+        """The frozen part of photos."""
+        return self.inputs_of([pixels(path) for path in paths])
+
+    def mirrored_inputs(self, paths: Sequence[Path]) -> list[Tensor]:
+        """The frozen part of photos with left and right changed."""
+        return self.inputs_of([pixels(path).flip(-1) for path in paths])
+
+    def inputs_of(self, photos: Sequence[Tensor]) -> list[Tensor]:
+        """The frozen part of uint8 photos (3, H, W), in the run's precision."""
+        with half_precision(self.place.device, self.precision):
+            return self.matcher.image_inputs(photos)
+
+    def sentence_inputs(self, texts: Sequence[str]) -> list[Tensor]:
+        """The frozen part of sentences, always in full precision: it is cheap."""
+        return self.matcher.sentence_inputs(texts)
+
+
+def precision_of(loaded: Checkpoint) -> str:
+    """The precision of the features that a checkpoint learned from."""
+    facts = loaded.facts
+    schedule = (facts.get("recipe") or facts.get("preset") or {}).get("schedule", {})
+    return str(schedule.get("precision", "float32"))

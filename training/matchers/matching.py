@@ -1,0 +1,228 @@
+"""Matchers in training: pairs as a dataset, objectives of a match, validation by retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import accumulate
+
+import torch
+from torch import Tensor
+
+from models.text import classes
+from models.matcher import Matcher
+from models.scores.scoring import SCORES, products
+from models.towers import ImageTower, TextTower
+from models.types import PaddedBags
+from training.runs import workers
+from training.runs.cache import Deferred, Repeated, taken
+from training.data.batches import ALL, Batch, Sampling, batches, steps
+from training.data.truth import Truth
+from training.evaluation.retrieval import Retrieval, ranked, retrieval
+from training.evaluation.scores import score_matrix
+from training.runs.loop import Measured
+from training.matchers.match import Match
+from training.runs.optimization import Schedule
+from training.runs.precision import half_precision
+
+Objective = Callable[[Match, int], Tensor]  # of a batch, in an epoch counted from 1
+Taught = Callable[[Batch], Tensor]  # what teachers make of a batch, (K, L)
+ENCODED = 128  # bags that the trained part sees at once in validation
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A split's frozen inputs: the sentences of images[0], then of images[1], by counts.
+
+    `truth` says where several images answer a sentence; without it each sentence has one. kinds[k]
+    is the kind of image k, where a sampling mixes batches by kinds. `fixed` and `fixed_images`:
+    sentences, and images, went through their tower's fixed part. mirrored[k] are the inputs of
+    image k with left and right changed, where half of the images of a batch are to be learned so.
+    """
+
+    images: Sequence[Tensor]
+    sentences: Sequence[Tensor]
+    counts: tuple[int, ...]
+    truth: Truth | None = None
+    kinds: tuple[str, ...] = ()
+    fixed: bool = False
+    fixed_images: bool = False
+    mirrored: Sequence[Tensor] | None = None
+
+    def learned(self, images: Sequence[int]) -> list[Tensor]:
+        """The inputs of a batch's images, of each with probability ½ the mirrored ones."""
+        inputs = taken(self.images, images)
+        if self.mirrored is None:
+            return inputs
+        flipped = torch.rand(len(images)) < 0.5
+        places = [place for place, mirrored in enumerate(flipped.tolist()) if mirrored]
+        mirrored_inputs = taken(self.mirrored, [images[place] for place in places])
+        for place, mirrored_input in zip(places, mirrored_inputs, strict=True):
+            inputs[place] = mirrored_input
+        return inputs
+
+    @property
+    def owners(self) -> list[int]:
+        """The image of each sentence."""
+        return [image for image, count in enumerate(self.counts) for _ in range(count)]
+
+    def at(self, images: Sequence[int]) -> Pairs:
+        """Some of the images with their sentences, of a split where each sentence has one image."""
+        starts = [0, *accumulate(self.counts)]
+        sentences = [place for k in images for place in range(starts[k], starts[k + 1])]
+        return Pairs(
+            Repeated(self.images, images),
+            Repeated(self.sentences, sentences),
+            tuple(self.counts[k] for k in images),
+            mirrored=None if self.mirrored is None else Repeated(self.mirrored, images),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PairDataset:
+    """A split's pairs in batches whose order depends on the seed and the epoch alone."""
+
+    pairs: Pairs
+    schedule: Schedule
+    seed: int = 0
+    sampling: Sampling = ALL
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        return steps(self.pairs.counts, self.schedule.batch, self.schedule.sentences, self.sampling)
+
+    def batches(self, epoch: int) -> Iterable[Batch]:
+        """Every pair of an epoch once."""
+        size, sentences = self.schedule.batch, self.schedule.sentences
+        counts, kinds = self.pairs.counts, self.pairs.kinds
+        return batches(counts, size, self.seed, epoch - 1, sentences, self.sampling, kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchObjective:
+    """The objective of a batch of pairs: both sides encoded, all scores, and what teachers say."""
+
+    model: Matcher
+    pairs: Pairs
+    objective: Objective
+    device: str = "cpu"
+    precision: str = "float32"
+    taught: Taught | None = None
+
+    def __call__(self, batch: Batch, epoch: int) -> Tensor:
+        """The loss of a batch, a scalar; scores are summed in full precision."""
+        with half_precision(self.device, self.precision):
+            regions = workers.encoded(self.regions, batch.images)
+            words = workers.encoded(self.words, batch.sentences)
+        similarity = products(regions, words)  # (N, K, R)
+        scores = SCORES[self.model.score].summed(similarity, regions.mask, words.mask)  # (K, L)
+        owners = torch.tensor(batch.owners, device=scores.device)
+        taught = self.taught(batch) if self.taught else None
+        truth = self.pairs.truth
+        weights = truth.weights(batch.images, batch.sentences).to(scores) if truth else None
+        match = Match(regions, words, owners, scores, taught, weights, similarity)
+        return self.objective(match, epoch)
+
+    def regions(self, images: Sequence[int]) -> PaddedBags:
+        """The bags of images, as they are learned."""
+        inputs = numbers(self.pairs.learned(images), self.device)
+        return self.model.encode_images(inputs, fixed=self.pairs.fixed_images)
+
+    def words(self, sentences: Sequence[int]) -> PaddedBags:
+        """The bags of sentences."""
+        inputs = numbers(taken(self.pairs.sentences, sentences), self.device)
+        return self.model.encode_sentences(inputs, fixed=self.pairs.fixed)
+
+
+def validated(
+    model: Matcher, train_pairs: Pairs, validation: Pairs, device: str, share: float
+) -> Measured:
+    """Retrieval over val, the model's references measured anew on what it learned from.
+
+    A model that is drawn back by a share of its first weights keeps its general references.
+    """
+    if not share:
+        refer(model, train_pairs, device)
+    measured = validate(model, validation, device)
+    return Measured(asdict(measured), measured.recall_sum)
+
+
+def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
+    """Give a matcher its reference photos and sentences; it is left in evaluation.
+
+    They are spread evenly over train. Half of the sentences are texts that name classes of
+    ImageNet, so that photos unlike train's are compared with what they show, too. Where train has
+    fewer, some are taken several times.
+    """
+    config = model.config
+    model.eval()
+    if config.references:
+        encode_images = partial(model.encode_images, fixed=pairs.fixed_images)
+        photos = encoded(encode_images, spread(pairs.images, config.references), device)
+        model.refer(torch.stack([bag[0] for bag in photos]))
+    if config.reference_sentences:
+        naming = config.reference_sentences // 2
+        names = model.sentence_inputs(classes.naming_texts(naming))
+        learned = spread(pairs.sentences, config.reference_sentences - naming)
+        encode = partial(model.encode_sentences, fixed=pairs.fixed)
+        bags = encoded(encode, learned, device) + encoded(model.encode_sentences, names, device)
+        model.refer_sentences(torch.stack([bag.sum(0) for bag in bags]))
+
+
+def spread(inputs: Sequence[Tensor], count: int) -> list[Tensor]:
+    """So many of some inputs, evenly spread."""
+    return taken(inputs, torch.linspace(0, len(inputs) - 1, count).round().long().tolist())
+
+
+def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
+    """Retrieval over a split's frozen inputs; the model is left in evaluation mode.
+
+    Where several images answer a sentence, sentences that come again are left out.
+    """
+    model.eval()
+    positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
+    encode_images = partial(model.encode_images, fixed=pairs.fixed_images)
+    images = encoded(encode_images, pairs.images, device)
+    encode = partial(model.encode_sentences, fixed=pairs.fixed)
+    sentences = encoded(encode, taken(pairs.sentences, positions), device)
+    scores = score_matrix(images, sentences, model.score, device)
+    if pairs.truth:
+        return ranked(scores, pairs.truth.weights(range(len(images)), positions).numpy() > 0)
+    return retrieval(scores, pairs.owners)
+
+
+@torch.inference_mode()
+def encoded(
+    encode: Callable[[PaddedBags], PaddedBags], inputs: Sequence[Tensor], device: str
+) -> list[Tensor]:
+    """The trained part's bag (F, D) of every input."""
+    bags = []
+    for first in range(0, len(inputs), ENCODED):
+        batch = encode(numbers(inputs[first : first + ENCODED], device))
+        bags += [vectors[mask] for vectors, mask in zip(batch.vectors, batch.mask, strict=True)]
+    return bags
+
+
+def with_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
+    """Pairs whose inputs go through their tower's fixed part once, where it takes long.
+
+    They go when the first is asked for: a resumed run has its weights by then.
+    """
+
+    def once(tower: ImageTower | TextTower, inputs: Sequence[Tensor]) -> Deferred:
+        return Deferred(len(inputs), lambda: encoded(tower.fixed, inputs, device))
+
+    if model.text.fixes:
+        pairs = replace(pairs, sentences=once(model.text, pairs.sentences), fixed=True)
+    if model.image.fixes:
+        mirrored = None if pairs.mirrored is None else once(model.image, pairs.mirrored)
+        images = once(model.image, pairs.images)
+        pairs = replace(pairs, images=images, mirrored=mirrored, fixed_images=True)
+    return pairs
+
+
+def numbers(inputs: Sequence[Tensor], device: str) -> PaddedBags:
+    """Inputs as one batch on a device, indices left whole."""
+    return PaddedBags.of([tensor.to(device) for tensor in inputs])

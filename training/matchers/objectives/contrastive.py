@@ -1,0 +1,34 @@
+"""Contrastive objective: images pick their sentences out of a batch, and sentences images."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from training.matchers.match import Match
+
+
+def contrastive(match: Match, temperature: float = 1.0, smoothing: float = 0.0) -> Tensor:
+    """C = −½ [mean_k mean_{l of k} log softmax_l(S_kl / τ) + mean_l log softmax_k(S_kl / τ)].
+
+    Symmetric InfoNCE (Radford et al. 2021, section 2.3); an image with several sentences in the
+    batch wants each of them, and a sentence of several images each of these, as Khosla et al. 2020
+    (eq. 2) have it, in proportion to the pairs' weights. Gives a scalar. `smoothing` spreads that
+    share of each target evenly over the batch.
+    """
+    logits = match.scores / temperature
+    true = (match.true if match.weights is None else match.weights).to(logits)
+    by_image = cross_entropy(logits, shares(true), smoothing)
+    by_sentence = cross_entropy(logits.T, shares(true.T), smoothing)
+    return (by_image + by_sentence) / 2
+
+
+def shares(weights: Tensor) -> Tensor:
+    """Weights (Q, C) as targets that add up to one in each row."""
+    return weights / weights.sum(1, keepdim=True)
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
+    """The mean over rows of logits (Q, C) whose targets (Q, C) add up to one each."""
+    smooth = (1 - smoothing) * targets + smoothing / logits.shape[1]
+    return -(smooth * torch.log_softmax(logits, dim=1)).sum(1).mean()

@@ -1,0 +1,218 @@
+"""Presets: model, objective, optimizer and schedule of a training, from a TOML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from models import checkpoint, registry
+from models.scores.correlation import Correlation
+from models.matcher import Config, Part
+from models.shipped import PRETRAINED
+from training.runs import presets as inheritance
+from training.matchers import objectives
+from training.data.batches import Sampling
+from training.matchers.objectives import Term
+from training.runs.optimization import Optimizer, Schedule
+from training.matchers.terms import Options as TermOptions
+
+Options = TypeVar("Options")
+
+
+@dataclass(frozen=True, slots=True)
+class Teachers:
+    """What trains the matchers that a preset learns from, and how many there are."""
+
+    preset: Preset
+    count: int = 2
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"[teachers] count is {self.count}; use at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The checkpoint that ships whose model and weights a preset begins with, by its name.
+
+    share: how much of these weights is in what is validated and kept.
+    """
+
+    checkpoint: str
+    share: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share < 1:
+            raise ValueError(f"[start] share is {self.share}; use at least 0 and less than 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One training, checked as far as it can be without data.
+
+    With `sampling` it learns from the fields of a catalogue; with `terms` it learns which photos
+    show what they name, and nothing else. hold_out: so many photos are not learned and choose the
+    best epoch, so that val chooses nothing. mirrored: half of a batch's photos are learned with
+    left and right changed.
+    """
+
+    name: str
+    model: Config  # without what its text tower learns from sentences
+    objectives: tuple[Term, ...]  # the loss is their weighted sum
+    optimizer: Optimizer
+    schedule: Schedule
+    splits: tuple[str, ...]
+    teachers: Teachers | None = None
+    start: Start | None = None
+    sampling: Sampling | None = None
+    terms: TermOptions | None = None
+    hold_out: int | None = None
+    mirrored: bool | None = None
+
+    def described(self) -> dict[str, Any]:
+        """Plain values, for run.json and to tell one training from another."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @property
+    def share(self) -> float:
+        """How much of the weights that it begins with is in what is validated and kept."""
+        return self.start.share if self.start else 0.0
+
+    def with_epochs(self, epochs: int | None) -> Preset:
+        """The same with another number of epochs, if one is given; teachers keep theirs."""
+        if epochs and self.terms:
+            raise ValueError(f"{self.name} solves for its terms and has no epochs: leave them out")
+        schedule = replace(self.schedule, epochs=epochs) if epochs else self.schedule
+        return replace(self, schedule=schedule)
+
+
+def read(preset: str, learner: Path | None = None, start: Path | None = None) -> Preset:
+    """The preset of a name, or of a path that ends in .toml.
+
+    `learner` is the file of the preset that it teaches: paths start there. `start` is the
+    checkpoint to begin with instead of the preset's own. Raises LookupError
+    where there is none, ValueError for an option that nothing knows.
+    """
+    path = inheritance.located(preset, learner.parent if learner else Path())
+    try:
+        tables = inheritance.resolved(path)
+        if learner and "teachers" in tables:
+            raise ValueError("a teacher cannot have [teachers]")
+        return parsed(path.stem, tables, path, start)
+    except (ValueError, LookupError) as wrong:
+        raise ValueError(f"{path}: {wrong}") from wrong
+
+
+def parsed(
+    name: str, tables: dict[str, Any], file: Path = Path(), start: Path | None = None
+) -> Preset:
+    """A preset's tables, each option known to the part it is for; `file` is where they stand."""
+    keys = {"model", "objective", "optimizer", "schedule", "splits", "teachers"}
+    refuse_unknown(
+        tables, keys | {"start", "catalogue", "terms", "hold_out", "mirrored"}, "the preset"
+    )
+    start_options = made(Start, tables["start"], "[start]") if "start" in tables else None
+    if "terms" in tables and not {"start", "catalogue"} <= tables.keys():
+        raise ValueError("[terms] needs [start] and [catalogue]: give both")
+    if "hold_out" in tables and tables.keys() & {"catalogue", "teachers"}:
+        raise ValueError("hold_out goes with neither [catalogue] nor [teachers]: leave it out")
+    if not isinstance(tables.get("hold_out", 1), int):
+        raise ValueError(f"hold_out is {tables['hold_out']!r}: give a number of photos")
+    if not isinstance(tables.get("mirrored", True), bool):
+        raise ValueError(f"mirrored is {tables['mirrored']!r}: give true or false")
+    if "terms" in tables and "mirrored" in tables:
+        raise ValueError("mirrored does not go with [terms]: leave it out")
+    losses = tables.get("objective", [])
+    terms = tuple(term(table) for table in ([losses] if isinstance(losses, dict) else losses))
+    taught = teachers(tables["teachers"], name, file) if "teachers" in tables else None
+    if any(objective.name == "distillation" for objective in terms) != bool(taught):
+        raise ValueError("distillation and [teachers] need each other: give both, or neither")
+    return Preset(
+        name=name,
+        model=model(tables.get("model", {}))
+        if start_options is None
+        else begun_with(start_options, start),
+        objectives=terms,
+        optimizer=made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        schedule=made(Schedule, tables.get("schedule", {}), "[schedule]"),
+        splits=tuple(tables.get("splits", ("train",))),
+        teachers=taught,
+        start=start_options,
+        sampling=made(Sampling, tables["catalogue"], "[catalogue]")
+        if "catalogue" in tables
+        else None,
+        terms=made(TermOptions, tables["terms"], "[terms]") if "terms" in tables else None,
+        hold_out=tables.get("hold_out"),
+        mirrored=tables.get("mirrored"),
+    )
+
+
+def begun_with(start: Start, replacement: Path | None = None) -> Config:
+    """The model of the checkpoint that a preset begins with, or of another that is given."""
+    described = checkpoint.read(replacement or started(start))[1]
+    if described["kind"] != registry.MATCHERS:
+        raise ValueError(
+            f"[start] needs a matcher, and {replacement} is one of the {described['kind']}"
+        )
+    return Config(**described["config"])
+
+
+def started(start: Start) -> Path:
+    """The file of the checkpoint that ships and that a preset begins with."""
+    return PRETRAINED / f"{start.checkpoint}.safetensors"
+
+
+def model(table: Mapping[str, Any]) -> Config:
+    """The [model] table: both towers by name with their options, and the score."""
+    refuse_unknown(table, {field.name for field in fields(Config)}, "[model]")
+    parts: dict[str, Any] = {side: tower(side, table.get(side, {})) for side in ("image", "text")}
+    if "correlation" in table:
+        parts["correlation"] = made(Correlation, table["correlation"], "[model.correlation]")
+    return Config(**{**table, **parts})
+
+
+def tower(side: str, table: Mapping[str, Any]) -> Part:
+    """A [model.image] or [model.text] table: the tower's name, and its options."""
+    where, kind = f"[model.{side}]", f"{side}_towers"
+    if "name" not in table:
+        raise ValueError(f"{where} needs a name, one of {', '.join(registry.names(kind))}")
+    name = table["name"]
+    options = {key: value for key, value in table.items() if key != "name"}
+    option_names = {field.name for field in fields(registry.find(kind, name).Config)}
+    refuse_unknown(options, option_names, where)
+    return Part.of(kind, name, options)
+
+
+def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:
+    """The [teachers] table of a preset: what makes them, and their count."""
+    if "preset" not in table:
+        raise ValueError("[teachers] needs a preset, by its name or as a path to a .toml")
+    preset = read(table["preset"], file)
+    if preset.name == name:  # they would share folders
+        raise ValueError(f"[teachers] preset is called {name}, too: give it another name")
+    return made(Teachers, {**table, "preset": preset}, "[teachers]")
+
+
+def term(table: Mapping[str, Any]) -> Term:
+    """One [objective] table: name, weight, first and last epoch, and the objective's options."""
+    if "name" not in table:
+        raise ValueError(f"[objective] needs a name, one of {', '.join(objectives.names())}")
+    term_fields = {field.name for field in fields(Term)} - {"options"}
+    options = {key: value for key, value in table.items() if key not in term_fields}
+    refuse_unknown(options, objectives.options(table["name"]) | term_fields, "[objective]")
+    return Term(**{key: table[key] for key in term_fields & table.keys()}, options=options)
+
+
+def made(kind: type[Options], options: Mapping[str, Any], where: str) -> Options:
+    """An options dataclass of a preset's table."""
+    refuse_unknown(options, {field.name for field in fields(kind)}, where)  # type: ignore[arg-type]
+    return kind(**options)
+
+
+def refuse_unknown(options: Mapping[str, Any], allowed: set[str], where: str) -> None:
+    """ValueError that names the options there are, if one is not among them."""
+    unknown = sorted(options.keys() - allowed)
+    if unknown:
+        raise ValueError(f"{where} does not know {unknown}; it knows {sorted(allowed)}")

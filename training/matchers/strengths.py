@@ -1,0 +1,140 @@
+"""Strengths of a catalogue's terms: what they are worth beside the general score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from models.scores.calibration import Calibration, Kind
+from models.matcher import Matcher
+from models.scores.terms import Terms, words_of
+from training.matchers.calibration import FIRST, RANDOM
+from training.data.corpus import Example
+from training.evaluation.embedding import embedded
+from training.evaluation.scores import score_matrix
+from training.runs.progress import Progress, silent
+from training.matchers.regression import logistic
+
+TEXTS, PHOTOS = 400, 3000  # with several terms, and photos: most that strengths are measured with
+SEVERAL = 5  # products that a text is measured with, at least
+SEED = 0
+Item = TypeVar("Item")
+
+
+def weights_of(examples: Sequence[Example], texts: Sequence[str]) -> Tensor:
+    """The weights (K, L) of texts for examples; 0 is not true."""
+    numbers = {text: number for number, text in enumerate(texts)}
+    weights = torch.zeros(len(examples), len(texts))
+    for row, example in zip(weights, examples, strict=True):
+        for text, weight in example.weighted:
+            if text in numbers:
+                row[numbers[text]] = weight
+    return weights
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Photos of products, their fragments without terms, and what they show of terms (K, V + 1)."""
+
+    examples: Sequence[Example]
+    bags: Sequence[Tensor]
+    evidence: Tensor
+
+    def some(self, count: int) -> Shown:
+        """At most so many, evenly spread."""
+        places = spread(range(len(self.bags)), count)
+        examples, bags = [self.examples[i] for i in places], [self.bags[i] for i in places]
+        return Shown(examples, bags, self.evidence[places])
+
+
+def asked_of(examples: Sequence[Example], terms: Terms, least: int) -> list[str]:
+    """Texts of terms alone that `least` examples have: all of one term, and some of more.
+
+    Of a title with further words nobody knows which other products it fits.
+    """
+    counts = Counter(text for example in examples for text in example.sentences)
+    single, several = list[str](), list[str]()
+    for text in (text for text, count in counts.most_common() if count >= least):
+        words = words_of(text)
+        occurrences = terms.named(words)
+        if occurrences and sum(end - start for start, end, _ in occurrences) == len(words):
+            (several if len(occurrences) > 1 else single).append(text)
+    return single + spread(several, TEXTS)
+
+
+def learn_strengths(
+    matcher: Matcher, calibration: Calibration, shown: Shown, progress: Progress = silent
+) -> None:
+    """Learn what terms are worth beside the general score, so that probabilities are right.
+
+    A logistic regression of the truth on Σ_v n_lv z_kv, g_k and g_k Σ_v n_lv, on top of what the
+    calibration says without terms. Its slope turns probabilities' logits back into scores.
+    """
+    assert matcher.terms is not None
+    terms, shown = matcher.terms, shown.some(PHOTOS)
+    texts = asked_of(shown.examples, terms, SEVERAL)
+    scores = general(matcher, calibration, shown.bags, texts, progress)
+    counts = counted(terms, texts)
+    sums = shown.evidence[:, :-1] @ counts.T  # (K, L)
+    ours, number = shown.evidence[:, -1:], counts.sum(1)
+    true = weights_of(shown.examples, texts) > 0
+    row, column = first_and_random(sums)
+    x = torch.stack([sums[row, column], ours[row, 0], (ours * number)[row, column]], 1)
+    coefficients = logistic(
+        x.double(), true[row, column].double(), scores[row, column].double(), penalty=1e-4
+    )
+    slope = calibration.coefficients[Kind.TEXT_IN_PHOTO.value, 0]
+    terms.strengths.copy_(coefficients.float() / slope)
+
+
+def counted(terms: Terms, texts: Sequence[str]) -> Tensor:
+    """How often each text names each term, (L, V)."""
+    counts = torch.zeros(len(texts), len(terms))
+    for row, text in zip(counts, texts, strict=True):
+        for _, _, number in terms.named(words_of(text)):
+            row[number] += 1
+    return counts
+
+
+def first_and_random(sums: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and columns of the first hits of each text and of some others, of sums (K, L)."""
+    random, pairs = Random(SEED), list[tuple[int, int]]()  # noqa: S311 - a sample, no secret
+    for column, order in enumerate(sums.T.argsort(dim=1, descending=True, stable=True).tolist()):
+        later = random.sample(order[FIRST:], min(RANDOM, len(order[FIRST:])))
+        pairs += [(row, column) for row in order[:FIRST] + later]
+    row, column = torch.tensor(pairs).T
+    return row, column
+
+
+def general(
+    matcher: Matcher,
+    calibration: Calibration,
+    bags: Sequence[Tensor],
+    texts: Sequence[str],
+    progress: Progress = silent,
+) -> Tensor:
+    """The logits (K, L) of the calibration for photos and texts without what terms give."""
+    D = matcher.general
+    text_bags = embedded(matcher.embed_sentences, list(texts), progress, "texts")
+    vectors = [bag.vectors[:, :D] for bag in text_bags]
+    scores = torch.from_numpy(score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score))
+    sums = torch.stack([fragments.sum(0) for fragments in vectors])  # (L, D)
+    sizes = torch.tensor([len(fragments) for fragments in vectors])
+    general_calibration = replace(calibration, photos=calibration.photos[:, :D])
+    logits = [
+        general_calibration.features(Kind.TEXT_IN_PHOTO, column, total[None], size[None])
+        @ general_calibration.coefficients[Kind.TEXT_IN_PHOTO.value]
+        for column, total, size in zip(scores.T, sums, sizes, strict=True)
+    ]
+    return torch.stack(logits, 1)
+
+
+def spread(items: Sequence[Item], count: int) -> list[Item]:
+    """At most `count` items, evenly spread over all."""
+    return list(items[:: max(1, -(-len(items) // count))])

@@ -1,0 +1,95 @@
+"""Teachers: the scores that other matchers give to a matcher's batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from models import checkpoint
+from models.checkpoint import Checkpoint
+from models.scores.scoring import SCORES
+from models.types import PaddedBags
+from training.runs.cache import cached, digest, file_digest, taken
+from training.data.batches import Batch
+from training.data.corpus import Example
+from training.runs.folder import Place
+from training.matchers.frozen import Frozen
+from training.matchers.matching import Pairs, Taught, encoded, numbers
+from training.runs.progress import Progress, silent
+
+Encode = Callable[[PaddedBags], PaddedBags]
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """A trained matcher's bags of every image and sentence of train, and how it scores them."""
+
+    images: Sequence[Tensor]
+    sentences: Sequence[Tensor]
+    score: str
+
+    def scores(self, batch: Batch, device: str) -> Tensor:
+        """What it makes of a batch, (K, L)."""
+        images = numbers(taken(self.images, batch.images), device)
+        sentences = numbers(taken(self.sentences, batch.sentences), device)
+        return SCORES[self.score](images, sentences)
+
+
+def teacher_scores(
+    files: Sequence[Path],
+    examples: Sequence[Example],
+    place: Place,
+    precision: str,
+    progress: Progress = silent,
+) -> Taught:
+    """What checkpoints together make of batches of examples."""
+    inputs_digest = digest(
+        *(text for example in examples for text in (file_digest(example.image), *example.sentences))
+    )
+
+    def read(file: Path) -> Teacher:
+        loaded = checkpoint.load(file, place.device)
+        frozen = Frozen(loaded.model, place, precision, progress)
+        return teacher(loaded, frozen, frozen.pairs(examples, "train"), inputs_digest)
+
+    return partial(mean_scores, [read(file) for file in files], device=place.device)
+
+
+def teacher(loaded: Checkpoint, frozen: Frozen, pairs: Pairs, inputs_digest: str) -> Teacher:
+    """A checkpoint as a teacher of inputs that have `inputs_digest`; its bags are kept on disk."""
+    matcher, place = frozen.matcher, frozen.place
+    key = digest(
+        loaded.fingerprint,
+        frozen.precision,
+        matcher.image_key(),
+        matcher.sentence_key(),
+        inputs_digest,
+    )
+
+    def bags(encode: Encode, inputs: Sequence[Tensor], side: str) -> Sequence[Tensor]:
+        positions = range(len(inputs))
+        return cached(
+            place.cache / "taught",
+            f"{key} {side}",
+            positions,
+            [str(position) for position in positions],
+            lambda batch: encoded(encode, taken(inputs, batch), place.device),
+            frozen.progress,
+            f"{side} of a teacher",
+        )
+
+    return Teacher(
+        bags(matcher.encode_images, pairs.images, "photos"),
+        bags(matcher.encode_sentences, pairs.sentences, "sentences"),
+        matcher.score,
+    )
+
+
+def mean_scores(teachers: Sequence[Teacher], batch: Batch, device: str) -> Tensor:
+    """What teachers together make of a batch, (K, L)."""
+    return torch.stack([member.scores(batch, device) for member in teachers]).mean(0)

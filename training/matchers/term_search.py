@@ -1,0 +1,89 @@
+"""Search by the terms of a catalogue, with and without what was learned of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.scores.calibration import Calibration, Kind
+from models.matcher import Matcher
+from models.types import FragmentBag
+from training.matchers.calibration import paired
+from training.data.corpus import Example
+from training.evaluation.categories import LEAST, CategorySearch, category_search
+from training.evaluation.embedding import embedded
+from training.evaluation.reliability import Reliability
+from training.evaluation.retrieval import Floats
+from training.evaluation.scores import score_matrix
+from training.runs.progress import Progress, silent
+from training.matchers.strengths import asked_of, first_and_random, weights_of
+
+FIELD = "terms"
+
+
+@dataclass(frozen=True, slots=True)
+class TermSearch:
+    """Each term of several photos as a query, before and after learning, and its reliability.
+
+    `reliability` is that of texts with one term or more, the first hits and others at random.
+    """
+
+    before: CategorySearch
+    after: CategorySearch
+    reliability: Reliability
+
+
+def term_search(
+    matcher: Matcher,
+    calibration: Calibration,
+    examples: Sequence[Example],
+    bags: Sequence[Tensor],
+    progress: Progress = silent,
+) -> TermSearch | None:
+    """Search photos, bags (R_k, D) with terms, for all terms; None where no term has LEAST."""
+    assert matcher.terms is not None
+    terms = [forms[0] for forms in matcher.config.terms]
+    true = weights_of(examples, terms) > 0
+    common = (true.sum(0) >= LEAST).nonzero()[:, 0].tolist()
+    if not common:
+        return None
+    term_bags = embedded(matcher.embed_sentences, [terms[i] for i in common], progress, "terms")
+    members = [true[:, i].nonzero()[:, 0].tolist() for i in common]
+    before, after = (
+        category_search(
+            FIELD, scored(matcher, bags, term_bags, D), members, len(terms) - len(common)
+        )
+        for D in (matcher.general, matcher.dimension)
+    )
+    return TermSearch(before, after, reliable(matcher, calibration, examples, bags, progress))
+
+
+def reliable(
+    matcher: Matcher,
+    calibration: Calibration,
+    examples: Sequence[Example],
+    bags: Sequence[Tensor],
+    progress: Progress = silent,
+) -> Reliability:
+    """The reliability of the probabilities of texts with terms: first hits, and some others."""
+    assert matcher.terms is not None
+    texts = asked_of(examples, matcher.terms, 1)
+    text_bags = embedded(matcher.embed_sentences, texts, progress, "texts")
+    scores = scored(matcher, bags, text_bags, matcher.dimension)
+    chosen = torch.stack(first_and_random(torch.from_numpy(scores)), 1).numpy()
+    true = (weights_of(examples, texts) > 0).numpy()
+    short = np.ones(len(texts), np.bool_)
+    pairs = paired(calibration, Kind.TEXT_IN_PHOTO, text_bags, scores, true, short, chosen)
+    return pairs.measured(calibration)
+
+
+def scored(
+    matcher: Matcher, bags: Sequence[Tensor], queries: Sequence[FragmentBag], D: int
+) -> Floats:
+    """The scores (K, L) of photos for texts by the first D numbers of their fragments."""
+    vectors = [bag.vectors[:, :D] for bag in queries]
+    return score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score)

@@ -1,0 +1,236 @@
+"""One training from preset to checkpoint: its teachers, its data, its loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models import checkpoint, header
+from models.checkpoint import Checkpoint
+from models.matcher import Matcher
+from training.matchers import terms
+from training.runs import workers
+from training.matchers.build import built
+from training.data.batches import ALL, Batch
+from training.data.corpus import Corpus
+from training.evaluation.embedding import from_inputs
+from training.matchers.term_search import TermSearch, term_search
+from training.runs.fitting import SILENT, Reporter, fit
+from training.runs.folder import VAL, Place, RunFolder
+from training.matchers.frozen import Frozen
+from training.runs.loop import Part, Trainer
+from training.markdown import slashed
+from training.matchers.matching import (
+    MatchObjective,
+    PairDataset,
+    Pairs,
+    Taught,
+    validated,
+    with_fixed,
+)
+from training.matchers.objectives import total
+from training.runs.optimization import optimizer_of
+from training.matchers.preset import Preset, started
+from training.matchers.teachers import teacher_scores
+
+
+def train(
+    preset: Preset,
+    corpus: Corpus,
+    place: Place,
+    *,
+    resume: bool = False,
+    reporter: Reporter = SILENT,
+) -> Path:
+    """Train a preset on a corpus; the path of the best epoch's checkpoint.
+
+    The run's folder <out>/<preset>-<seed> gets run.json, last.pt and matcher.safetensors; teachers
+    that are missing are trained first, into folders beside it. ValueError if the run's folder
+    holds one and is not to be resumed, or was made by other options, data or teachers.
+    """
+    examples = [example for split in preset.splits for example in corpus.split(split)]
+    if preset.start and not place.start:
+        place = replace(place, start=started(preset.start))
+    start = checkpoint.load(place.start) if place.start else None
+    folder = RunFolder.of(preset, corpus, place)
+    torch.manual_seed(place.seed)
+    trained_on, held_out = divided(len(examples), preset.hold_out or 0)
+    model = built(preset, [examples[k] for k in trained_on], start).to(place.device).eval()
+    if preset.terms:
+        assert start is not None
+        if workers.count() > 1:
+            raise ValueError("terms are solved for in one process: leave --workers out")
+        return learn_terms(preset, corpus, place, start, reporter, resume=resume)
+    workers.by_first(lambda: folder.claim(resume))
+    if resume and folder.finished(preset.schedule.epochs):
+        return folder.best
+    resume = folder.resumable  # one that was broken off before its first epoch starts anew
+    folder.restore(model)
+    taught = None
+    if preset.teachers:
+        optimizer_of(model, preset.optimizer)  # wrong options show before hours of teachers
+        files = [
+            trained(teacher, corpus, teacher_place, reporter)
+            for teacher, teacher_place in teachers(preset, place)
+        ]
+        folder.learns_from([header.fingerprint(file) for file in files])
+        reporter.begins(folder.path.name)
+        precision, progress = preset.schedule.precision, reporter.progress
+        taught = workers.after_first(
+            lambda: teacher_scores(files, examples, place, precision, progress)
+        )
+    frozen = Frozen(model, place, preset.schedule.precision, reporter.progress)
+    mirrored = bool(preset.mirrored)
+    pairs = workers.after_first(lambda: frozen.pairs(examples, "train", mirrored=mirrored))
+    val = workers.after_first(lambda: frozen.pairs(corpus.split("val"), "val"))
+    pairs, chosen_by = (pairs.at(trained_on), pairs.at(held_out)) if held_out else (pairs, val)
+    if not (resume or place.start):
+        model.prepare(pairs.images, pairs.sentences, pairs.owners)
+    workers.alike(model)
+    trainer = of_pairs(preset, model, pairs, chosen_by, place, taught)
+    torch.manual_seed(place.seed + (workers.rank() << 32))  # dropout's
+    fit(trainer, folder, reporter, resume=resume)
+    if held_out and workers.first():
+        report_val(folder, trainer, pairs, val, place.device)
+        reporter.begins(f"val: {in_brief(folder.facts[VAL])}")
+    workers.wait()  # for the first, which writes
+    return folder.best
+
+
+def report_val(
+    folder: RunFolder, trainer: Trainer[Batch], pairs: Pairs, val: Pairs, device: str
+) -> None:
+    """Measure the best epoch's checkpoint on val, once, and write it to run.json."""
+    best = checkpoint.load(folder.best, device).model
+    folder.facts[VAL] = validated(best, pairs, val, device, share=0.0).values
+    folder.write(trainer.history)
+
+
+def in_brief(values: Mapping[str, Any]) -> str:
+    """Both ways' recalls at 1, 5 and 10."""
+    ways = {"annotation": "image → text", "search": "text → image"}
+    recalls = {way: [values[way][f"recall_{k}"] for k in (1, 5, 10)] for way in ways}
+    return ", ".join(f"{ways[way]} {slashed(way_recalls)}" for way, way_recalls in recalls.items())
+
+
+def divided(total: int, count: int) -> tuple[list[int], list[int]]:
+    """Which photos of train are learned, and `count` that are held out, spread evenly."""
+    if not 0 <= count < total - 1:
+        raise ValueError(f"hold_out is {count}, and train has {total} photos: take fewer")
+    held_out = torch.linspace(0, total - 1, count).round().long().tolist()
+    return sorted(set(range(total)) - set(held_out)), held_out
+
+
+def of_pairs(
+    preset: Preset,
+    model: Matcher,
+    pairs: Pairs,
+    validation: Pairs,
+    place: Place,
+    taught: Taught | None,
+) -> Trainer[Batch]:
+    """The trainer of a prepared matcher on pairs; sentences pass its fixed part once."""
+    schedule, device = preset.schedule, place.device
+    pairs, validation = (with_fixed(split, model, device) for split in (pairs, validation))
+    objective = partial(total, preset.objectives)
+    part = Part(
+        model,
+        PairDataset(pairs, schedule, place.seed, preset.sampling or ALL),
+        MatchObjective(model, pairs, objective, device, schedule.precision, taught),
+        lambda: validated(model, pairs, validation, device, preset.share),
+    )
+    return Trainer(part, preset.optimizer, schedule, device, preset.share)
+
+
+def learn_terms(
+    preset: Preset,
+    corpus: Corpus,
+    place: Place,
+    start: Checkpoint,
+    reporter: Reporter,
+    *,
+    resume: bool,
+) -> Path:
+    """Learn the terms of a catalogue, and say how val's photos are found before and after.
+
+    Frozen features are kept as they are computed, so that a broken-off run goes on with them.
+    """
+    assert preset.terms is not None
+    folder = RunFolder.of(preset, corpus, place)
+    if folder.best.is_file() and resume:
+        return folder.best
+    if folder.best.is_file():
+        raise ValueError(f"{folder.path} holds a run: delete it or choose another --out")
+    folder.claim(resume)
+    began = time.perf_counter()
+    frozen = Frozen(start.model, place, preset.schedule.precision, reporter.progress)
+    train, val = corpus.split("train"), corpus.split("val")
+    photos, val_photos = (
+        frozen.photos(examples, name) for examples, name in ((train, "train"), (val, "val"))
+    )
+    matcher, calibration = terms.learned(start, photos, train, preset.terms, reporter.progress)
+    bags = from_inputs(matcher, val_photos, reporter.progress)
+    measured = term_search(matcher, calibration, val, bags, reporter.progress)
+    summary = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}
+    folder.facts |= summary | {"search": asdict(measured) if measured else None}
+    checkpoint.save(folder.best, "matchers", preset.name, matcher, folder.facts)
+    facts = {"start": calibration.facts, "terms": folder.facts["search"]}
+    checkpoint.calibrate(folder.best, folder.best, replace(calibration, facts=facts))
+    folder.write([])
+    reporter.begins(described(measured, len(matcher.config.terms)))
+    return folder.best
+
+
+def described(measured: TermSearch | None, count: int) -> str:
+    """What was learned, in a line or two."""
+    if measured is None:
+        return f"{count} terms; too few photos of val have one of them to measure a search"
+    before, after = measured.before, measured.after
+    return (
+        f"{count} terms; val: {after.categories} of them as queries over {after.photos:,} photos\n"
+        f"mAP {before.mean_precision:.1f} -> {after.mean_precision:.1f}  "
+        f"P@5 {before.precision_5:.1f} -> {after.precision_5:.1f}  "
+        f"calibration error {measured.reliability.error:.3f}"
+    )
+
+
+def teachers(preset: Preset, place: Place) -> list[tuple[Preset, Place]]:
+    """What a preset learns from and where each is trained: seeds from its own on.
+
+    They begin with the weights that it begins with, if they are of its towers.
+    """
+    if not preset.teachers:
+        return []
+    teacher, seeds = preset.teachers.preset, range(place.seed, place.seed + preset.teachers.count)
+    start = place.start if teacher.model.towers == preset.model.towers else None
+    return [(teacher, replace(place, seed=seed, start=start)) for seed in seeds]
+
+
+def trained(preset: Preset, corpus: Corpus, place: Place, reporter: Reporter) -> Path:
+    """The checkpoint of a teacher, whose training is done or gone on with if need be.
+
+    ValueError if its folder holds a run of other options or data, LookupError if it lacks one.
+    """
+    folder = RunFolder.of(preset, corpus, place)
+    if folder.epochs and folder.changed:
+        raise ValueError(not_the_same(folder))
+    if not folder.finished(preset.schedule.epochs):
+        reporter.begins(f"teacher {folder.path.name}")
+        train(preset, corpus, place, resume=folder.resumable, reporter=reporter)
+    if not folder.best.is_file():
+        raise LookupError(f"{folder.path} has lost {folder.best.name}: delete it to train it anew")
+    return folder.best
+
+
+def not_the_same(folder: RunFolder) -> str:
+    """Why the run in a folder is no teacher."""
+    return (
+        f"{folder.path} was made with another {', '.join(folder.changed)} and is no teacher here: "
+        "delete it, or choose another --out"
+    )

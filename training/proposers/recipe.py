@@ -1,0 +1,43 @@
+"""Recipes of proposals, from presets in presets/proposers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from models.proposers.detector import Config
+from training.runs import presets as inheritance
+from training.runs.optimization import Optimizer, Schedule
+from training.matchers.preset import made, refuse_unknown
+
+PRESETS = "proposers"  # the folder of proposals' presets
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How proposals are trained: their detector's options, and the rest."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)  # detector.Config's
+    optimizer: Optimizer = field(default_factory=Optimizer)
+    schedule: Schedule = field(default_factory=Schedule)
+
+
+def read(preset: str) -> Recipe:
+    """The recipe of a preset in presets/proposers, or of a path that ends in .toml.
+
+    LookupError where there is none, ValueError for an option that nothing knows.
+    """
+    return inheritance.read(PRESETS, preset, parsed)
+
+
+def parsed(preset: str, tables: Mapping[str, Any]) -> Recipe:  # noqa: ARG001 - as of other parts
+    """The recipe of a preset's tables."""
+    refuse_unknown(tables, {"model", "optimizer", "schedule"}, "the preset")
+    options = tables.get("model", {})
+    refuse_unknown(options, {field.name for field in fields(Config)}, "[model]")
+    return Recipe(
+        options,
+        made(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
+        made(Schedule, tables.get("schedule", {}), "[schedule]"),
+    )

@@ -1,0 +1,243 @@
+"""Training of proposals, from true boxes to a detector with measured recall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.vision import backbones
+from models.vision.backbones import Backbone, squash
+from models.vision.proposals import Proposer
+from models.proposers import detector
+from models.types import Box
+from training.runs.cache import Inputs, cached, digest, file_digest
+from training.data.corpus import Corpus, Example
+from training.data.entities import GroundedSentence
+from training.evaluation.embedding import pixels
+from training.evaluation.grounding import around
+from training.evaluation.proposals import recalls
+from training.runs.fitting import SILENT, Reporter, fit
+from training.runs.folder import Place, RunFolder
+from training.runs.loop import Measured, Part, Trainer, shuffled
+from training.runs.precision import half_precision
+from training.runs.progress import Progress, silent
+from training.proposers.recipe import Recipe
+
+Truth = Mapping[str, Sequence[GroundedSentence]]
+LARGEST = 0.6  # what covers more of the photo, the whole frame finds
+BACKBONE = "lite0"
+BATCH = 32  # photos that are looked at in one pass
+
+
+@dataclass(frozen=True, slots=True)
+class BoxBatch:
+    """K photos' fine and coarse maps, and the boxes (N, 4) of what is in each."""
+
+    maps: Sequence[Tensor]
+    boxes: Sequence[Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxDataset:
+    """Photos' folded maps and how to unfold them, and the boxes (N, 4) of what is in each."""
+
+    maps: Maps
+    folded: Sequence[Tensor]
+    boxes: Sequence[Tensor]
+    size: int  # photos in a batch
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        return -(-len(self.boxes) // self.size)
+
+    def batches(self, epoch: int) -> Iterable[BoxBatch]:  # noqa: ARG002 - the order is drawn
+        """Every photo once, in a new order."""
+        return map(self.batch, shuffled(len(self.boxes), self.size))
+
+    def batch(self, positions: Sequence[int]) -> BoxBatch:
+        """Some photos, each as it is or mirrored."""
+        mirror = torch.rand(len(positions)) < 0.5
+        maps = [
+            torch.where(
+                mirror.to(feature_map.device)[:, None, None, None], feature_map.flip(3), feature_map
+            )
+            for feature_map in self.maps.unfolded([self.folded[position] for position in positions])
+        ]
+        chosen = [self.boxes[position] for position in positions]
+        turned = zip(chosen, mirror.tolist(), strict=True)
+        boxes = [mirrored(boxes) if mirror else boxes for boxes, mirror in turned]
+        return BoxBatch(maps, [photo_boxes.to(self.maps.device) for photo_boxes in boxes])
+
+
+def train(
+    corpus: Corpus,
+    truth: Truth,
+    place: Place,
+    recipe: Recipe,
+    *,
+    resume: bool = False,
+    reporter: Reporter = SILENT,
+) -> dict[int, float]:
+    """Train on split train, write the checkpoint to `place.out`; its recalls on split val.
+
+    The averaged weights of the last epoch are kept: val chooses nothing. The run's folder is beside
+    the checkpoint; ValueError if it holds a run that is not to be resumed, or of other options.
+    """
+    facts = {"recipe": asdict(recipe), "backbone": BACKBONE, "boxes": truth_digest(truth)}
+    folder = RunFolder.of_part("proposers", "detector", corpus, place, facts)
+    folder.claim(resume)
+    torch.manual_seed(place.seed)
+    device = place.device
+    model = detector.Model(detector.Config(**recipe.config)).to(device)
+    maps = Maps(model.config, backbones.load(BACKBONE).requires_grad_(False).to(device), device)
+    examples, val_examples = corpus.split("train"), corpus.split("val")
+    dataset = BoxDataset(
+        maps,
+        maps.of(examples, place.cache, reporter.progress),
+        [things(truth.get(example.image.name, ())) for example in examples],
+        recipe.schedule.batch,
+    )
+
+    def validate() -> Measured:
+        model.eval()
+        recalls = recalled(model, maps, val_examples, truth, place.cache, reporter.progress)
+        return Measured({"recalls": recalls})
+
+    objective = partial(detection, model, device, recipe.schedule.precision)
+    part = Part(model, dataset, objective, validate, once=True)
+    trainer = Trainer(part, recipe.optimizer, recipe.schedule, device)
+    recalls: dict[int, float] = fit(trainer, folder, reporter, resume=resume)["recalls"]
+    return recalls
+
+
+def detection(
+    model: detector.Model,
+    device: str,
+    precision: str,
+    batch: BoxBatch,
+    epoch: int,  # noqa: ARG001 - every epoch has the same loss
+) -> Tensor:
+    """The detector's loss of a batch, a scalar."""
+    with half_precision(device, precision):
+        return model.loss(batch.maps, batch.boxes)
+
+
+def truth_digest(truth: Truth) -> str:
+    """What tells true boxes from others."""
+    return digest(*(f"{name} {list(sentences)!r}" for name, sentences in sorted(truth.items())))
+
+
+def evaluate(
+    model: detector.Model,
+    examples: Sequence[Example],
+    truth: Truth,
+    cache: Path,
+    progress: Progress = silent,
+    device: str = "cpu",
+) -> dict[int, float]:
+    """The recalls of a trained detector on a split's phrases."""
+    backbone = backbones.load(BACKBONE).requires_grad_(False).to(device)
+    return recalled(model, Maps(model.config, backbone, device), examples, truth, cache, progress)
+
+
+def recalled(
+    model: detector.Model,
+    maps: Maps,
+    examples: Sequence[Example],
+    truth: Truth,
+    cache: Path,
+    progress: Progress,
+) -> dict[int, float]:
+    """Percent of phrases whose box is among a photo's first N proposals, for each N."""
+    folded = maps.of(examples, cache, progress)
+    boxes = [phrase_boxes(truth.get(example.image.name, ())) for example in examples]
+    return recalls(proposed(model, maps, folded, progress), boxes)
+
+
+def things(sentences: Iterable[GroundedSentence]) -> Tensor:
+    """The distinct boxes (N, 4) that a photo's sentences speak of, one by one and together.
+
+    "Two dogs" has a box for each dog and one around both: phrases are looked for as the latter.
+    """
+    boxes = {
+        box
+        for sentence in sentences
+        for phrase in sentence.phrases
+        for box in (*phrase.boxes, around(phrase.boxes))
+        if box.area < LARGEST
+    }
+    return corners(sorted(boxes, key=lambda box: (box.left, box.top, box.right, box.bottom)))
+
+
+def phrase_boxes(sentences: Iterable[GroundedSentence]) -> Tensor:
+    """The box around what each phrase speaks of, (P, 4), a row a phrase."""
+    return corners([around(phrase.boxes) for sentence in sentences for phrase in sentence.phrases])
+
+
+def corners(boxes: Sequence[Box]) -> Tensor:
+    """Boxes as rows (N, 4)."""
+    edges = [(box.left, box.top, box.right, box.bottom) for box in boxes]
+    return torch.tensor(edges, dtype=torch.float32).view(-1, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Maps:
+    """The frozen backbone's maps, kept as one tensor a photo: four fine cells beside a coarse."""
+
+    config: detector.Config
+    backbone: Backbone
+    device: str
+
+    def of(self, examples: Sequence[Example], folder: Path, progress: Progress) -> Inputs:
+        """The folded maps (h · w, 4 C_fine + C_coarse) of photos, cached or computed."""
+        return cached(
+            folder / "images",
+            f"bfloat16 {BACKBONE} pyramid {self.config.size}",
+            [example.image for example in examples],
+            [file_digest(example.image) for example in examples],
+            self.computed,
+            progress,
+            "features of photos",
+        )
+
+    def computed(self, paths: Sequence[Path]) -> list[Tensor]:
+        """The folded maps of some photos."""
+        photos = squash([pixels(path) for path in paths], self.config.size).to(self.device)
+        with half_precision(self.device, "bfloat16"):
+            fine, coarse = self.backbone.pyramid(photos)[-2:]
+        folded = torch.cat([F.pixel_unshuffle(fine.float(), 2), coarse.float()], dim=1)
+        return list(folded.flatten(2).transpose(1, 2))  # (h · w, C) each
+
+    def unfolded(self, stored: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Fine and coarse maps (K, C_fine, 2h, 2w), (K, C_coarse, h, w) of folded ones."""
+        cells = self.config.size // detector.STRIDE
+        folded = torch.stack(list(stored)).to(self.device).transpose(1, 2)  # (K, C, h · w)
+        folded = folded.reshape(*folded.shape[:2], cells, cells)
+        cut = 4 * self.config.fine
+        return F.pixel_shuffle(folded[:, :cut], 2), folded[:, cut:]
+
+
+@torch.inference_mode()
+def proposed(
+    proposer: Proposer, maps: Maps, folded: Sequence[Tensor], progress: Progress = silent
+) -> list[Tensor]:
+    """The boxes (R, 4) that a proposer sees in each of some photos' folded maps."""
+    starts = range(0, len(folded), BATCH)
+    return [
+        boxes
+        for at in progress(starts, len(starts), "proposals")
+        for boxes in proposer.propose((), maps.unfolded(folded[at : at + BATCH])).cpu()
+    ]
+
+
+def mirrored(boxes: Tensor) -> Tensor:
+    """Boxes (N, 4) of a photo seen in a mirror."""
+    left, top, right, bottom = boxes.unbind(dim=1)
+    return torch.stack([1 - right, top, 1 - left, bottom], dim=1)

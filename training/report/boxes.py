@@ -1,0 +1,136 @@
+"""Sections of the results page on phrases and their boxes, of `tessera evaluate --json`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+from training.report.claims import RECALLS, TWO_BRANCH, Claim, Difference, pairs, verdict
+from training.markdown import line, over_seeds, section, slashed
+
+GROUNDING_SAY = (
+    "Phrases of Flickr30K Entities. Matchers and weakly supervised grounders learn from sentences "
+    "without boxes of phrases; the proposals learn from boxes without words. Localised: one of the "
+    "best 1 / 5 / 10 boxes has IoU ≥ 0.5, in brackets the most that the proposed boxes allow. "
+    "Pointed: the best box's centre is inside. mAP: mean average precision. Grounders: the mean "
+    "over seeds, and of mAP the range. Published: table 3 of Wang et al. (2016), on the test split "
+    "of Flickr30K Entities with 100 boxes of EdgeBoxes, for orientation."
+)
+GROUNDING_HEAD = ("system", "data", "seeds", "phrases", "localised", "pointed", "mAP",
+                  "published", "published mAP")  # fmt: skip
+CLAIMS_SAY = (
+    "How much better the first preset of a grounder is, the mean over the seeds that both have, "
+    "with Student's 95 % interval: phrases localised by the best box, and mAP. A claim holds where "
+    "the interval of phrases localised lies above zero, does not hold where it lies below, and is "
+    "not clear where zero is in it. One seed has no interval: it is ahead or behind."
+)
+CLAIMS_HEAD = ("claim", "paper", "presets", "seeds", "localised at 1", "mAP", "here")
+PUBLISHED = {  # R@1, R@5, R@10 and mAP of Wang et al. 2016, table 3
+    "ranking": (35.83, 60.51, 66.70, 40.50),
+    "ranking-phrases": (36.59, 60.44, 66.92, 40.85),
+    "ranking-regions": (36.74, 60.35, 66.73, 41.22),
+    "ranking-both": (36.72, 61.14, 67.21, 41.13),
+    "mined": (41.77, 63.01, 68.27, 46.55),
+    "mined-phrases": (43.77, 64.22, 68.84, 47.38),
+    "mined-regions": (42.88, 63.41, 68.47, 46.78),
+    "mined-both": (43.89, 64.46, 68.66, 47.72),
+}
+CLAIMS = (
+    Claim("neighbouring phrases help", TWO_BRANCH, "ranking-phrases", "ranking"),
+    Claim("neighbouring regions help", TWO_BRANCH, "ranking-regions", "ranking"),
+    Claim("neighbouring phrases and regions help", TWO_BRANCH, "ranking-both", "ranking"),
+    Claim("hard negatives help", TWO_BRANCH, "mined", "ranking"),
+    Claim("hard negatives help after neighbours", TWO_BRANCH, "mined-both", "ranking-both"),
+    Claim("neighbouring phrases help, with hard negatives after", TWO_BRANCH, "mined-phrases",
+          "mined"),
+    Claim("neighbouring regions help, with hard negatives after", TWO_BRANCH, "mined-regions",
+          "mined"),
+    Claim("neighbouring phrases and regions help, with hard negatives after", TWO_BRANCH,
+          "mined-both", "mined"),
+)  # fmt: skip
+GROUNDER = "two_branch"  # the architecture that has presets, and seeds
+
+Measurement = Mapping[str, Any]
+Runs = Mapping[int, Measurement]  # what a preset localises, by seed
+
+
+def sections(stored: Sequence[Measurement]) -> list[str]:
+    """What every system localises, and what table 3 of Wang et al. claims; or nothing."""
+    measured = [row for row in stored if "recall_1" in (row.get("grounding") or {})]
+    grounders: dict[tuple[str, str], list[Measurement]] = defaultdict(list)
+    for row in measured:
+        if row["name"] == GROUNDER:
+            grounders[preset(row), data(row)].append(row)
+    by_data: dict[str, dict[str, Runs]] = defaultdict(dict)
+    for (name, measured_on), rows in grounders.items():
+        by_data[measured_on][name] = {row["seed"]: row["grounding"] for row in rows}
+    systems = [grounder_row(rows) for rows in grounders.values()]
+    systems += [matcher_row(row) for row in measured if row["name"] != GROUNDER]
+    return [
+        *section("Grounding", GROUNDING_SAY, GROUNDING_HEAD, systems),
+        *(
+            text
+            for measured_on, runs in by_data.items()
+            for text in section(f"Claims of phrase localisation, on {measured_on}", CLAIMS_SAY,
+                                CLAIMS_HEAD, claim_rows(runs))
+        ),
+    ]  # fmt: skip
+
+
+def preset(row: Measurement) -> str:
+    """The preset of a grounder, and what it was trained on if that is other data."""
+    name = str(row["preset"]).removeprefix(f"{GROUNDER}, ")  # as `tessera evaluate` names it
+    elsewhere = row.get("trained_on") not in (None, row["data"])
+    return f"{name}, trained on {row['trained_on']}" if elsewhere else name
+
+
+def data(row: Measurement) -> str:
+    """What a system was measured on."""
+    return f"{row['data']} {row['split']}"
+
+
+def grounder_row(rows: Sequence[Measurement]) -> str:
+    """A grounder, the mean over its seeds, beside what was published.
+
+    ValueError for two of the same seed: their mean would pass for two seeds'.
+    """
+    name = preset(rows[0])
+    if len({row["seed"] for row in rows}) < len(rows):
+        raise ValueError(f"two files hold {name} on {data(rows[0])} with the same seed: delete one")
+    published = ("–", "–")
+    if name in PUBLISHED:
+        *recalls, precision = PUBLISHED[name]
+        published = slashed(recalls), f"{precision:.1f}"
+    boxes = [row["grounding"] for row in rows]
+    return line([f"{GROUNDER}, {name}", data(rows[0]), len(rows), *numbers(boxes), *published])
+
+
+def matcher_row(row: Measurement) -> str:
+    """A matcher's checkpoint, for which nothing is published."""
+    name = f"{row['preset']}, seed {row['seed']}, {row['checkpoint']}"
+    return line([name, data(row), "–", *numbers([row["grounding"]]), "–", "–"])
+
+
+def numbers(boxes: Sequence[Measurement]) -> tuple[str, ...]:
+    """What was measured, the mean over seeds."""
+    localised = slashed(mean(one[at] for one in boxes) for at in RECALLS)
+    return (
+        f"{boxes[0]['phrases']:,}",
+        f"{localised} (of {boxes[0]['bound']:.1f})",
+        f"{mean(one['pointed'] for one in boxes):.1f}",
+        over_seeds([one["mean_precision"] for one in boxes]),
+    )
+
+
+def claim_rows(runs: Mapping[str, Runs]) -> Iterator[str]:
+    """What the paper claims, and what grounders' seeds say of it, where both presets have some."""
+    for claim in CLAIMS:
+        if compared := pairs(claim, runs):
+            first, precision = (
+                Difference.of([better[at] - worse[at] for better, worse in compared])
+                for at in ("recall_1", "mean_precision")
+            )
+            yield line([claim.says, claim.paper, f"{claim.better} − {claim.worse}", len(compared),
+                        first, precision, verdict(first, len(compared))])  # fmt: skip

@@ -1,0 +1,195 @@
+"""The results page: measurements in, Markdown out."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from training.report import checkpoints as checkpoint_report
+from training.runs import presets as inheritance
+from training.report import measurements
+from training.matchers import preset
+from training.report.checkpoints import Measurement
+from training.report.claims import CLAIMS, RECALLS, SOLVED, WAYS, Claim, Result, finding, recall_sum
+from training.runs.folder import VAL
+from training.markdown import line, over_seeds, section, slashed
+from training.runs.optimization import Optimizer, Schedule
+from training.report.systems import SYSTEMS, System
+
+INTRODUCTION = """# Results
+
+Written by `tessera reproduce` and `tessera report`; do not edit. Recall in percent at
+1 / 5 / 10; a hit is any of a photo's sentences.
+
+No model was trained on a photo of a split that it is measured on. The sentences are another
+matter: all systems but `two-branch-tfidf` read words with the packaged MiniLM. Its training data
+include the captions of Flickr30K and COCO, as its own model card says. Of the 5,000 sentences of
+Flickr8k's val, 4,845 (97 %) are sentences of Flickr30K word for word, and the same must be
+expected of its test split. So the sentence side has seen the wording. This concerns all retrieval
+on Flickr8k, and most of all text → text (†), in which no photo takes part. `two-branch-tfidf` has
+learned its words from train alone; `two-branch-mean` differs from it by MiniLM's word vectors.
+"""
+
+SYSTEMS_SAY = (
+    "Ours: from cached features, the mean over seeds; in brackets the range of the sum of the six "
+    "recalls. Val chooses no epoch: it is the last, or in presets with `hold_out` the best on "
+    "photos of train that were not learned. Ranks are those of image → text and text → image, "
+    "over 5,000 sentences and 1,000 photos. § Trained by an earlier form of the preset, whose run "
+    "in benchmarks/measurements.jsonl says how. Published: the paper's own, on the test split of "
+    "Flickr8K and with other CNNs and word vectors, so for orientation."
+)
+SYSTEMS_HEAD = ("system", "photo · sentence", "preset", "seeds", "image → text", "text → image",
+                "sum", "median ranks", "mean ranks", "published image → text",
+                "published text → image", "paper")  # fmt: skip
+CLAIMS_SAY = (
+    "How much better the first preset is, the mean over the seeds that both have, with Student's "
+    "95 % interval: the sum of the six recalls, and places of the mean rank. A claim holds where "
+    "the interval of the paper's own measure lies above zero (recalls; mean ranks in Socher et "
+    "al.), does not hold where it lies below, and is not clear where zero is in it. One seed has "
+    "no interval: it is ahead or behind. The interval tells of seeds, not of other photos. CCA is "
+    "solved for and has no seed."
+)
+EARLIER = "§"
+CLAIMS_HEAD = ("claim", "paper", "presets", "seeds", "sum of recalls", "mean rank",
+               "here")  # fmt: skip
+
+Runs = dict[str, dict[int, Result]]  # what runs came to on val, by preset and seed
+
+
+def report(stored: Sequence[Measurement]) -> str:
+    """The page of results, from what `tessera train` and `tessera evaluate --json` left behind."""
+    outdated = earlier(stored)
+    lines = [
+        INTRODUCTION,
+        *(
+            text
+            for data, runs in results(stored).items()
+            for text in trainings(data, runs, outdated)
+        ),
+        *checkpoint_report.sections(stored),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def results(stored: Iterable[Measurement]) -> dict[str, Runs]:
+    """What every run came to, by data, preset and seed.
+
+    ValueError for two runs of the same seed: their mean would pass for two seeds'.
+    """
+    by_corpus: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
+    for run in stored:
+        if not run.get("epochs"):
+            continue
+        data, preset, seed = run["data"]["name"], run["preset"]["name"], run["seed"]
+        if not run["preset"]["schedule"]["epochs"]:
+            seed = SOLVED
+        if start := run.get("start"):
+            preset = f"{preset} from {start}"  # it had more training than the preset says
+        if seed in by_corpus[data][preset]:
+            seed_note = "" if seed == SOLVED else f" with seed {seed}"
+            raise ValueError(f"two lines hold {preset} on {data}{seed_note}: delete one")
+        by_corpus[data][preset][seed] = run.get(VAL) or run["epochs"][-1]["validation"]
+    return dict(sorted(by_corpus.items()))
+
+
+def earlier(stored: Iterable[Measurement]) -> set[str]:
+    """The presets of which a run was trained by an earlier form than the one that ships."""
+    shipped = set(inheritance.names())
+    runs = [run["preset"] for run in stored if run.get("epochs")]
+    return {
+        run["name"]
+        for run in runs
+        if run["name"] in shipped and differ(run, preset.read(run["name"]).described())
+    }
+
+
+def differ(run: Measurement, shipped: Measurement) -> bool:
+    """Whether a run's preset trains otherwise than the one that ships, or another model."""
+    models = run.get("model"), json.loads(json.dumps(shipped["model"]))  # as run files have it
+    return recipe(run) != recipe(shipped) or not agree(*models)
+
+
+def agree(ours: Any, theirs: Any) -> bool:
+    """Whether two models' options are equal where both have them, less what train fills in.
+
+    The models of the first run files are names alone, which say nothing.
+    """
+    if not (isinstance(ours, dict) and isinstance(theirs, dict)):
+        return isinstance(theirs, dict) or ours == theirs
+    shared = (ours.keys() & theirs.keys()) - {"words", "relations", "parser"}
+    return all(agree(ours[name], theirs[name]) for name in shared)
+
+
+def recipe(described: Measurement) -> list[Any]:
+    """How a preset trains, as run files and presets both tell it, the model apart."""
+    return [
+        [[term["name"], term["weight"], term["first"], term["last"], term["options"]]
+         for term in described["objectives"]],
+        asdict(Optimizer(**described["optimizer"])),
+        asdict(Schedule(**described["schedule"])),
+        described.get("hold_out"),
+    ]  # fmt: skip
+
+
+def trainings(data: str, runs: Runs, outdated: Collection[str]) -> list[str]:
+    """The sections on what was trained on one corpus: every system, and the papers' claims."""
+    rows = [system for system in SYSTEMS if system.preset in runs]
+    unlisted = sorted(runs.keys() - {system.preset for system in SYSTEMS})
+    rows += [System(preset, "–", "–", "–", "–") for preset in unlisted]
+    systems = [system_row(system, runs[system.preset], outdated) for system in rows]
+    measured = any(finding(claim, runs) for claim in CLAIMS)
+    claims = [claim_row(claim, runs, outdated) for claim in CLAIMS if measured]
+    return [
+        *section(f"Every system, on {data} val", SYSTEMS_SAY, SYSTEMS_HEAD, systems),
+        *section(f"Claims, on {data} val", CLAIMS_SAY, CLAIMS_HEAD, claims),
+    ]
+
+
+def marked(name: str, outdated: Collection[str]) -> str:
+    """A preset's name, marked where its runs were of an earlier form."""
+    return f"{name} {EARLIER}" if name in outdated else name
+
+
+def system_row(system: System, runs: Mapping[int, Result], outdated: Collection[str]) -> str:
+    """A system here, the mean over seeds, beside what its paper published."""
+    seeds, solved = list(runs.values()), SOLVED in runs
+    ours = [slashed(mean(seed[way][at] for seed in seeds) for at in RECALLS) for way in WAYS]
+    ranks = [
+        ", ".join(f"{mean(seed[way][rank] for seed in seeds):.{digits}f}" for way in WAYS)
+        for rank, digits in (("median_rank", 0), ("mean_rank", 1))
+    ]
+    total = over_seeds([recall_sum(seed) for seed in seeds])
+    theirs = ["–", "–"]
+    if published := system.published:
+        theirs = [slashed(published.annotation), slashed(published.search)]
+    kind = "–" if system.photo == "–" else f"{system.photo} · {system.sentence}"
+    name = marked(system.preset, outdated)
+    count = "–" if solved else len(seeds)
+    return line([system.name, kind, name, count, *ours, total, *ranks, *theirs,
+                 system.source])  # fmt: skip
+
+
+def claim_row(claim: Claim, runs: Runs, outdated: Collection[str]) -> str:
+    """What a paper claims, and what the runs say of it."""
+    result = finding(claim, runs)
+    presets = " − ".join(marked(name, outdated) for name in (claim.better, claim.worse))
+    if not result:
+        return line([claim.says, claim.paper, presets, 0, "–", "–", "not measured"])
+    seeds = result.seeds or "–"
+    return line([claim.says, claim.paper, presets, seeds, result.recall_sum, result.ranks,
+                 result.verdict])  # fmt: skip
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    """Read a file's measurements; LookupError if there are none."""
+    rows = list(measurements.read(file).values())
+    if not rows:
+        raise LookupError(
+            f"{file} holds no measurement: --add run.json, or a file of `tessera evaluate --json`"
+        )
+    return rows

@@ -1,0 +1,164 @@
+"""Reproduction of the results page: which rows are done, which are left, and for how long."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+
+from training.report import measurements
+from training.report import page as report
+from training.matchers import train as run
+from training.data.corpus import Corpus
+from training.runs.fitting import Reporter
+from training.runs.folder import Place, RunFolder
+from training.runs.loop import EpochRecord
+from training.report.measurements import Measurement
+from training.matchers.preset import Preset
+from training.runs.progress import Progress, silent
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """One preset with one seed, and how far it is."""
+
+    preset: Preset
+    place: Place
+    done: int  # epochs
+    begun: bool  # there is a finished epoch to resume from
+    changed: bool  # the run there is finished, but the preset was another then
+    row: bool = True  # a row of the page, or no more than a teacher of one
+
+    @property
+    def name(self) -> str:
+        """What its folder is called."""
+        return f"{self.preset.name}-{self.place.seed}"
+
+    @property
+    def left(self) -> int:
+        """How many epochs are to do; a preset without epochs is validated once."""
+        return max(0, max(1, self.preset.schedule.epochs) - self.done)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How long trainings take by the epochs of earlier runs, frozen features apart."""
+
+    seconds: float
+    unknown: tuple[str, ...]  # presets without an earlier run, which come on top
+
+
+def plan(presets: Sequence[Preset], corpus: Corpus, place: Place, seeds: int) -> list[Training]:
+    """Every preset with every seed after its teachers, as far as place.out says that each is.
+
+    What has no epochs is solved for and the same with every seed: it is done once.
+    ValueError for a run of other data, a broken-off one of other options, or a teacher of such.
+    """
+    # All rows with one seed before any with two: broken off, the table is wide rather than deep.
+    runs = [
+        (preset, replace(place, seed=seed))
+        for seed in range(seeds)
+        for preset in presets
+        if seed == 0 or preset.schedule.epochs
+    ]
+    rows = {
+        row.name: row for row in (training(preset, corpus, run_place) for preset, run_place in runs)
+    }
+    planned: dict[str, Training] = {}
+    for row in rows.values():
+        for teacher in teachers(row, corpus):
+            planned.setdefault(teacher.name, rows.get(teacher.name, teacher))
+        planned.setdefault(row.name, row)
+    return list(planned.values())
+
+
+def teachers(row: Training, corpus: Corpus) -> list[Training]:
+    """What has to be trained before a row that is not finished; ValueError as in plan."""
+    needed = run.teachers(row.preset, row.place) if row.left else []
+    trainings = [replace(training(preset, corpus, place), row=False) for preset, place in needed]
+    for teacher in trainings:
+        if teacher.changed:
+            raise ValueError(run.not_the_same(RunFolder.of(teacher.preset, corpus, teacher.place)))
+    return trainings
+
+
+def training(preset: Preset, corpus: Corpus, place: Place) -> Training:
+    """How far one training is; ValueError as in plan."""
+    folder = RunFolder.of(preset, corpus, place)
+    changed = folder.changed if folder.epochs or folder.resumable else []
+    epochs = max(1, preset.schedule.epochs)
+    finished = folder.epochs if folder.measured else min(folder.epochs, epochs - 1)
+    planned = Training(preset, place, finished, folder.resumable, bool(changed))
+    if changed and (planned.left or changed != ["preset"]):
+        raise ValueError(
+            f"{folder.path} was made with another {', '.join(changed)}: delete it, or choose "
+            "another --out"
+        )
+    return planned
+
+
+def paces(runs: Iterable[Measurement]) -> dict[str, float]:
+    """The mean seconds of an epoch, by preset, of the trainings among these measurements."""
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for run_file in runs:
+        for epoch in run_file.get("epochs", []):
+            seconds[run_file["preset"]["name"]].append(epoch["seconds"])
+    return {preset: mean(durations) for preset, durations in seconds.items()}
+
+
+def estimate(trainings: Iterable[Training], paces: Mapping[str, float]) -> Estimate:
+    """How long the epochs that are left take."""
+    to_do = [job for job in trainings if job.left]
+    seconds = [job.left * paces[job.preset.name] for job in to_do if job.preset.name in paces]
+    unknown = {job.preset.name: None for job in to_do if job.preset.name not in paces}
+    return Estimate(sum(seconds), tuple(unknown))
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Where numbers go: the file of measurements, and the page made of all that is in it."""
+
+    results: Path
+    page: Path
+
+    def publish(self, trainings: Iterable[Training]) -> None:
+        """Add the run files of finished trainings, and write the page again."""
+        run_files = {job.name: job.place.out / job.name / "run.json" for job in trainings}
+        measurements.add(
+            self.results,
+            {name: json.loads(file.read_text("utf-8")) for name, file in run_files.items()},
+        )
+        if measurements.read(self.results):
+            self.page.parent.mkdir(parents=True, exist_ok=True)
+            self.page.write_text(report.report(report.read(self.results)), encoding="utf-8")
+
+
+def reproduce(
+    trainings: Sequence[Training],
+    corpus: Corpus,
+    publisher: Publisher,
+    *,
+    progress: Progress = silent,
+    starts: Callable[[Training], None] = lambda _: None,
+    tells: Callable[[EpochRecord], None] = lambda _: None,
+) -> dict[str, str]:
+    """Do what is left, and publish after each; what became of those that broke down, by name.
+
+    A loss that is no number any more ends its own training alone.
+    """
+    publisher.publish(job for job in trainings if job.row and not job.left)
+    to_do = [job for job in trainings if job.left]
+    failures = {}
+    for job in progress(to_do, len(to_do), "trainings"):
+        starts(job)
+        try:
+            reporter = Reporter(progress, tells)
+            run.train(job.preset, corpus, job.place, resume=job.begun, reporter=reporter)
+        except ArithmeticError as wrong:
+            failures[job.name] = str(wrong)
+        else:
+            publisher.publish([job] if job.row else [])
+    return failures

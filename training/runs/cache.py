@@ -1,0 +1,188 @@
+"""Cache of a frozen network's outputs, so that no epoch computes them twice."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import torch
+from torch import Tensor
+
+from training.runs.progress import Progress, silent
+
+SHARD = 256  # inputs a file: what an interruption can lose
+BATCH = 32  # inputs that the frozen network sees at once
+HALF_MOST = 65504.0  # the largest number that float16 holds
+
+Item = TypeVar("Item")
+
+
+class Inputs(Sequence[Tensor]):
+    """One tensor (F, C) an input, read from memory-mapped shards when asked for."""
+
+    def __init__(self, shards: Sequence[Path]) -> None:
+        self.shards = [torch.load(path, mmap=True, weights_only=True) for path in shards]
+        sizes = [size for shard in self.shards for size in shard["sizes"].tolist()]
+        self.firsts = [0, *accumulate(len(shard["sizes"]) for shard in self.shards)]
+        self.starts = [
+            start
+            for shard in self.shards
+            for start in (shard["sizes"].cumsum(0) - shard["sizes"]).tolist()
+        ]
+        self.sizes = sizes
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
+        if isinstance(position, slice):
+            return [self[index] for index in range(*position.indices(len(self)))]
+        if not 0 <= position < len(self):
+            raise IndexError(f"input {position} of {len(self)}")
+        rows = self.shards[bisect_right(self.firsts, position) - 1]["rows"]
+        start = self.starts[position]
+        tensor: Tensor = rows[start : start + self.sizes[position]]
+        return tensor.float() if tensor.is_floating_point() else tensor.long()
+
+
+class Computed(Sequence[Tensor]):
+    """One tensor (F, C) an item, computed anew whenever it is asked for: nothing is kept."""
+
+    def __init__(self, items: Sequence[Any], compute: Callable[[Sequence[Any]], list[Tensor]]):
+        self.items, self.compute = items, compute
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def at(self, positions: Sequence[int]) -> list[Tensor]:
+        """The tensors at positions, a batch at a time."""
+        return [
+            tensor
+            for first in range(0, len(positions), BATCH)
+            for tensor in self.compute([self.items[i] for i in positions[first : first + BATCH]])
+        ]
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
+        if isinstance(position, slice):
+            return self.at(range(*position.indices(len(self))))
+        return self.at([position])[0]
+
+
+class Repeated(Sequence[Tensor]):
+    """Inputs at positions, some of them more than once."""
+
+    def __init__(self, inputs: Sequence[Tensor], positions: Sequence[int]) -> None:
+        self.inputs, self.positions = inputs, positions
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | list[Tensor]:
+        if isinstance(position, slice):
+            return [self.inputs[index] for index in self.positions[position]]
+        return self.inputs[self.positions[position]]
+
+
+class Deferred(Sequence[Tensor]):
+    """Inputs that are all computed when the first is asked for, and stay in memory."""
+
+    def __init__(self, count: int, compute: Callable[[], Sequence[Tensor]]) -> None:
+        self.size = count
+        self.computed = lru_cache(maxsize=1)(compute)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | Sequence[Tensor]:
+        return self.computed()[position]
+
+
+def taken(inputs: Sequence[Tensor], positions: Sequence[int]) -> list[Tensor]:
+    """Some of the inputs, in a batch where they have to be computed."""
+    if isinstance(inputs, Computed):
+        return inputs.at(positions)
+    return [inputs[position] for position in positions]
+
+
+def cached(
+    folder: Path,
+    key: str,
+    items: Sequence[Item],
+    digests: Sequence[str],
+    compute: Callable[[Sequence[Item]], list[Tensor]],
+    progress: Progress = silent,
+    what: str = "inputs",
+) -> Inputs:
+    """Tensors of every item: compute's, from disk where it was computed before.
+
+    A shard is named by the key and its items' digests, so a changed photo, sentence or network
+    never finds a stale one, and an interrupted run goes on at the first shard that is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    starts = range(0, len(items), SHARD)
+    paths = [folder / f"{digest(key, *digests[at : at + SHARD])}.pt" for at in starts]
+    missing = [at for at, path in zip(starts, paths, strict=True) if not path.is_file()]
+    for at in progress(missing, len(missing), what):
+        write(paths[at // SHARD], shard(items[at : at + SHARD], compute))
+    return Inputs(paths)
+
+
+def shard(items: Sequence[Item], compute: Callable[[Sequence[Item]], list[Tensor]]) -> list[Tensor]:
+    """Tensors of a shard's items, a batch at a time, in the form they are kept in."""
+    with torch.inference_mode():
+        return [
+            kept(tensor)
+            for at in range(0, len(items), BATCH)
+            for tensor in compute(items[at : at + BATCH])
+        ]
+
+
+def kept(tensor: Tensor) -> Tensor:
+    """Half precision for numbers, 32 bits for indices, in main memory."""
+    if not tensor.is_floating_point():
+        return tensor.to("cpu", torch.int32)
+    assert tensor.isfinite().all(), "the frozen network gave NaN or infinity"
+    return tensor.clamp(-HALF_MOST, HALF_MOST).to("cpu", torch.float16)
+
+
+def write(path: Path, tensors: Sequence[Tensor]) -> None:
+    """Write a shard whole or not at all."""
+    partial = path.with_suffix(".partial")
+    sizes = torch.tensor([len(tensor) for tensor in tensors])
+    torch.save({"rows": torch.cat(list(tensors)), "sizes": sizes}, partial)
+    partial.replace(path)
+
+
+def digest(*parts: str) -> str:
+    """Twenty-four hexadecimal digits of texts; their boundaries count."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        hashed.update(f"{len(part)}:{part}".encode())
+    return hashed.hexdigest()[:24]
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,193 @@
+"""Run folders: the facts, state and best epoch that a training leaves on disk."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from models import checkpoint, header, registry
+from training.runs import workers
+from training.data.corpus import Corpus
+from training.runs.loop import EpochRecord, Trainer
+from training.runs.precision import multiplies_halves
+from training.matchers.preset import Preset
+
+# What a resumed run must share.
+MADE_OF = ("preset", "recipe", "seed", "start", "data", "boxes", "text")
+VAL = "val"  # what the best epoch came to on val, where epochs are chosen by photos of train
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a training happens: folders, device, and the seed."""
+
+    out: Path  # the run's folder is made in here; of a part it is the checkpoint's file
+    cache: Path
+    device: str = "cpu"
+    seed: int = 0
+    start: Path | None = None  # the checkpoint whose weights to begin with
+
+
+class RunFolder:
+    """What a run leaves on disk: run.json, last.pt, and the best epoch's checkpoint.
+
+    `kind` and `name` are those of the checkpoint, `facts` what the run is made of.
+    """
+
+    def __init__(self, path: Path, best: Path, kind: str, name: str, facts: dict[str, Any]) -> None:
+        self.path, self.best, self.facts = path, best, facts
+        self.kind, self.name = kind, name
+        self.record = path / "run.json"
+
+    @classmethod
+    def of(cls, preset: Preset, corpus: Corpus, place: Place) -> RunFolder:
+        """The folder of a matcher's training, <out>/<preset>-<seed>."""
+        path = place.out / f"{preset.name}-{place.seed}"
+        start = header.fingerprint(place.start) if place.start else None
+        facts = {"preset": preset.described(), "start": start} | facts_of(corpus, place)
+        return cls(path, path / "matcher.safetensors", registry.MATCHERS, preset.name, facts)
+
+    @classmethod
+    def of_part(
+        cls, kind: str, name: str, corpus: Corpus, place: Place, facts: dict[str, Any]
+    ) -> RunFolder:
+        """The folder of another part's training, beside the checkpoint `out` and ending in .run."""
+        facts = facts_of(corpus, place) | facts
+        return cls(place.out.with_suffix(".run"), place.out, kind, name, facts)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether there is a finished epoch to go on from."""
+        return (self.path / "last.pt").is_file()
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs run.json tells of."""
+        return len(json.loads(self.record.read_text())["epochs"]) if self.record.is_file() else 0
+
+    @property
+    def measured(self) -> bool:
+        """Whether val is measured: after the last epoch, where photos of train are held out."""
+        if not self.record.is_file():
+            return False
+        record = json.loads(self.record.read_text())
+        return VAL in record or not record.get("preset", {}).get("hold_out")
+
+    def finished(self, epochs: int) -> bool:
+        """Whether run.json tells of that many epochs; one without any is validated once."""
+        return self.epochs >= max(1, epochs) and self.measured
+
+    @property
+    def changed(self) -> list[str]:
+        """What the run there was made of otherwise, of MADE_OF."""
+        before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
+        return [key for key in MADE_OF if not alike(before.get(key), now.get(key))]
+
+    def claim(self, resume: bool) -> None:
+        """Make the folder, or see that the run to be resumed is of the same making."""
+        if not resume:
+            if self.resumable:
+                raise ValueError(f"{self.path} holds a run: resume it or choose another folder")
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.write([])
+            return
+        if not self.record.is_file():
+            raise LookupError(f"{self.path} holds no run to resume: train without --resume")
+        if self.epochs and not self.resumable:
+            raise LookupError(
+                f"{self.path} has lost last.pt and cannot be resumed: delete it, or choose "
+                "another --out"
+            )
+        if changed := self.changed:
+            again = "give the same --start" if changed == ["start"] else "start anew"
+            raise ValueError(f"{self.path} was made with another {', '.join(changed)}: {again}")
+
+    def learns_from(self, fingerprints: list[str]) -> None:
+        """Note the teachers; ValueError if the run there had others."""
+        if self.resumable and json.loads(self.record.read_text())["teachers"] != fingerprints:
+            raise ValueError(f"{self.path} learned from other teachers: delete it to start anew")
+        self.facts["teachers"] = fingerprints
+        if not self.resumable:
+            self.write([])  # a crash must not leave an epoch without its teachers
+
+    def save(self, trainer: Trainer[Any]) -> None:
+        """Write the checkpoint if the epoch is the best, last.pt to resume from, and run.json.
+
+        Of several workers the first does so, and all have their random state in last.pt.
+        """
+        state = trainer.state()
+        if not workers.first():
+            return
+        if trainer.at_best:
+            with trainer.descent.average.applied():
+                self.keep(trainer.model, trainer.history[-1])
+        partial_file = self.path / "last.partial"
+        torch.save(state, partial_file)
+        partial_file.replace(self.path / "last.pt")
+        self.write(trainer.history)
+
+    def write(self, history: Sequence[EpochRecord]) -> None:
+        """Write run.json whole or not at all; of several workers the first does so."""
+        if not workers.first():
+            return
+        facts = self.facts | {"epochs": [asdict(record) for record in history]}
+        partial_file = self.path / "run.partial"
+        partial_file.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        partial_file.replace(self.record)
+
+    def keep(self, model: nn.Module, record: EpochRecord) -> None:
+        """Write the checkpoint of an epoch."""
+        facts = self.facts | {"epoch": record.epoch, "validation": record.validation}
+        checkpoint.save(self.best, self.kind, self.name, model, facts)
+
+    def restore(self, model: nn.Module) -> None:
+        """Give a model the frozen weights of the last finished epoch, if there is one.
+
+        To be called before any frozen inputs are computed: the networks and proposals that these
+        learned from are among the weights, and others may ship by now. What trains stays as it
+        began, which a preset may draw it back to; the trainer resumes it.
+        """
+        if self.resumable:
+            trains = {
+                name: weight for name, weight in model.named_parameters() if weight.requires_grad
+            }
+            weights = self.last()["weights"]
+            began = {name: trains[name].detach() for name in trains.keys() & weights.keys()}
+            checkpoint.restore(model, weights | began)
+
+    def last(self) -> dict[str, Any]:
+        """The state after the last finished epoch."""
+        state: dict[str, Any] = torch.load(
+            self.path / "last.pt", map_location="cpu", weights_only=True
+        )
+        return state
+
+
+def alike(before: Any, now: Any) -> bool:
+    """Whether two runs' options are the same; one that the run before did not know was off."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return before.keys() <= now.keys() and all(
+            alike(before[name], value) if name in before else not value
+            for name, value in now.items()
+        )
+    return bool(before == now)
+
+
+def facts_of(corpus: Corpus, place: Place) -> dict[str, Any]:
+    """What every run is made of."""
+    packages = ("torch", "torchvision", "numpy")
+    return {
+        "seed": place.seed,
+        "data": {"name": corpus.name, "digest": corpus.digest()},
+        "multiplies_bfloat16": multiplies_halves(place.device),
+        "versions": {"python": platform.python_version()}
+        | {package: version(package) for package in packages},
+    }

@@ -1,0 +1,179 @@
+"""Training loop of every part: epochs, averages, validation, and resuming to the bit.
+
+A part brings a model, a dataset, an objective and a validation; see run, captioning, grounding and
+proposals.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from models import checkpoint
+from training.runs import workers
+from training.runs.optimization import Descent, Optimizer, Schedule, forget
+from training.runs.progress import Progress, silent
+
+Batch = TypeVar("Batch")
+Batch_co = TypeVar("Batch_co", covariant=True)
+
+
+class Dataset(Protocol[Batch_co]):
+    """What a model learns from, a batch at a time."""
+
+    @property
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        ...
+
+    def batches(self, epoch: int) -> Iterable[Batch_co]:
+        """The batches of an epoch, counted from 1; each may be drawn when it is asked for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a validation came to; the epoch with the largest sum of recalls is the best."""
+
+    values: dict[str, Any]
+    recall_sum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """What one epoch came to; recall_sum is a matcher's."""
+
+    epoch: int  # from 1
+    loss: float
+    seconds: float
+    validation: dict[str, Any]
+    recall_sum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[Batch]):
+    """What is trained: a model, what it learns from, its loss, and how it is measured.
+
+    objective: of a batch in an epoch, counted from 1, a scalar. validate: called with the averaged
+    weights in the model; with `once`, after the last epoch alone, and val chooses nothing.
+    """
+
+    model: nn.Module
+    dataset: Dataset[Batch]
+    objective: Callable[[Batch, int], Tensor]
+    validate: Callable[[], Measured]
+    once: bool = False
+
+
+class Trainer(Generic[Batch]):
+    """A part in training: its weights, their optimizer and average, and what is done."""
+
+    def __init__(
+        self,
+        part: Part[Batch],
+        optimizer: Optimizer,
+        schedule: Schedule,
+        device: str = "cpu",
+        start: float = 0.0,
+    ) -> None:
+        """`start` is the share of the first weights in what is validated and kept."""
+        self.part, self.schedule, self.device = part, schedule, device
+        self.model = part.model
+        self.reset = optimizer.reset
+        self.descent = Descent(self.model, optimizer, schedule, part.dataset.steps, start)
+        self.history: list[EpochRecord] = []
+
+    @property
+    def finished(self) -> bool:
+        """Whether every epoch of the schedule is done; one without epochs is validated once."""
+        return len(self.history) >= self.epochs
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs there are to record."""
+        return max(1, self.schedule.epochs)
+
+    @property
+    def at_best(self) -> bool:
+        """Whether no epoch had a larger sum of recalls than the last one, or it is the only one."""
+        if self.part.once:
+            return self.finished
+        sums = [record.recall_sum or 0.0 for record in self.history]
+        return sums.index(max(sums)) == len(sums) - 1
+
+    def epoch(self, progress: Progress = silent) -> EpochRecord:
+        """Learn the dataset once, then validate with the averaged weights."""
+        began = time.perf_counter()
+        loss = self.learn(progress)
+        number = len(self.history) + 1
+        measured = Measured({})
+        if not self.part.once or number == self.epochs:
+            with self.descent.average.applied():
+                measured = workers.by_first(self.part.validate)
+        seconds = time.perf_counter() - began
+        record = EpochRecord(number, loss, seconds, measured.values, measured.recall_sum)
+        self.history.append(record)
+        return record
+
+    def learn(self, progress: Progress = silent) -> float:
+        """Learn the dataset once; the mean loss of a step (0 where nothing is to be learned)."""
+        if not self.schedule.epochs:
+            return 0.0
+        self.model.train()
+        finished = len(self.history)
+        if self.reset and finished and finished % self.reset == 0:
+            forget(self.descent.optimizer)
+        dataset, label = self.part.dataset, f"epoch {finished + 1}"
+        batches = progress(dataset.batches(finished + 1), dataset.steps, label)
+        losses = [self.step(batch) for batch in batches]
+        return sum(losses) / len(losses)
+
+    def step(self, batch: Batch) -> float:
+        """Learn one batch; its loss. ArithmeticError if that is no number any more."""
+        epoch = len(self.history) + 1
+        loss = self.part.objective(batch, epoch)
+        if not loss.isfinite():
+            raise ArithmeticError(
+                f"the loss became {loss.item()} in epoch {epoch}; "
+                "lower the learning rate or clip harder"
+            )
+        return self.descent.step(loss)
+
+    def state(self) -> dict[str, Any]:
+        """All that a resumed run needs to equal an unbroken one."""
+        return {
+            "weights": checkpoint.trained_state(self.model),
+            "optimizer": self.descent.optimizer.state_dict(),
+            "rates": self.descent.rates.state_dict(),
+            "average": self.descent.average.mean,
+            "averaged": self.descent.average.steps,
+            "random": workers.of_all(torch.get_rng_state()),
+            "random_cuda": torch.cuda.get_rng_state_all(),
+            "history": [asdict(record) for record in self.history],
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on from what state() gave."""
+        checkpoint.restore(self.model, state["weights"])
+        self.descent.optimizer.load_state_dict(state["optimizer"])
+        self.descent.rates.load_state_dict(state["rates"])
+        for name, mean in state["average"].items():
+            self.descent.average.mean[name].copy_(mean)
+        self.descent.average.steps = state["averaged"]
+        random = state["random"]
+        if len(random) == workers.count():  # others than before draw what they draw
+            torch.set_rng_state(random[workers.rank()])
+        if self.device.startswith("cuda"):
+            torch.cuda.set_rng_state_all(state["random_cuda"])
+        self.history = [EpochRecord(**record) for record in state["history"]]
+
+
+def shuffled(count: int, size: int) -> list[list[int]]:
+    """The positions of `count` examples in a new order, `size` at a time."""
+    order = torch.randperm(count).tolist()
+    return [order[at : at + size] for at in range(0, count, size)]
