@@ -17,20 +17,28 @@ from fastapi.middleware.cors import CORSMiddleware
 from uvicorn.supervisors import Multiprocess
 
 from app import __version__, lean
-from app.http import errors
-from app.imports import fetching
-from app.telemetry import logs
 from app.access.door import Door
-from app.imports.decoders import Decoders
 from app.engine.engine import Engine
-from app.imports.fetching import Fetcher
+from app.http import errors
 from app.http.lanes import Lanes
-from app.http.middleware import Heads, OneLength, RawPaths, ShortHeaders
+from app.http.middleware import (
+    AllowedHosts,
+    Heads,
+    OneLength,
+    RawPaths,
+    SameOrigin,
+    ShortHeaders,
+    allowed_hosts,
+)
 from app.http.observation import observe
 from app.http.openapi import describe
-from app.http.origins import AllowedHosts, SameOrigin, allowed_hosts
-from app.http.timeouts import Patience
 from app.http.readiness import Readiness
+from app.http.security_headers import SecurityHeaders
+from app.http.server import address, options
+from app.http.timeouts import Patience
+from app.imports import fetching
+from app.imports.decoders import Decoders
+from app.imports.fetching import Fetcher
 from app.routes import (
     bulk,
     collections,
@@ -44,9 +52,8 @@ from app.routes import (
     snapshots,
     system,
 )
-from app.http.security_headers import SecurityHeaders
-from app.http.server import address, options
 from app.settings import Settings
+from app.telemetry import logs
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
 STARTING = 120  # seconds that a worker may take to import everything, before it is replaced

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from index.items import ITEM_TEXT
 from index.database.storage import DAY, VERIFY, WAIT, Storage
+from index.items import ITEM_TEXT
 from models import shipped
 from models.vision.photo_files import MOST_BYTES, MOST_PIXELS
 
@@ -274,5 +274,5 @@ class Settings(BaseSettings):
 
     @property
     def photo_limits(self) -> dict[str, int]:
-        """What modelsvisionimages.read takes as its limits."""
+        """What models.vision.images.read takes as its limits."""
         return {"most_bytes": self.upload_bytes, "most_pixels": self.upload_pixels}

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from index.bags import photo_at, position_of
 from index.catalog.catalog import Catalog
+from index.catalog.read_rows import Stored
 from index.database.checksums import ItemDamaged
 from index.items import Collection, Item
-from index.catalog.lookup import Stored
-from models.text.queries import Query
 from models.scores.scoring import score_named
+from models.text.queries import Query
 
 PAGE = 200  # items that are read at a time
 RERANKED = 400  # photos or sentences of a node whose exact scores are computed

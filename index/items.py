@@ -54,7 +54,7 @@ class Collection:
     name: str
     fingerprint: str
     dimension: int
-    score: str  # a name in modelsscoresscoring.SCORES
+    score: str  # a name in models.scores.scoring.SCORES
 
 
 @dataclass(frozen=True, slots=True)

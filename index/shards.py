@@ -14,7 +14,7 @@ class Shard(Protocol):
     """Some of a collection's rows. Safe for many threads."""
 
     def best(self, request: Request) -> Answer:
-        """The best hits among its rows; errors are those of indexsearchindex.Index.best."""
+        """The best hits among its rows; errors are those of index.search.index.Index.best."""
         ...
 
 

@@ -13,8 +13,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from models import header, registry
-from models.scores.calibration import Calibration
 from models.captions.calibration import CaptionCalibration
+from models.scores.calibration import Calibration
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 

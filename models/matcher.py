@@ -14,12 +14,12 @@ from models import registry
 from models.scores.correlation import Correlated, Correlation, correlate
 from models.scores.distances import LENGTHENED, lengthened_images, lengthened_sentences
 from models.scores.offsets import Offsets
-from models.text.passes import passes
-from models.vision.regions import BATCH
 from models.scores.scoring import SCORES
 from models.scores.terms import Terms
+from models.text.passes import passes
 from models.towers import ImageTower, Sight, TextTower
 from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
+from models.vision.regions import BATCH
 
 SENTENCES = 64  # sentences in one pass
 SQUARED = SENTENCES * 160**2  # characters: captions go together, and MOST_WORDS go alone
@@ -41,13 +41,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Which towers, and the score (a name in modelsscoresscoring.SCORES) that compares their bags.
+    """Which towers, and the score (a name in models.scores.scoring.SCORES) that compares their bags.
 
     `euclidean` lengthens both towers' vectors so that products are negative squared distances.
     With `correlation` both towers' directions are solved for. `references` is the number of
-    photos of train that sentences are compared with, see modelsscoresoffsets; 0 leaves them out.
+    photos of train that sentences are compared with, see models.scores.offsets; 0 leaves them out.
     `reference_sentences` is that of the texts that photos are compared with. `terms` are a
-    catalogue's, each in all its forms, see modelsscoresterms. Plain values, as a checkpoint has them,
+    catalogue's, each in all its forms, see models.scores.terms. Plain values, as a checkpoint has them,
     are taken for parts too.
     """
 

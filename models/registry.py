@@ -29,7 +29,7 @@ class Matcher(Protocol):
     """Puts photos and sentences into one space. Safe to call from several threads."""
 
     dimension: int
-    score: str  # a name in modelsscoresscoring.SCORES
+    score: str  # a name in models.scores.scoring.SCORES
 
     @property
     def any_word(self) -> bool:

@@ -96,7 +96,7 @@ class FragmentBag:
     Shapes: vectors (F, D) float32; places and labels have length F. An image's places are boxes
     and a sentence's are spans; a label is what a person reads: a word, or "whole photo". As it is
     embedded, and not as it is stored, a bag knows how many of its last numbers speak of a
-    catalogue's terms, which all regions of a photo share (modelsscoresterms).
+    catalogue's terms, which all regions of a photo share (models.scores.terms).
     """
 
     vectors: Tensor

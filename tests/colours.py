@@ -8,8 +8,8 @@ import torch
 from PIL import ImageColor
 from torch import Tensor
 
-from models.text.parsing import parse
 from models.registry import Caption, CaptionWord, Generation
+from models.text.parsing import parse
 from models.towers import Sight
 from models.types import Box, FragmentBag, Span
 

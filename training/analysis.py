@@ -16,28 +16,28 @@ from torch import Tensor
 from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.registry import BEAM, Generation
-from training.matchers import calibration
 from training.captioners import calibration as caption_calibration
-from training.report import contact_sheet
 from training.captioners import describe as describing
-from training.grounders import train as grounding
-from training.proposers import train as proposals
 from training.captioners.train import frozen_inputs
 from training.data.corpus import Corpus, Example
 from training.evaluation import tables
 from training.evaluation.captions.descriptions import Described, descriptions
-from training.evaluation.embedding import from_inputs, pixels
-from training.evaluation.measure import Boxes, measure, measure_ranks
 from training.evaluation.captions.naming import naming
-from training.evaluation.open_world import open_world
-from training.evaluation.queries import Query
-from training.evaluation.inside import Region
-from training.evaluation.reliability import Reliability
 from training.evaluation.captions.spice import Program
 from training.evaluation.captions.wordnet import WordNet
-from training.runs.folder import Place
-from training.matchers.frozen import Frozen, precision_of
+from training.evaluation.embedding import from_inputs, pixels
+from training.evaluation.inside import Region
+from training.evaluation.measure import Boxes, measure, measure_ranks
+from training.evaluation.open_world import open_world
+from training.evaluation.queries import Query
+from training.evaluation.reliability import Reliability
+from training.grounders import train as grounding
 from training.markdown import slashed
+from training.matchers import calibration
+from training.matchers.frozen import Frozen, precision_of
+from training.proposers import train as proposals
+from training.report import contact_sheet
+from training.runs.folder import Place
 from training.runs.progress import Progress
 
 

@@ -18,15 +18,15 @@ from fastapi.security import (
 )
 from starlette.requests import HTTPConnection
 
-from app.engine.engine import Engine
-from app.http.errors import Forbidden, Unauthorized, Unavailable
 from app.access.keyring import Keyring, check_lock
 from app.access.keys import Caller, Role
-from app.telemetry.logs import note
-from app.http.places import network
 from app.access.quotas import Quotas
 from app.access.sessions import COOKIE, Sessions, find_cookie
+from app.engine.engine import Engine
+from app.http.errors import Forbidden, Unauthorized, Unavailable
+from app.http.places import network
 from app.settings import Settings
+from app.telemetry.logs import note
 
 ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
 NOBODY = Caller(name="nobody", role=Role.READ, collections=("",))  # at routes that are public

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.imports import progress
 from app.engine.engine import Engine
+from app.imports import progress
 from app.schemas.collections import AliasesOut, AliasOut, CollectionOut, CollectionsOut
 from index.items import Collection
 

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from app.imports.columns import nearest, nearest_name
+from index.documents.documents import Schema
 from index.filters import (
     LONGEST_VALUE,
     Equals,
@@ -20,7 +21,6 @@ from index.filters import (
     parse,
     simple_parts,
 )
-from index.documents.documents import Schema
 
 MOST_NOTES = 10  # on keys, and on the values of a filter: it may have a thousand; keys looked at
 MOST_VALUES = 10_000  # of a key that are looked through; of one with more, nothing is said

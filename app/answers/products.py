@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
-from app.engine import product_search as products
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.filters import unknown_keys, unknown_values, unused
 from app.answers.fragments import links, own_words, phrases
 from app.answers.items import notes_of, photo_address, size_of
 from app.answers.queries import check_together, read_photo
+from app.engine import product_search as products
 from app.engine.engine import Engine
 from app.engine.product_search import Found, Sought
 from app.schemas.products import (
@@ -28,12 +28,12 @@ from app.schemas.products import (
     WordOut,
 )
 from index.catalog.facets import canonical_filter
+from index.documents.query_words import QueryWord
 from index.items import Item
 from index.products.requests import Boost, FacetRequest, Part, Product, ProductRequest, Weights
-from index.documents.query_words import QueryWord
 from models.scores import alignment
-from models.vision.images import Photo
 from models.text.queries import Query
+from models.vision.images import Photo
 
 
 def search_products(engine: Engine, search: ProductSearch, photo: Photo | None) -> ProductsOut:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from app.answers.fragments import fragments
 from app.engine.engine import Engine
-from app.telemetry.logs import note
 from app.schemas.fields import Corners, PhotoBody
 from app.schemas.search import QueryOut, Search
+from app.telemetry.logs import note
 from app.telemetry.stages import stage
-from models.vision import images
-from models.vision.images import Photo
 from models.text.queries import Query
 from models.types import Box
+from models.vision import images
+from models.vision.images import Photo
 
 
 def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:

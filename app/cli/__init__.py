@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import typer
 
-from app.cli import cluster, keys, migrating, ranking
+from app.cli import backup as migrating
+from app.cli import backup as upkeep
+from app.cli import cluster, keys
+from app.cli import collections as stored
 from app.cli import explain as explaining
 from app.cli import export as exporting
 from app.cli import index as indexing
 from app.cli import models as listing
+from app.cli import search as ranking
 from app.cli import search as searching
 from app.cli import serve as serving
-from app.cli import collections as stored
-from app.cli import backup as upkeep
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
 app.command()(serving.serve)

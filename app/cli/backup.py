@@ -16,11 +16,12 @@ from app.cli.options import Adopt, Data, plain_errors, settings_for
 from index.progress import shown
 
 if TYPE_CHECKING:
+    from index.backup.checks.finding import Finding
     from index.backup.snapshots import Outcome
     from index.catalog.catalog import Catalog
-    from index.backup.checks.finding import Finding
     from index.catalog.ownership import Claim
     from index.database.storage import Storage
+
 
 SHOWN = 20  # names of pictures that a dry run tells
 
@@ -37,8 +38,8 @@ def snapshot(
     """
     settings = settings_for(data=data)
     from index.backup import snapshots as backup
-    from index.backup.snapshots import Outcome
     from index.backup.folder import Snapshots
+    from index.backup.snapshots import Outcome
 
     with plain_errors(), _opened(settings.storage) as catalog:
         if out is None:
@@ -68,8 +69,8 @@ def restore(
     settings = settings_for(data=data)
     from index.backup import archive as archives
     from index.backup import snapshots as backup
-    from index.segments.process import SEGMENTS
     from index.catalog.ownership import ADOPTING, Claim
+    from index.segments.process import SEGMENTS
 
     with plain_errors():
         if verify:
@@ -137,9 +138,9 @@ def sweep(
     Example: `tessera sweep --dry-run`
     """
     settings = settings_for(data=data)
-    from index.segments.process import SEGMENTS
     from index.catalog.ownership import ADOPTING, REFUSE
     from index.catalog.sweeping import SHARE
+    from index.segments.process import SEGMENTS
 
     share = 1.0 if all_ else SHARE
     with (
@@ -189,8 +190,8 @@ def _opened(
     if not create and not storage.database and not storage.folder.is_dir():
         raise LookupError(f"there is no data folder {storage.folder}; name one by --data")
     from index.catalog.catalog import Catalog
-    from index.database.engines import accept_loss as accept
     from index.catalog.ownership import REFUSE
+    from index.database.engines import accept_loss as accept
 
     if accept_loss:
         accept(storage)
@@ -211,3 +212,18 @@ def _tell(outcome: Outcome, where: str) -> None:
             f"{len(outcome.lost):,} pictures are lost: `tessera check` says which items had them",
             err=True,
         )
+
+
+def migrate(data: Data = None) -> None:
+    """Bring the tables of the database to the version that this Tessera needs.
+
+    A new database and SQLite need no command; services on PostgreSQL are restarted afterwards.
+
+    Example: `TESSERA_DATABASE=postgresql://tessera@db/tessera tessera migrate`
+    """
+    settings = settings_for(data=data)
+    with plain_errors():
+        from index.database import engines as database
+
+        before, now = database.migrate(settings.storage)
+    typer.echo(f"version {now} already" if before == now else f"version {before} is now {now}")

@@ -15,10 +15,10 @@ from app.cli.options import plain_errors, settings_for
 
 if TYPE_CHECKING:
     from app.settings import Settings
-    from models.vision.images import Photo
     from models.captions.region_captions import RegionCaption
     from models.captions.support import SupportedCaption
     from models.types import Box
+    from models.vision.images import Photo
 
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 
@@ -55,7 +55,7 @@ def describe(
     media_type = _media_type(out)
     settings = settings_for()
     with plain_errors():
-        from app.cli.loading import load_models
+        from app.cli.options import load_models
         from app.schemas.explain import CaptionRequest
         from models.registry import BEAM
 
@@ -129,7 +129,7 @@ def align(
     media_type = _media_type(out)
     settings = settings_for()
     with plain_errors():
-        from app.cli.loading import load_models
+        from app.cli.options import load_models
         from models.scores.alignment import BETA
         from models.types import Box
 
@@ -169,7 +169,7 @@ def ground(
     media_type = _media_type(out)
     settings = settings_for()
     with plain_errors():
-        from app.cli.loading import load_models
+        from app.cli.options import load_models
 
         photo = _photo(image, settings)
         models = load_models(settings)

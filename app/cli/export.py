@@ -43,7 +43,7 @@ def vespa(
         import json
 
         from app import vespa as exporting
-        from app.cli.loading import load_models
+        from app.cli.options import load_models
         from index.catalog.catalog import Catalog
 
         catalog = Catalog(settings.storage)

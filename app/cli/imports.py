@@ -14,10 +14,9 @@ import typer
 from rich.console import Console
 
 from app.engine import cluster
-from app.imports import folder
-from app.imports import tables
-from app.imports.decoders import Allowance, Decoders
 from app.engine.engine import Engine
+from app.imports import folder, tables
+from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
 from app.imports.folder import Outcome, Source
 from app.imports.progress import noted

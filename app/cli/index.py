@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
-from app import priority
+from app import process as priority
 from app.cli.options import Data, Named, OnCluster, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from index.progress import shown
@@ -89,7 +89,7 @@ def add(
     if not settings.cluster:  # whose actors do the work, and wait for this process
         priority.lower(priority.BACKGROUND)
     with plain_errors():
-        from app.cli.loading import load_engine
+        from app.cli.options import load_engine
         from app.imports.columns import read_mapping
 
         engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
@@ -119,7 +119,7 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
     settings = settings_for(data=data)
     with plain_errors():
         from app.answers import system as answers
-        from app.cli.loading import load_engine
+        from app.cli.options import load_engine
 
         index = answers.index(load_engine(settings), collection)
     table = Table("", "rows", "in memory", "found by", title=f"collection {collection}")
@@ -127,7 +127,9 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
         by = ", ".join(f"{kind} {rows:,}" for kind, rows in side.found_by.items())
         table.add_row(name, f"{side.rows:,}", f"{side.in_memory:,}", by)
     Console().print(table)
-    typer.echo(f"{indexsegmentssegment} segments, {index.bytes:,} bytes, {index.behind:,} changes behind")
+    typer.echo(
+        f"{index.segments.segment} segments, {index.bytes:,} bytes, {index.behind:,} changes behind"
+    )
 
 
 @app.command()
@@ -144,7 +146,7 @@ def audit(
     settings = settings_for(data=data)
     with plain_errors():
         from app.answers import system as answers
-        from app.cli.loading import load_engine
+        from app.cli.options import load_engine
         from app.schemas.system import AuditRequest
 
         request = AuditRequest(collection=collection, queries=queries, limit=limit)
@@ -174,9 +176,8 @@ def _import(
     settings: Settings,
 ) -> Counter[str]:
     """Import tables one by one, then all other paths; how many sources have each status."""
-    from app.imports import folder
-    from app.imports import tables
     from app.cli.imports import import_table, import_with_progress
+    from app.imports import folder, tables
 
     products = [path for path in paths if tables.is_table(path, mapped=bool(mapping))]
     others = [path for path in paths if path not in products]

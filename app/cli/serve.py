@@ -130,9 +130,9 @@ def _load_and_serve(
 def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
     import uvicorn
 
-    from app.telemetry import logs
-    from app.main import create_app
     from app.http.server import AnnouncedServer, options
+    from app.main import create_app
+    from app.telemetry import logs
 
     engine.serve()
     app = create_app(settings, engine)
@@ -188,7 +188,7 @@ def _loaded(
 ) -> tuple[Engine, Demo, Sequence[Source | Outcome]]:
     """The engine, and what is still to be indexed of the demonstration that is wanted."""
     from app.cli import demos as demonstrating
-    from app.cli.loading import load_engine
+    from app.cli.options import load_engine
     from app.demos import PHOTOS
 
     shown = PHOTOS if demo is None else demonstrating.chosen(demo)

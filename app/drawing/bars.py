@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.drawing.lettering import INK, ink_on, printable, shortened, text_width
-from app.drawing.shapes import Rect, Shape, Text
+from app.drawing.lettering import INK, Rect, Shape, Text, ink_on, printable, shortened, text_width
 from models.types import Box, Span
 
 WHOLE, GREY, PALE = "#4a4a4a", "#6b6b6b", "#a6a6a6"

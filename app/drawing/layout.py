@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from app.drawing.bars import GREY, PAD, WHOLE, DrawnLink, pieces, reading_order, write
-from app.drawing.lettering import PAPER, ink_on, printable, shortened, text_width
-from app.drawing.shapes import Rect, Shape, Text
+from app.drawing.lettering import PAPER, Rect, Shape, Text, ink_on, printable, shortened, text_width
 from models.types import Box
 
 # Okabe & Ito's colours for every kind of colour vision, then the same hues darker and paler.

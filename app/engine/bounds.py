@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from index.items import Collection
 from index.catalog.names import Names
+from index.items import Collection
 
 
 class OutOfBounds(LookupError):

@@ -1,4 +1,4 @@
-"""Search on a Ray cluster, as the settings describe it; the only way of `app` to indexclustercluster."""
+"""Search on a Ray cluster, as the settings describe it; the only way of `app` to index.cluster.cluster."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
-    from app.imports.folder import Outcome, Source
     from app.engine.inference import Models
+    from app.imports.folder import Outcome, Source
     from index.catalog.catalog import Catalog
     from index.cluster.merged import ShardedIndexes
     from index.documents.query_words import Synonyms
 
 
 def with_ray() -> ModuleType:
-    """The module indexclustercluster; ValueError where Ray is not installed."""
+    """The module index.cluster.cluster; ValueError where Ray is not installed."""
     try:
         return import_module("index.cluster.cluster")
     except ModuleNotFoundError as absent:
@@ -30,7 +30,7 @@ def with_ray() -> ModuleType:
 
 
 def connected(settings: Settings) -> ModuleType:
-    """The module indexclustercluster, connected to the cluster; OSError where that does not answer."""
+    """The module index.cluster.cluster, connected to the cluster; OSError where that does not answer."""
     module = with_ray()
     if not settings.cluster:
         raise ValueError("name a cluster: --cluster HOST:6379, or TESSERA_CLUSTER")
@@ -51,7 +51,7 @@ def check(settings: Settings) -> None:
 def bring_in(
     engine: Engine, collection: str, incoming: Iterable[Source | Outcome], settings: Settings
 ) -> Iterator[Outcome]:
-    """See appimportscluster.bring_in; errors are those of `check`, too."""
+    """See app.imports.cluster.bring_in; errors are those of `check`, too."""
     check(settings)
     from app.imports import cluster as cluster_import
 

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from app.telemetry.stages import stage
 from index.items import Entry, Picture
+from models.registry import Matcher
 from models.vision import images
 from models.vision.images import DisplayCopy
-from models.registry import Matcher
 
 TOGETHER = 4  # photos in one batch: each takes some 50 MB while it is embedded
 Decode = Callable[[bytes], DisplayCopy]  # images.read, or a pool of processes that do it

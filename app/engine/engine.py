@@ -9,29 +9,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from app.engine import segment_process as follower
 from app import process as memory
-from app.engine.bounds import Bounds, OutOfBounds
 from app.defaults import DEFAULT_COLLECTION
+from app.engine import segment_process as follower
+from app.engine.bounds import Bounds, OutOfBounds
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
-from app.telemetry.logs import note
 from app.imports.refusals import reason_of
 from app.settings import Settings
+from app.telemetry.logs import note
 from app.telemetry.stages import stage
-from index.search import audit
 from index.catalog import reembedding
-from index.search.audit import Audit
 from index.catalog.catalog import Catalog
-from index.search.compilation import compile_kernel
-from index.disk import try_writing
-from index.database.errors import Busy, NotReady
-from index.search.indexes import Indexes
-from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
 from index.catalog.ownership import ADOPTING, REFUSE
-from index.search.requests import Answer, Request
-from index.search.index import Index
+from index.database.errors import Busy, NotReady
+from index.disk import try_writing
 from index.documents.query_words import Synonyms, parse_synonyms
+from index.items import Collection, Entry, Item, NoSpace, Picture, Replaced, check_photo
+from index.search import audit
+from index.search.audit import Audit
+from index.search.index import Index
+from index.search.indexes import Indexes
+from index.search.requests import Answer, Request
+from index.search.rescorer import compile_kernel
 from models.scores.scoring import score_named
 from models.types import FragmentBag
 
@@ -64,7 +64,7 @@ class Engine:
 
     @classmethod
     def load(cls, settings: Settings, *, adopt: bool = False) -> Engine:
-        """The engine that the settings describe; `adopt` as indexcatalogownership.Claim does."""
+        """The engine that the settings describe; `adopt` as index.catalog.ownership.Claim does."""
         memory.hold()
         claim = ADOPTING if adopt else REFUSE
         catalog = Catalog(
@@ -76,7 +76,7 @@ class Engine:
             synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())
         models, indexes = Models.of(settings), None
         if settings.cluster:
-            from app.engine import cluster# needs Ray
+            from app.engine import cluster  # needs Ray
 
             indexes = cluster.indexes(settings, catalog, models, synonyms)
         memory.give_back()  # what loading needed
@@ -204,7 +204,7 @@ class Engine:
         return self.on(collection, use, reading=True)
 
     def search(self, collection: str, request: Request) -> Answer:
-        """The best hits for a request; errors are those of indexsearchindex.Index.best.
+        """The best hits for a request; errors are those of index.search.index.Index.best.
 
         None for a query without parts: nobody knows what it asks for.
         """

@@ -14,22 +14,20 @@ from app.settings import Settings
 from app.telemetry.stages import stage
 from index.bags import as_stored
 from models import checkpoint
-from models.scores import alignment
-from models.vision import backbones
-from models.vision import images
-from models.text import parsing
-from models.text import queries
 from models.captions import region_captions
+from models.captions.region_captions import RegionCaption
+from models.captions.support import SupportedCaption, support
 from models.checkpoint import Checkpoint
-from models.vision.images import Photo
+from models.registry import Captioner, Generation, Grounder, Matcher
+from models.scores import alignment
+from models.text import parsing, queries
 from models.text.limits import refuse_huge, refuse_many
-from models.vision.looks import Look, share_sight
 from models.text.noun_phrases import noun_phrases
 from models.text.queries import Query
-from models.captions.region_captions import RegionCaption
-from models.registry import Captioner, Generation, Grounder, Matcher
-from models.captions.support import SupportedCaption, support
 from models.types import Box, FragmentBag, Link, Span
+from models.vision import backbones, images
+from models.vision.images import Photo
+from models.vision.sight import Look, share_sight
 
 REMEMBERED = 500  # queries, of up to 50 KB each
 REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice

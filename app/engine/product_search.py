@@ -9,18 +9,17 @@ import numpy as np
 
 from app.engine.engine import Engine
 from app.telemetry.stages import stage
-from index.products import ranking as products
-from index.search import promising
-from index.products.completion import Completion, complete
-from index.filters import Scalar, parse, simple_parts
 from index.documents.documents import Documents, Schema
+from index.filters import Scalar, parse, simple_parts
 from index.items import Collection, Item
-from index.products.requests import SIDE_OF, Near, Product, ProductAnswer, ProductRequest
-from index.search.promising import BEST, Promising
+from index.products import ranking as products
+from index.products.completion import Completion, complete
 from index.products.query import ProductText, read_text
-from index.search.requests import Hit
-from index.segments.rows import Numbers
+from index.products.requests import SIDE_OF, Near, Product, ProductAnswer, ProductRequest
+from index.search import requests as promising
 from index.search.index import Index
+from index.search.requests import BEST, Hit, Promising
+from index.segments.rows import Numbers
 from models.text.queries import Query
 
 NEAR_ORDER: tuple[Near, ...] = ("meaning", "likeness", "looks")  # the last depends on the second

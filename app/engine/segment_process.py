@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging.config
 
-from app.telemetry import logs
 from app.settings import Settings
+from app.telemetry import logs
 from index.segments import process as following
 
 
 def main() -> None:
-    """Follow what standard input describes, see indexsegmentsprocess."""
+    """Follow what standard input describes, see index.segments.process."""
     logging.config.dictConfig(logs.configuration(Settings().log_style))
     following.main()
 

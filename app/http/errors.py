@@ -17,15 +17,15 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
-from app.http import security_headers as security
 from app.engine.bounds import OutOfBounds
 from app.engine.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
+from app.http import security_headers as security
 from index.backup.snapshots import InProgress
-from index.database.checksums import ItemDamaged
-from index.disk import is_full
-from index.database.errors import Busy, Damaged, StoreAway
-from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
 from index.catalog.pictures import PictureLost
+from index.database.checksums import ItemDamaged
+from index.database.errors import Busy, Damaged, StoreAway
+from index.disk import is_full
+from index.items import ConditionFailed, ModelMismatch, NameConflict, NoSpace
 from models.vision.photo_files import ImageError, ImageTooLarge, NotAnImage
 
 REQUEST_ID = "X-Request-ID"
@@ -196,7 +196,7 @@ async def _answer(request: Request, error: Exception) -> JSONResponse:
 
 def _detail(error: Exception) -> str:
     """What was wrong, and what would work."""
-    if isinstance(error, RequestValidationError):  # of parameters; apphttpvalidation reads bodies
+    if isinstance(error, RequestValidationError):  # of parameters; app.http.validation reads bodies
         mistakes = error.errors()
         return "; ".join(f"{mistake['loc'][-1]}: {mistake['msg']}" for mistake in mistakes)
     return str(error)

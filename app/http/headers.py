@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
+from werkzeug.datastructures import MIMEAccept
+from werkzeug.http import parse_accept_header
 
+from app.http.errors import NotAcceptable
 from index.items import ANY, Collection, Expected
 
 # An element of a list, which may be empty: a tag, or one of ours whose quotes a shell took away.
@@ -118,3 +121,16 @@ def _revision(home: Collection, tag: str) -> int:
     token, _, revision = tag.rpartition("-")
     known = token == home.token and revision.isascii() and revision.isdigit()
     return int(revision[:20]) if known else 0
+
+
+def acceptable(accept: str, offered: Sequence[str]) -> str:
+    """The offered media type that an Accept header likes best; NotAcceptable if it likes none."""
+    accept = " ".join(accept.split())  # the parser takes time by the square of a run of spaces
+    if not accept:  # says nothing, as where there is no such header (RFC 9110, 12.5.1)
+        return offered[0]
+    best = parse_accept_header(accept, MIMEAccept).best_match(offered)
+    if best is None:
+        raise NotAcceptable(
+            f"this can be had as {', '.join(offered)}, and Accept names none of these"
+        )
+    return best

@@ -12,12 +12,12 @@ from functools import partial
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
-from app import priority
 from app import process as memory
+from app import process as priority
 from app.http.errors import TooManyRequests, Unavailable
-from app.telemetry.metrics import STAGE_SECONDS, LaneGauges
 from app.http.places import Places
 from app.settings import Settings
+from app.telemetry.metrics import STAGE_SECONDS, LaneGauges
 
 LARGE = 2**20  # bytes of a body that take their turn to be in memory: texts are shorter
 

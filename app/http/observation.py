@@ -16,8 +16,8 @@ from opentelemetry.trace import Span
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.telemetry import logs
 from app.http.errors import REQUEST_ID
+from app.telemetry import logs
 from app.telemetry.metrics import REQUEST_SECONDS, REQUESTS
 
 SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")

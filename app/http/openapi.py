@@ -24,8 +24,7 @@ from app.http.errors import (
     Unavailable,
     WrongMediaType,
 )
-from app.http.middleware import TWO_LENGTHS
-from app.http.origins import CROSS_SITE, UNKNOWN_HOST
+from app.http.middleware import CROSS_SITE, TWO_LENGTHS, UNKNOWN_HOST
 from app.schemas.collections import AliasTarget, Renaming
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
@@ -110,7 +109,7 @@ def lines_of(model: type[BaseModel], *media_types: str) -> dict[str, Any]:
 
 
 def problems(*errors: type[Exception]) -> Responses:
-    """The responses of routes in which these exceptions, of apphttperrors.KINDS, may be raised."""
+    """The responses of routes in which these exceptions, of app.http.errors.KINDS, may be raised."""
     titles: defaultdict[HTTPStatus, list[str]] = defaultdict(list)
     for kind in (KINDS[error] for error in errors):
         if kind.title not in titles[kind.status]:

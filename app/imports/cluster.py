@@ -16,11 +16,11 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext
 
-from app import priority
-from app.imports import folder
-from app.imports.decoders import Allowance, Decoders
+from app import process as priority
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
+from app.imports import folder
+from app.imports.decoders import Allowance, Decoders
 from app.imports.fetching import Fetcher, refuse
 from app.imports.folder import Outcome, Source
 from app.settings import Settings
@@ -81,10 +81,10 @@ class Storer:
 def bring_in(
     engine: Engine, collection: str, incoming: Iterable[Source | Outcome], settings: Settings
 ) -> Iterator[Outcome]:
-    """Store sources by a cluster, and say what became of each, as appimportsfolder.bring_in does.
+    """Store sources by a cluster, and say what became of each, as app.imports.folder.bring_in does.
 
     The nodes read the files at the same paths as this process. OSError without a cluster; Replaced
-    as appimportsfolder.bring_in, after the sources that were on their way.
+    as app.imports.folder.bring_in, after the sources that were on their way.
     """
     connect(settings.cluster)
     settings = settings.model_copy(update=WITHOUT)

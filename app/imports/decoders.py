@@ -70,7 +70,7 @@ class Decoders:
         return cls(settings.running + 1, Allowance.of(settings))
 
     def __call__(self, data: bytes) -> DisplayCopy:
-        """The display copy of a photo; errors are those of modelsvisionimages.decode."""
+        """The display copy of a photo; errors are those of models.vision.images.decode."""
         if len(data) > self.allowance.most_bytes:
             raise too_many_bytes(len(data), self.allowance.most_bytes)
         with stage("decode"):

@@ -16,16 +16,16 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from app import unique_keys
 from app.access.door import payer
-from app.http.body_sizes import text_bytes
 from app.engine.drafts import Decode
+from app.http.body_sizes import text_bytes
 from app.http.errors import TooLarge, WrongMediaType
 from app.http.lanes import Lane, Lanes
-from app.http.validation import read_fields, read_json
 from app.http.openapi import FORM, JSON, JSON_IN_FORMS
+from app.http.validation import read_fields, read_json
+from app.imports.spool import IN_MEMORY
 from app.routes.dependencies import CallerDep, DecodersDep, LanesDep, SettingsDep
 from app.schemas.fields import PhotoBody
 from app.settings import Settings
-from app.imports.spool import IN_MEMORY
 from models.vision.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=BaseModel)

@@ -20,13 +20,14 @@ from app.access.door import may
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
 from app.http.errors import TooSlow, Unavailable, WrongMediaType
-from app.imports.fetching import Fetch, from_base64, photos_of
 from app.http.lanes import Lanes
-from app.telemetry.metrics import IMPORT_LINES
-from app.http.validation import read_json
 from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
 from app.http.pace import Pace
+from app.http.validation import read_json
+from app.imports.fetching import Fetch, from_base64, photos_of
 from app.imports.refusals import reason_of
+from app.imports.spool import Backlog, Line, patiently, split_lines
+from app.routes.bodies import media_type, text_check
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -39,8 +40,7 @@ from app.routes.dependencies import (
 )
 from app.schemas.items import ImportLine, ImportStatus
 from app.settings import Settings
-from app.imports.spool import Backlog, Line, patiently, split_lines
-from app.routes.bodies import media_type, text_check
+from app.telemetry.metrics import IMPORT_LINES
 from index.database.errors import Busy
 from index.items import Collection, Entry, Replaced
 

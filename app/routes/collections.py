@@ -10,6 +10,7 @@ from app.access.door import may
 from app.answers import collections as answers
 from app.http.errors import Unavailable
 from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_WRITE, Responses, lines_of, problems
+from app.routes.bodies import reads_json
 from app.routes.dependencies import CallerDep, EngineDep, LanesDep, decoded
 from app.schemas.collections import (
     AliasesOut,
@@ -19,7 +20,6 @@ from app.schemas.collections import (
     CollectionsOut,
     Renaming,
 )
-from app.routes.bodies import reads_json
 from index.items import NameConflict
 
 router = APIRouter(tags=["collections"])

@@ -8,12 +8,12 @@ from urllib.parse import unquote
 from fastapi import Depends, Path, Query, Request
 
 from app.access.door import loaded_engine, payer
-from app.imports.decoders import Decoders
+from app.access.keys import Caller
 from app.defaults import DEFAULT_COLLECTION
 from app.engine.engine import Engine
-from app.imports.fetching import Fetch
-from app.access.keys import Caller
 from app.http.lanes import Lanes
+from app.imports.decoders import Decoders
+from app.imports.fetching import Fetch
 from app.settings import Settings
 from index.items import check_id
 
@@ -59,7 +59,7 @@ async def item_id(id: Annotated[str, Path(description="Percent-encoded, slashes 
 
 
 def decoded(part: str, thing: str = "an id") -> str:
-    """A part of a path that apphttpmiddleware.RawPaths left encoded; ValueError for no `thing`."""
+    """A part of a path that app.http.middleware.RawPaths left encoded; ValueError for no `thing`."""
     try:
         name = unquote(part, errors="strict")
     except UnicodeDecodeError as odd:

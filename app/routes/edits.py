@@ -9,11 +9,12 @@ from fastapi import APIRouter, Depends, Response
 
 from app.access.door import may
 from app.answers.items import item_out
-from app.http.headers import ConditionsDep, etag
 from app.engine.drafts import Draft
 from app.http.errors import NotFetched
-from app.imports.fetching import photos_of
+from app.http.headers import ConditionsDep, etag
 from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
+from app.imports.fetching import photos_of
+from app.routes.bodies import reads_json
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -26,11 +27,10 @@ from app.routes.dependencies import (
 )
 from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
 from app.telemetry.stages import stage
-from app.routes.bodies import reads_json
 from index.catalog import edits as editing
 from index.catalog.edits import Change, Chosen
-from index.items import Collection, ConditionFailed, Item
 from index.catalog.write_rows import NewPhoto
+from index.items import Collection, ConditionFailed, Item
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION, *OF_BODY, *OF_WRITE))
 

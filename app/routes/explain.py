@@ -7,17 +7,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.http.accept import acceptable
 from app.access.door import may
 from app.answers import explain as explanations
 from app.answers.explain import About
 from app.answers.items import photo_address
 from app.drawing.explanations import PNG, SVG, draw_alignment, draw_caption, draw_grounding
 from app.engine.engine import Engine
-from app.http.errors import NotAcceptable
 from app.engine.inference import NoCaptioner, NoRegionCaptioner
-from app.telemetry.logs import note
+from app.http.errors import NotAcceptable
+from app.http.headers import acceptable
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, Responses, body_of, problems
+from app.routes.bodies import Upload, answer, reads
 from app.routes.dependencies import EngineDep
 from app.schemas.explain import (
     AlignmentOut,
@@ -27,12 +27,12 @@ from app.schemas.explain import (
     GroundingOut,
     GroundRequest,
 )
+from app.telemetry.logs import note
 from app.telemetry.stages import stage
-from app.routes.bodies import Upload, answer, reads
 from index.catalog.pictures import PictureLost
+from models.types import FragmentBag
 from models.vision import images
 from models.vision.images import Photo
-from models.types import FragmentBag
 
 router = APIRouter(
     tags=["explain"], responses=problems(*OF_COLLECTION, *OF_UPLOAD, PictureLost, NoCaptioner)

@@ -10,12 +10,13 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from app.access.door import may
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
-from app.http.headers import ConditionsDep, etag, is_named
 from app.engine.drafts import Draft
 from app.http.errors import NotFetched
-from app.imports.fetching import photos_of
-from app.http.validation import read_fields
+from app.http.headers import ConditionsDep, etag, is_named
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
+from app.http.validation import read_fields
+from app.imports.fetching import photos_of
+from app.routes.bodies import Upload, json_of, reads
 from app.routes.dependencies import (
     DEFAULT,
     CallerDep,
@@ -28,9 +29,8 @@ from app.routes.dependencies import (
 from app.schemas.fields import Cursor, Limit
 from app.schemas.items import ItemBody, ItemOut, ItemsOut, Listing, StoredItem
 from app.telemetry.stages import stage
-from app.routes.bodies import Upload, json_of, reads
-from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 from index.catalog.pictures import PictureLost
+from index.items import MOST_PHOTOS, Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 
 router = APIRouter(tags=["items"], responses=problems(*OF_COLLECTION))
 

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Query, Response
 from app.access.door import may
 from app.answers import products
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
+from app.routes.bodies import Upload, answer, reads
 from app.routes.dependencies import DEFAULT, CollectionDep, EngineDep
 from app.schemas.fields import Limit
 from app.schemas.products import ProductSearch, ProductsOut, SuggestionsOut
-from app.routes.bodies import Upload, answer, reads
 from index.catalog.pictures import PictureLost
 
 router = APIRouter(tags=["search"], responses=problems(*OF_COLLECTION))

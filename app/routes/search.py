@@ -7,13 +7,13 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Depends, Response
 
 from app.access.door import may
-from app.answers.search import search_images, search_sentences
 from app.answers.queries import read_query
+from app.answers.search import search_images, search_sentences
 from app.engine.engine import Engine
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, body_of, problems
+from app.routes.bodies import Upload, answer, reads
 from app.routes.dependencies import EngineDep
 from app.schemas.search import ImageHits, ImageSearch, Search, SentenceHits, TextSearch
-from app.routes.bodies import Upload, answer, reads
 from index.catalog.pictures import PictureLost
 from models.text.queries import Query
 

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from app.access.door import ANYONE, PUBLIC, Door, KeyDep, SessionDep, loaded_engine
-from app.http.errors import Unauthorized, Unavailable
 from app.access.keys import Caller
+from app.access.sessions import LONGEST, Sessions, cookie_name
+from app.http.errors import Unauthorized, Unavailable
 from app.http.openapi import JSON, OF_BODY, lines_of, problems
+from app.routes.bodies import reads_json
 from app.routes.dependencies import LanesDep
 from app.schemas.session import SessionIn, SessionOut
-from app.access.sessions import LONGEST, Sessions, cookie_name
-from app.routes.bodies import reads_json
 from index.database.errors import Busy
 from index.items import NoSpace
 

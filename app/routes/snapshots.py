@@ -21,10 +21,10 @@ from app.schemas.snapshots import (
     SnapshotOut,
     SnapshotsOut,
 )
+from index.backup.folder import Foreign, Snapshots, Stored
 from index.backup.snapshots import InProgress
 from index.database.errors import Busy
 from index.items import NoSpace
-from index.backup.folder import Foreign, Snapshots, Stored
 
 router = APIRouter(tags=["snapshots"])
 

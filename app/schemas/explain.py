@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from app.schemas.fields import INTEGRAL, Body, Corners, PhotoNumber, Probability
 from app.schemas.search import FragmentOut, LinkOut, PhraseOut
-from models.scores.alignment import BETA
 from models.registry import BEAM, WIDEST_BEAM, Generation
+from models.scores.alignment import BETA
 
 MOST_CAPTION_WORDS = 50
 MOST_REGIONS = 50

@@ -17,7 +17,9 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 Style = Literal["json", "plain"]
 
 ROOMS = ("app", "index", "models", "tessera", "uvicorn")  # whose records of level INFO are kept
-POOL = "index.database.errors.Pool"  # SQLAlchemy's of connections: it tells when it makes itself anew
+POOL = (
+    "index.database.errors.Pool"  # SQLAlchemy's of connections: it tells when it makes itself anew
+)
 LONGEST = 200  # characters of a fact that a client chose
 
 _facts: ContextVar[dict[str, str] | None] = ContextVar("facts", default=None)

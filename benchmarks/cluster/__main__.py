@@ -1,9 +1,9 @@
 """Searches and imports on a Ray cluster beside those of one process, and what growth would cost.
 
-    python -m benchmarkscluster__main__ search --real ../cache/bench --photos 20000
-    python -m benchmarkscluster__main__ delays --real ../cache/bench --photos 20000
-    python -m benchmarkscluster__main__ imports PHOTOS --limit 120
-    python -m benchmarkscluster__main__ report
+    python -m benchmarks.cluster.__main__ search --real ../cache/bench --photos 20000
+    python -m benchmarks.cluster.__main__ delays --real ../cache/bench --photos 20000
+    python -m benchmarks.cluster.__main__ imports PHOTOS --limit 120
+    python -m benchmarks.cluster.__main__ report
 
 The cluster's nodes, PostgreSQL and the actors all run on this machine, so several actors share its
 processors. Results are lines of --out, which `report` makes a page's tables and picture of. An
@@ -28,18 +28,18 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.cluster import growth_model
-from benchmarks.index import questions
-from benchmarks.index.bags import Real
 from benchmarks.cluster.imports import database, imported
 from benchmarks.engines.tessera import BATCH, batches
+from benchmarks.index import questions
+from benchmarks.index.bags import Real
 from benchmarks.index.growth import Collection as Grown
 from index.catalog.catalog import Catalog
-from index.search.indexes import Indexes
-from index.items import Collection
-from index.search.requests import Request
-from index.search.index import Index
 from index.cluster.merged import ShardedIndex
 from index.database.storage import Storage
+from index.items import Collection
+from index.search.index import Index
+from index.search.indexes import Indexes
+from index.search.requests import Request
 from models.text.queries import Query
 from tests.clusters import actors, eventually, kill, running
 from training.report import measurements

@@ -12,10 +12,10 @@ import time
 from collections.abc import Sequence
 
 from index.cluster.cluster import Cluster, ShardActor
-from index.search.contenders import ShardAnswer
-from index.items import Collection
-from index.search.requests import Request
 from index.cluster.merged import ShardedIndex
+from index.items import Collection
+from index.search.contenders import ShardAnswer
+from index.search.requests import Request
 
 MILLISECONDS = (0, 1, 5, 20)  # of each message
 ROUNDS = 3

@@ -8,8 +8,8 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from benchmarks.index.bags import Source
 from benchmarks.engines.engine import SINGLE, everything, highest, only_part
+from benchmarks.index.bags import Source
 from benchmarks.index.questions import summary
 from models.text.queries import Query
 

@@ -12,8 +12,8 @@ import lancedb
 import numpy as np
 import pyarrow as arrow
 
-from benchmarks.index.bags import Bags, Source
 from benchmarks.engines.engine import only_part
+from benchmarks.index.bags import Bags, Source
 from models.text.queries import Query
 
 TABLE, COLUMN = "bags", "vectors"

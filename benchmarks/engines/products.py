@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.index.bags import Floats, Source
 from benchmarks.engines.engine import SINGLE, everything, highest
+from benchmarks.index.bags import Floats, Source
 from models.text.queries import Query
 
 

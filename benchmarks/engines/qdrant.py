@@ -10,8 +10,8 @@ from pathlib import Path
 
 import qdrant_edge as qdrant
 
-from benchmarks.index.bags import Source
 from benchmarks.engines.engine import Unable, only_part
+from benchmarks.index.bags import Source
 from benchmarks.index.questions import summary
 from models.text.queries import Query
 

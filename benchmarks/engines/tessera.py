@@ -14,12 +14,12 @@ import numpy as np
 
 from benchmarks.index.bags import Bags, Side, Source
 from benchmarks.index.questions import of_photo, of_sentence
-from index.segments import process as following
-from index.search import scan
 from index.catalog.catalog import Catalog
 from index.items import Entry, Picture
-from index.search.requests import Request
+from index.search import scan
 from index.search.index import Index
+from index.search.requests import Request
+from index.segments import process as following
 from models.text.queries import Query
 from models.types import Box, FragmentBag
 

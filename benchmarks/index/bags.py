@@ -1,10 +1,10 @@
 """Bags of real photos and sentences, embedded once and kept as arrays.
 
-    python -m benchmarksindexspeed embed ../shared/data/flickr8k --features ../cache
+    python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
 
 Photos whose features `tessera train --cache` has kept are not looked at again; each of the others
 takes about 0.3 s. The first split of `--splits` is held out: queries are made of it, and the
-generator of benchmarksindexgrowth.py never borrows from it.
+generator of benchmarks/index/growth.py never borrows from it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from torch import Tensor
 from models.matcher import Matcher
 from models.types import PaddedBags
 from training.data.corpus import Corpus, Example
-from training.runs.folder import Place
 from training.matchers.frozen import Frozen
+from training.runs.folder import Place
 from training.runs.progress import Progress
 
 Side = Literal["images", "sentences"]  # of the collection: what is searched for
@@ -160,7 +160,7 @@ class Real:
     """The bags of a data folder: those held out for queries, and those of all other splits.
 
     `references` (N, D') are the photos that sentences' offsets are measured with, see
-    modelsscoresoffsets; there are none where the matcher has no offsets.
+    models.scores.offsets; there are none where the matcher has no offsets.
     """
 
     folder: Path

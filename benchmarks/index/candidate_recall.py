@@ -1,6 +1,6 @@
-"""Recall and cost of candidates, without a catalog: python -m benchmarksindexcandidate_recall.
+"""Recall and cost of candidates, without a catalog: python -m benchmarks.index.candidate_recall.
 
-    python -m benchmarksindexcandidate_recall --real .bench/real --work .bench/work --photos 1000000
+    python -m benchmarks.index.candidate_recall --real .bench/real --work .bench/work --photos 1000000
 
 Keeps one summary a photo and the true answers in --work: 0.5 GB for 1,000,000 photos. Photos are
 grown once, block after block, which takes two to three minutes of a core for 1,000,000 and 20
@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.index import questions
-from benchmarks.index import truth
+from benchmarks.index import questions, truth
 from benchmarks.index.bags import Bags, Floats, Halves, Real, Source
 from benchmarks.index.growth import Collection
 from benchmarks.index.truth import TOP, Truth

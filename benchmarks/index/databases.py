@@ -1,4 +1,4 @@
-"""Work of a catalog in PostgreSQL and in SQLite, in turns: python -m benchmarksindexdatabases.
+"""Work of a catalog in PostgreSQL and in SQLite, in turns: python -m benchmarks.index.databases.
 
 Both keep what was acknowledged through a power cut. Pictures are not kept, as they are none of the
 database's work, and bags are random, as large as the default matcher's. PostgreSQL is Debian's, on
@@ -29,13 +29,13 @@ from benchmarks import machine
 from benchmarks.index.editing_speed import MODEL, entry
 from benchmarks.index.questions import of_sentence
 from index.catalog import edits as editing
-from index.segments import process as following
 from index.catalog.catalog import Catalog
 from index.catalog.edits import Change, Chosen
-from index.items import Collection, Entry
-from index.search.requests import Request
-from index.search.index import Index
 from index.database.storage import Storage
+from index.items import Collection, Entry
+from index.search.index import Index
+from index.search.requests import Request
+from index.segments import process as following
 from models.text.queries import Query
 from models.types import FragmentBag, Span
 from tests.servers import server

@@ -1,6 +1,6 @@
 """Whether grown bags are like real ones: scores of real queries, candidates, and neighbours.
 
-    python -m benchmarksindexspeed fidelity
+    python -m benchmarks.index.speed fidelity
 
 The real bags that are not held out are cut in two. New ones are grown from the first half and
 compared with the second half, which the generator has not seen. The first half is compared as well:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from app import priority
-from benchmarks.index.bags import Real, Source
+from app import process as priority
 from benchmarks.engines.tessera import Opened, batches, delete_derived, entry
+from benchmarks.index.bags import Real, Source
 from benchmarks.index.growth import Collection
 from benchmarks.index.questions import read
 from benchmarks.index.race import size

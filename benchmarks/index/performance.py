@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.index.curves import draw
 from benchmarks.index.fidelity import CANDIDATES
-from training.report import measurements
 from training.markdown import line, section
+from training.report import measurements
 
 Measurement = dict[str, Any]
 
@@ -30,7 +30,7 @@ DRAWN = {"text → image, 12 words": ("images", "12 words"), "image → text": (
 WAYS = {"images": "text → image", "sentences": "image → text"}
 INTRODUCTION = """# Performance
 
-Written by `python -m benchmarksindexspeed report`; do not edit. {machine}
+Written by `python -m benchmarks.index.speed report`; do not edit. {machine}
 
 Every engine holds the same bags and answers the same held-out queries in turn, in one process.
 Milliseconds are of one search for the best ten, the query's embedding not included. Recall is the
@@ -75,7 +75,7 @@ LIVING = {
 DATABASES_HEAD = ("work", "SQLite, ms", "PostgreSQL, ms", "ratio", "ratios of the rounds")
 DATABASES_SAY = (
     "Milliseconds of the catalog's work for each item, search or wait, in turns: by "
-    "`python -m benchmarksindexdatabases`, {rounds} rounds with {rows:,} rows, PostgreSQL on the same "
+    "`python -m benchmarks.index.databases`, {rounds} rounds with {rows:,} rows, PostgreSQL on the same "
     "machine with the settings it comes with. The ratios compare: the machine's load was "
     "{load:.0f} on {cores} cores, so the milliseconds are of this table alone."
 )
@@ -84,7 +84,7 @@ FIDELITY_HEAD = ("side", "bags", "best score", "tenth", "mean", "deviation",
                  f"best ten among the first {' / '.join(map(str, CANDIDATES))} by summary",
                  "nearest neighbour")  # fmt: skip
 FIDELITY_SAY = (
-    "Collections larger than the real data go on with grown bags (`benchmarksindexgrowth.py`). Here as "
+    "Collections larger than the real data go on with grown bags (`benchmarks/index/growth.py`). Here as "
     "many are grown from one half of the real ones as the other half has, and both are asked the "
     "same held-out queries. The nearest neighbour is the mean cosine of a summary to the nearest."
 )

@@ -16,8 +16,8 @@ from statistics import mean, median
 
 import numpy as np
 
-from benchmarks.index.bags import Source
 from benchmarks.engines.engine import Engine, Unable
+from benchmarks.index.bags import Source
 from benchmarks.index.truth import TOP, Truth
 from models.text.queries import Query
 

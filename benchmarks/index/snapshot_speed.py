@@ -1,6 +1,6 @@
 """Duration of snapshots, restores and checks, and the latency of searches meanwhile.
 
-    python benchmarksindexsnapshot_speed.py --work /tmp/speed --items 20000
+    python benchmarks/index/snapshot_speed.py --work /tmp/speed --items 20000
 
 Items have random vectors in the shape of the default matcher's (20 regions, five sentences of 11
 words, 257 numbers) and pictures of 60 kB that no compression makes smaller.
@@ -20,12 +20,12 @@ import numpy as np
 import torch
 
 from index.backup import snapshots as backup
-from index.catalog.catalog import Catalog
 from index.backup.checks.everything import check
-from index.items import Entry, Picture
+from index.catalog.catalog import Catalog
 from index.catalog.pictures import name_of
-from index.search.requests import Request
+from index.items import Entry, Picture
 from index.search.index import Index
+from index.search.requests import Request
 from models.text.queries import Query
 from models.types import Box, FragmentBag, Span
 

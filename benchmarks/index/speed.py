@@ -1,10 +1,10 @@
 """Speed of the index beside other engines and while it changes, and the page that reports it.
 
-    python -m benchmarksindexspeed embed ../shared/data/flickr8k --features ../cache
-    python -m benchmarksindexspeed search --sizes 10000 20000 100000 1000000
-    python -m benchmarksindexspeed living --photos 20000
-    python -m benchmarksindexspeed fidelity
-    python -m benchmarksindexspeed report
+    python -m benchmarks.index.speed embed ../shared/data/flickr8k --features ../cache
+    python -m benchmarks.index.speed search --sizes 10000 20000 100000 1000000
+    python -m benchmarks.index.speed living --photos 20000
+    python -m benchmarks.index.speed fidelity
+    python -m benchmarks.index.speed report
 
 Other engines: `uv pip install --group benchmarks`. What is measured is not measured again: results
 are lines of --out, and bags, stores and true answers are kept in --work; delete a line, or give
@@ -24,13 +24,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine
-from benchmarks.index import fidelity
-from benchmarks.index import living
-from benchmarks.index import performance
-from benchmarks.index import questions
-from benchmarks.index import truth
-from benchmarks.index.bags import Real, Side, add_sentences, embed, lines
 from benchmarks.engines.engine import SINGLE
+from benchmarks.index import fidelity, living, performance, questions, truth
+from benchmarks.index.bags import Real, Side, add_sentences, embed, lines
 from benchmarks.index.growth import Collection
 from benchmarks.index.race import (
     ENGINES,
@@ -44,8 +40,8 @@ from benchmarks.index.race import (
     summed_up,
 )
 from models import checkpoint, shipped
-from training.report import measurements
 from training.data import readers as folders
+from training.report import measurements
 from training.runs.progress import silent
 
 Options = argparse.Namespace

@@ -33,7 +33,7 @@ def scores(bags: Bags, queries: Sequence[Query], side: Side) -> Floats:
     """The score of every bag for every query, (B, Q).
 
     Searching images, Σ_p w_p Σ_t max_i v_iᵀ s_t; what is floored counts from 0 on. Searching
-    sentences, the stored fragments are summed over: Σ_t max_i, see modelstextqueries.
+    sentences, the stored fragments are summed over: Σ_t max_i, see models.text.queries.
     """
     blocks = [
         _scores(bags.part(start, min(start + STEP, len(bags))), queries, side)

@@ -14,8 +14,8 @@ from benchmarks.kills.aging import UNDONE, age
 from benchmarks.kills.ledger import Ledger
 from benchmarks.kills.service import Service, Site, kill
 from benchmarks.kills.writers import WRITERS, snapshot, until_killed
-from index.backup.snapshots import verify
 from index.backup.folder import Snapshots
+from index.backup.snapshots import verify
 
 WORK = 2.0  # seconds that writers work at most after their first acknowledgement
 FIRST = 20.0  # seconds that the first acknowledgement may take

@@ -12,12 +12,12 @@ from app.defaults import DEFAULT_COLLECTION
 from app.engine.inference import Models
 from benchmarks.kills.ledger import State
 from benchmarks.kills.service import Site
-from index.catalog.catalog import Catalog
 from index.backup.checks import everything
+from index.catalog.catalog import Catalog
 from index.items import Entry
-from models.vision import images
 from models.scores.scoring import score_named
 from models.types import FragmentBag, PaddedBags
+from models.vision import images
 
 TEXTS = ("a red square", "blue", "the orange square number 7")
 LIMIT = 20

@@ -2,7 +2,7 @@
 
 What sets boxes apart is projected onto its principal components, fitted to other photos.
 
-    python -m benchmarksmodelsbox_numbers truth/clip.safetensors truth/scenes --numbers 16
+    python -m benchmarks.models.box_numbers truth/clip.safetensors truth/scenes --numbers 16
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from models import checkpoint
-from training.encoders import tune as tuning
 from training.data import readers as folders
 from training.data.corpus import Example
+from training.encoders import tune as tuning
 from training.runs.progress import silent
 
 

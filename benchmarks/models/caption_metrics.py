@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from models import checkpoint, shipped
-from training.runs import progress
+from training.captioners.describe import described
 from training.captioners.train import frozen_inputs
 from training.data import readers as folders
-from training.captioners.describe import described
 from training.evaluation.captions.descriptions import descriptions
 from training.evaluation.captions.treebank import treebank_words
-from training.runs.folder import Place
 from training.matchers.frozen import precision_of
+from training.runs import progress
+from training.runs.folder import Place
 
 Texts = Mapping[int, Sequence[str]]
 

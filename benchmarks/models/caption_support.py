@@ -1,6 +1,6 @@
 """Support of captions: which probability best tells words that a photo shows from invented ones.
 
-    python -m benchmarksmodelscaption_support flickr8k/ --check pascal_part/
+    python -m benchmarks.models.caption_support flickr8k/ --check pascal_part/
 
 A captioner describes the photos of the split val. A content word of a caption is there if a
 sentence of the photo has it, or a word of its lemma; a caption is right if all of its nouns are.
@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from models import checkpoint, shipped
-from models.text import queries
+from models.registry import Captioner, Generation, Matcher
 from models.scores.calibration import Calibration, Kind
+from models.text import queries
 from models.text.lexicon import is_function_word
-from models.vision.looks import Look, share_sight
 from models.text.parsing import parse_trees
 from models.text.queries import Query
-from models.registry import Captioner, Generation, Matcher
 from models.types import FragmentBag, ParsedSentence, Word
+from models.vision.sight import Look, share_sight
 from training.data import readers as folders
 from training.data.corpus import Example
 from training.evaluation.answers import MODIFIERS

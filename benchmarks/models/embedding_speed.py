@@ -2,7 +2,7 @@
 
 Checkpoints take turns over the same photos, so that what else the machine does meets all of them.
 
-    python benchmarksmodelsembedding_speed.py photos/ models/pretrained/matcher-light.safetensors \\
+    python benchmarks/models/embedding_speed.py photos/ models/pretrained/matcher-light.safetensors \\
         models/pretrained/matcher.safetensors
 """
 
@@ -16,9 +16,9 @@ from statistics import median
 import torch
 
 from models import checkpoint
+from models.registry import Matcher
 from models.vision.images import decode
 from models.vision.photo_files import DISPLAY_SIDE
-from models.registry import Matcher
 
 PHOTOS = (".jpg", ".jpeg", ".png", ".webp")
 

@@ -1,8 +1,8 @@
 """Processor time and memory of pretrained encoders of real sizes, with random weights.
 
-One encoder a process, so that memory is its own: python -m benchmarksmodelsencoder_speed clip-b32
-With eight bits: python -m benchmarksmodelsencoder_speed clip-b32 --precision int8 --recipe value
-With torch.compile: python -m benchmarksmodelsencoder_speed clip-b32 --compile --recipe value
+One encoder a process, so that memory is its own: python -m benchmarks.models.encoder_speed clip-b32
+With eight bits: python -m benchmarks.models.encoder_speed clip-b32 --precision int8 --recipe value
+With torch.compile: python -m benchmarks.models.encoder_speed clip-b32 --compile --recipe value
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each family is trained on synthetic scenes, saved as a hub has it, adopted and tuned as a user
 would, and measured on other scenes. Minutes a family on one core; what is trained is kept.
 
-    python -m benchmarksmodelsencoder_truth truth/ --family clip --recipe occluded
+    python -m benchmarks.models.encoder_truth truth/ --family clip --recipe occluded
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 import torch
 
 from models import checkpoint
-from training.encoders import adopt as adopting
-from training.encoders import tune as tuning
 from training.data import entities, synthetic
 from training.data import readers as folders
+from training.encoders import adopt as adopting
+from training.encoders import tune as tuning
 from training.evaluation.measure import measure
 from training.runs.progress import Progress, silent
 from training.tiny_encoders import FAMILIES, trained

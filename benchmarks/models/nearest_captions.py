@@ -1,4 +1,4 @@
-"""Nearest-neighbour baseline of captions: python -m benchmarksmodelsnearest_captions.
+"""Nearest-neighbour baseline of captions: python -m benchmarks.models.nearest_captions.
 
 Each photo gets a sentence of the photo of train whose CNN features are nearest by the Euclidean
 distance (Karpathy & Fei-Fei 2015, section 4.2). The features are those that captioners and matchers
@@ -26,8 +26,8 @@ from training.data import readers as folders
 from training.data.corpus import Example
 from training.evaluation import tables
 from training.evaluation.captions.descriptions import Described, descriptions
-from training.runs.folder import Place
 from training.matchers.frozen import precision_of
+from training.runs.folder import Place
 from training.runs.progress import silent
 
 

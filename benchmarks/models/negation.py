@@ -1,6 +1,6 @@
 """Value of negation: "a dog without a ball" as one text, without it and by minus; and "no ball".
 
-    python benchmarksmodelsnegation.py ../data/flickr8k --split val
+    python benchmarks/models/negation.py ../data/flickr8k --split val
 
 A photo answers "a dog without a ball" if its sentences name a dog and no ball. Asked are all pairs
 of frequent nouns of which the second is named for 15 to 70 % of the photos of the first. One to
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from index.search import query as query_parts
 from index.search.query import Role, Term
 from models import checkpoint, shipped
-from models.text.parsing import parse_trees
-from models.text.queries import NEGATED, Query, of_phrases
 from models.registry import Matcher
 from models.scores.scoring import score_named
+from models.text.parsing import parse_trees
+from models.text.queries import NEGATED, Query, of_phrases
 from models.types import FragmentBag
 from training.data import readers as folders
 from training.data.corpus import Example

@@ -6,7 +6,7 @@ OpenCV ships no trained edge detector. Each method's recall is a line of the fil
 report` reads.
 
     pip install opencv-contrib-python-headless
-    python benchmarksmodelsproposal_recall.py flickr8k/
+    python benchmarks/models/proposal_recall.py flickr8k/
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rich.progress import track
 from torch import Tensor
 
 from models.vision.proposals import REGIONS, Windows
-from training.report import measurements
 from training.data import entities
 from training.data import readers as folders
 from training.evaluation.proposals import recalls
 from training.proposers.train import phrase_boxes
+from training.report import measurements
 
 SHORTER = 200  # pixels of a photo's shorter side that the methods see
 FRAME = torch.tensor([[0.0, 0.0, 1.0, 1.0]])

@@ -1,7 +1,7 @@
 """Support of region captions: from which probability on they are right, and what ranking gives.
 
-    python -m benchmarksmodelsregion_support flickr8k/ --photos 150
-    python -m benchmarksmodelsregion_support flickr8k/ --photos 150 --without-persons products/
+    python -m benchmarks.models.region_support flickr8k/ --photos 150
+    python -m benchmarks.models.region_support flickr8k/ --photos 150 --without-persons products/
 
 A service describes the regions of photos of the split val. A region's caption is right if its last
 noun is in a phrase that names a true box with IoU ≥ 0.5 to the region; regions far from all true
@@ -27,22 +27,22 @@ from torchvision.ops import box_iou
 from benchmarks.models.caption_support import auc, best_threshold, forms, rates
 from models import checkpoint, shipped
 from models.captions import region_captions
-from models.scores.calibration import Calibration
-from models.vision.looks import Look, share_sight
-from models.text.parsing import parse_trees
 from models.captions.region_captions import RegionCaption
 from models.registry import BEAM, Captioner, Generation, Matcher
+from models.scores.calibration import Calibration
+from models.text.parsing import parse_trees
 from models.types import Box
+from models.vision.sight import Look, share_sight
 from training.analysis import sample
+from training.captioners.regions import named as true_names
 from training.data import catalogue, entities
 from training.data import readers as folders
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence
-from training.evaluation.embedding import pixels
-from training.evaluation.grounding import IOU
 from training.evaluation.captions.hallucination import nouns
-from training.captioners.regions import named as true_names
 from training.evaluation.captions.wordnet import WordNet
+from training.evaluation.embedding import pixels
+from training.evaluation.localisation import IOU
 
 ALONE, RANKED, WITHOUT = "captioner alone", "ranked with the matcher", "without absent kinds"
 WAYS = (ALONE, RANKED, WITHOUT)

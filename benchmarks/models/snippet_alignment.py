@@ -1,4 +1,4 @@
-"""Alignment of snippets with true boxes, by β: python -m benchmarksmodelssnippet_alignment."""
+"""Alignment of snippets with true boxes, by β: python -m benchmarks.models.snippet_alignment."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from torch import Tensor
 from torchvision.ops import box_iou
 
 from models import checkpoint, shipped
-from models.vision.sight import ViewSight
 from models.types import FragmentBag, Span
+from models.vision.sight import ViewSight
+from training.captioners import snippets
+from training.captioners.regions import named
 from training.captioners.train import frozen_inputs
 from training.data import entities
 from training.data import readers as folders
-from training.captioners import snippets
 from training.data.corpus import Example
 from training.data.entities import GroundedSentence
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.embedding import pixels
-from training.evaluation.grounding import IOU, around
-from training.captioners.regions import named
+from training.evaluation.localisation import IOU, around
 from training.runs.folder import Place
 from training.runs.precision import half_precision
 from training.runs.progress import silent

@@ -1,10 +1,10 @@
 """Titles in the joint space beside their words: what text to text finds that BM25 cannot.
 
-    python -m benchmarksmodelstitle_similarity ../shared/data/products_fashion --limit 2000
+    python -m benchmarks.models.title_similarity ../shared/data/products_fashion --limit 2000
 
 Products have their titles alone. Each of the queries is a kind, with a colour or without one, or a
 word for a kind that no title has ("shades", "timepiece"). The calibrated probability of a title as
-an answer is the term `meaning` of indexproductsranking: asked always, or as product search does, where an
+an answer is the term `meaning` of index.products.ranking: asked always, or as product search does, where an
 English word of the query is in no title.
 """
 
@@ -22,13 +22,13 @@ import torch
 from app.engine.inference import Models
 from app.settings import Settings
 from benchmarks.service.product_search import LEAST, TOP, Judged, Row, chosen, queries
-from index.documents.documents import Documents
-from index.products.requests import ProductRequest, Weights
-from index.products.ranking import search
-from index.search.promising import NONE, Promising
-from index.products.query import read_text
-from index.documents.words import stem, words
 from index.catalog.views import ItemRow
+from index.documents.documents import Documents
+from index.documents.words import stem, words
+from index.products.query import read_text
+from index.products.ranking import search
+from index.products.requests import ProductRequest, Weights
+from index.search.requests import NONE, Promising
 from models.scores.scoring import score_named
 from models.types import PaddedBags
 

@@ -1,6 +1,6 @@
 """Digests of the weights of tiny trainings, to compare before and after a change of the loop.
 
-    python -m benchmarksmodelstraining_digests            # about a minute
+    python -m benchmarks.models.training_digests            # about a minute
 
 A training of each part on 60 scenes: the same digest is the same weights to the bit. They depend on
 torch's build and the machine's instructions, so compare two revisions on one machine.
@@ -18,15 +18,15 @@ from tempfile import TemporaryDirectory
 from safetensors.torch import load_file
 
 from training.captioners import train as captioning
-from training.grounders import train as grounding
-from training.grounders import recipe as grounding_recipe
-from training.matchers import preset
-from training.proposers import recipe as proposal_recipe
-from training.proposers import train as proposals
-from training.matchers import train as run
 from training.captioners.recipe import Recipe
 from training.data import entities, synthetic
 from training.data import readers as folders
+from training.grounders import recipe as grounding_recipe
+from training.grounders import train as grounding
+from training.matchers import preset
+from training.matchers import train as run
+from training.proposers import recipe as proposal_recipe
+from training.proposers import train as proposals
 from training.runs.folder import Place
 from training.runs.optimization import Optimizer, Schedule
 

@@ -1,6 +1,6 @@
 """Speed of captions of uploads: a served photo of 1 MP, by beam, without and with regions.
 
-    python -m benchmarksservicecaption_speed --rounds 20 --threads 2 --beams 5 7
+    python -m benchmarks.service.caption_speed --rounds 20 --threads 2 --beams 5 7
 
 A service in a process of its own answers one request after another. Told are medians in
 milliseconds: of the answer, of the service's processor time, and of the stages in its metrics.

@@ -1,7 +1,7 @@
 """First start from an empty folder: seconds from the command to the page, a photo, and all of them.
 
-    python -m benchmarksservicefirst_start --times 3
-    python -m benchmarksservicefirst_start --demo products
+    python -m benchmarks.service.first_start --times 3
+    python -m benchmarks.service.first_start --demo products
 
 A browser opens the page as soon as the address answers.
 """

@@ -1,6 +1,6 @@
 """A service under load: many clients search, upload and import at once, its memory is watched.
 
-`python -m benchmarksserviceload --clients 64 --seconds 240` starts a service over an empty folder, fills
+`python -m benchmarks.service.load --clients 64 --seconds 240` starts a service over an empty folder, fills
 it with the sample, and prints a line of JSON for each kind of request and one for memory: resident
 megabytes of the service and all processes that it started, and a curve of them over time.
 """

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message
 
-from app.telemetry import logs
 from app.http.observation import observe
+from app.telemetry import logs
 from app.telemetry.stages import stage
 
 ROUNDS, TIMES = 9, 2_000

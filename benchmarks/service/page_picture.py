@@ -2,8 +2,8 @@
 
 The shipped matcher answers `--query`, and the pointer rests on the phrase number `--phrase`.
 
-    python benchmarksservicepage_picture.py docs/images/page.png --query "a bridge over a river at night"
-    python benchmarksservicepage_picture.py docs/images/products.webp --demo products \\
+    python benchmarks/service/page_picture.py docs/images/page.png --query "a bridge over a river at night"
+    python benchmarks/service/page_picture.py docs/images/products.webp --demo products \\
         --query "orange juice without grapefruit"
 
 With `--address` it photographs a service that runs already.

@@ -1,12 +1,12 @@
 """Product search: precision over a judged catalogue, misspellings, and speed with many products.
 
-    python -m benchmarksserviceproduct_search ../shared/data/products_fashion --data /tmp/products
-    python -m benchmarksserviceproduct_search … --many 100000 --bags ../cache/bench
+    python -m benchmarks.service.product_search ../shared/data/products_fashion --data /tmp/products
+    python -m benchmarks.service.product_search … --many 100000 --bags ../cache/bench
 
 A product answers "navy blue shirt" if its colour and its kind are those. The first `--limit`
 products by a digest of their ids are embedded and judged; what is in the data folder already is
 kept. With `--many`, products are repeated with other ids, prices and colours and take photos' bags
-of `--bags` (benchmarksindexbags.py) in turn.
+of `--bags` (benchmarks/index/bags.py) in turn.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from app.engine.engine import Engine
 from app.engine.product_search import Sought
 from app.settings import Settings
 from benchmarks.index.bags import Bags
+from index.documents.words import words
 from index.items import Entry, Picture
 from index.products.requests import FacetRequest, ProductRequest, Weights
-from index.documents.words import words
 from models.types import Box, FragmentBag
 
 TOP, LEAST = 5, 5  # hits that are judged, and products that a query needs

@@ -22,8 +22,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
-from index.catalog.pictures import name_of
 from index.backup.tar_members import Member, Members
+from index.catalog.pictures import name_of
 
 FORM = 1  # of archives; another one is refused
 HEAD, DATABASE, END = "snapshot.json", "catalog.sqlite", "end.json"

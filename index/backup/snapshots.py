@@ -18,17 +18,17 @@ from sqlalchemy.exc import DBAPIError
 from index.backup import archive as archives
 from index.backup import foreign_databases
 from index.backup.archive import DATABASE, Archive, Head, Held, NotWhole
+from index.backup.transfer import discard_all, in_use, transfer
 from index.catalog.catalog import Catalog, room
-from index.database.catalog_name import read_name
-from index.disk import locked, sync
-from index.database.errors import translated
-from index.catalog.keeping import keeping
+from index.catalog.garbage import keeping
 from index.catalog.ownership import LOOK
 from index.catalog.pictures import PictureLost, Pictures
-from index.progress import Progress
+from index.database.catalog_name import read_name
+from index.database.errors import translated
 from index.database.storage import Storage
 from index.database.tables import collections, items, pictures
-from index.backup.transfer import discard_all, in_use, transfer
+from index.disk import locked, sync
+from index.progress import Progress
 
 STAGING = "restoring"  # below the data folder: what an unfinished restore has unpacked
 BATCH = 64  # pictures that are stored together

@@ -8,7 +8,6 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from index.progress import Progress
 from index.catalog.write_rows import insert_rows
 from index.database.tables import (
     bags,
@@ -22,6 +21,7 @@ from index.database.tables import (
     schema,
     settings,
 )
+from index.progress import Progress
 
 CONTENTS = (
     items,

@@ -11,10 +11,20 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from index.catalog import garbage
+from index.catalog.garbage import Collector
+from index.catalog.names import Names, check_standing
+from index.catalog.object_store import ObjectPictures
+from index.catalog.ownership import REFUSE, Claim, Ownership, refuse_new
+from index.catalog.pictures import FolderPictures, Pictures
+from index.catalog.read_rows import unknown
 from index.catalog.reader import CatalogReader
+from index.catalog.revisions import advance, replaced
+from index.catalog.sweeping import SHARE, Limits, Sweep
+from index.catalog.write_rows import Replacing, record, retire, write
 from index.database.engines import connect, url_of
 from index.database.errors import FULL, REFUSES, DiskRefuses, StoreAway
-from index.catalog.garbage import Collector
+from index.database.storage import Storage
+from index.database.tables import setting
 from index.items import (
     ANY,
     Collection,
@@ -25,16 +35,6 @@ from index.items import (
     check_size,
 )
 from index.metadata import check_values
-from index.catalog.names import Names, check_standing
-from index.catalog.object_store import ObjectPictures
-from index.catalog.ownership import REFUSE, Claim, Ownership, refuse_new
-from index.catalog.pictures import FolderPictures, Pictures
-from index.catalog.write_rows import Replacing, record, retire, write
-from index.catalog.revisions import advance, replaced
-from index.database.storage import Storage
-from index.catalog.read_rows import unknown
-from index.catalog.sweeping import SHARE, Limits, Sweep
-from index.database.tables import setting
 
 COUNTED = ("items", "facets", "bags", "pictures")  # tables that filters and lists join
 PAUSE = 0.05  # seconds between transactions that delete garbage
@@ -242,7 +242,7 @@ class Catalog(CatalogReader):
     def sweep(self, segments: Path | None = None, share: float = SHARE) -> Sweep:
         """Delete what interruptions left behind, in small transactions; safe at any time.
 
-        That is collections that were replaced, pictures that no item has (see indexcatalogsweeping), up
+        That is collections that were replaced, pictures that no item has (see index.catalog.sweeping), up
         to a share of the store, and in the folder `segments` the subfolders of tokens that no
         collection has.
         """

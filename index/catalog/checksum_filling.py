@@ -10,10 +10,10 @@ from sqlalchemy import Row, exists, select, update
 
 from index.bags import unpack_vectors
 from index.catalog.catalog import Catalog
-from index.database.checksums import checksums_of
-from index.items import Collection
 from index.catalog.read_rows import Values, picture_rows, select_items
+from index.database.checksums import checksums_of
 from index.database.tables import bags, items
+from index.items import Collection
 
 BATCH = 100  # items that are read, then written, in one transaction each
 

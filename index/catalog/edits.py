@@ -15,8 +15,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from index.catalog.catalog import PAUSE, Catalog
-from index.filters import negated_keys, parse, restricts
 from index.catalog.facets import passing
+from index.catalog.pictures import name_of
+from index.catalog.read_rows import chunks, read_items, row_of
+from index.catalog.revisions import advance, hold, live
+from index.catalog.write_rows import NewPhoto, changed, retire, write
+from index.database.tables import facets, items
+from index.filters import negated_keys, parse, restricts
 from index.items import (
     ANY,
     MOST_PHOTOS,
@@ -29,11 +34,6 @@ from index.items import (
     check_size,
 )
 from index.metadata import check_depth, check_values, read_metadata
-from index.catalog.pictures import name_of
-from index.catalog.write_rows import NewPhoto, changed, retire, write
-from index.catalog.revisions import advance, hold, live
-from index.catalog.read_rows import chunks, read_items, row_of
-from index.database.tables import facets, items
 
 BATCH = 200  # items that are deleted in one transaction
 

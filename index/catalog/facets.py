@@ -11,6 +11,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import Text
 
+from index.database.tables import facets, items
 from index.filters import (
     COMPARISONS,
     LONGEST_NUMBER,
@@ -28,7 +29,6 @@ from index.filters import (
     described,
     parse,
 )
-from index.database.tables import facets, items
 
 
 def facets_of(metadata: Mapping[str, Any]) -> set[tuple[str, str]]:

@@ -18,8 +18,8 @@ from obstore.exceptions import (
 )
 from obstore.store import ObjectStore, from_url
 
-from index.database.errors import StoreAway
 from index.catalog.pictures import NAME, REPAIR, THREADS, PictureLost, name_of
+from index.database.errors import StoreAway
 
 OPTIONS: dict[str, Any] = {
     "retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=10)},

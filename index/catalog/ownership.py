@@ -19,6 +19,8 @@ from typing import Literal, Protocol
 
 from sqlalchemy import URL, Connection, Engine, select
 
+from index.catalog.pictures import Pictures
+from index.catalog.sweeping import named_pictures
 from index.database.catalog_name import (
     Heritage,
     ensure_name,
@@ -27,12 +29,10 @@ from index.database.catalog_name import (
     read_heritage,
     read_name,
 )
-from index.disk import locked, read_note, write_note
 from index.database.errors import StoreAway
-from index.catalog.pictures import Pictures
 from index.database.storage import Storage
-from index.catalog.sweeping import named_pictures
 from index.database.tables import collections, items
+from index.disk import locked, read_note, write_note
 
 NOTE = "owner.json"
 FILE = "catalog.sqlite"  # the database in a data folder

@@ -9,26 +9,28 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, func, select
 
 from index.bags import position_of
-from index.database.checksums import ItemDamaged
-from index.filters import Scalar
 from index.catalog.facets import passing
-from index.database.errors import translating
-from index.items import Collection, Entry, Item, Picture, check_photo
-from index.catalog.lookup import Bags, Stored, read_bags
 from index.catalog.pictures import PictureLost, Pictures
-from index.catalog.revisions import live, read_revision, state_of, unless_gone
-from index.database.storage import Storage
 from index.catalog.read_rows import (
+    Bags,
+    Stored,
     chunks,
     picture_rows,
+    read_bags,
     read_entries,
     read_items,
     read_picture,
     row_of,
     select_items,
 )
-from index.database.tables import items
+from index.catalog.revisions import live, read_revision, state_of, unless_gone
 from index.catalog.views import View
+from index.database.checksums import ItemDamaged
+from index.database.errors import translating
+from index.database.storage import Storage
+from index.database.tables import items
+from index.filters import Scalar
+from index.items import Collection, Entry, Item, Picture, check_photo
 from models.types import FragmentBag
 
 Read = TypeVar("Read")

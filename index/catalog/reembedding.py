@@ -16,13 +16,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, exists, select, update
 
 from index.catalog.catalog import Catalog
-from index.items import Collection, Entry, check_dimension
-from index.catalog.kept import keeping_planned, plan_keeping, record_former, release
-from index.catalog.names import free_name
-from index.catalog.write_rows import record, retire, write
-from index.catalog.revisions import add_collection, advance, replaced, state_of
+from index.catalog.names import free_name, keeping_planned, plan_keeping, record_former, release
 from index.catalog.read_rows import Values, picture_rows, read_entries, select_items
+from index.catalog.revisions import add_collection, advance, replaced, state_of
+from index.catalog.write_rows import record, retire, write
 from index.database.tables import aliases, collections, items, retired
+from index.items import Collection, Entry, check_dimension
 
 Embed = Callable[[Sequence[Entry]], Sequence[Entry]]
 

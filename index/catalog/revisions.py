@@ -24,8 +24,8 @@ from sqlalchemy import (
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from index.items import Collection, Replaced
 from index.database.tables import changes, collections
+from index.items import Collection, Replaced
 
 Found = TypeVar("Found", bound=Sequence[Any])
 
@@ -83,7 +83,7 @@ def read_revision(
 ) -> int:
     """The revision of the newest change; Replaced if the collection is gone.
 
-    Searches read it, so it is asked of the driver, as in indexcatalogread_rows.
+    Searches read it, so it is asked of the driver, as in index.catalog.read_rows.
     """
     statement = _revision(dialect)
     parameters = {"collection": collection.key}

@@ -15,7 +15,7 @@ from itertools import islice
 
 from sqlalchemy import Connection, Engine, select
 
-from index.catalog.keeping import deleting
+from index.catalog.garbage import deleting
 from index.catalog.pictures import NAME, Pictures
 from index.catalog.read_rows import chunks
 from index.database.tables import pictures, retired_pictures

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, func, literal, select
 
-from index.database.buckets import ALL, Buckets
-from index.database.checksums import LOG, is_sound_bag
-from index.filters import Scalar, Simple
 from index.catalog.facets import carrying
-from index.metadata import read_metadata
 from index.catalog.read_rows import read_items
+from index.database.checksums import LOG, is_sound_bag
+from index.database.storage import ALL, Buckets
 from index.database.tables import bags, changes, facets, items, retired
+from index.filters import Scalar, Simple
+from index.metadata import read_metadata
 
 CHUNK = 2**27  # bytes
 LATEST = 1_000  # items in whose metadata a key is searched for

@@ -30,8 +30,11 @@ from index.bags import (
     pack_vectors,
     position_of,
 )
-from index.database.checksums import ItemDamaged, checksums_of
 from index.catalog.facets import facets_of
+from index.catalog.pictures import name_of
+from index.catalog.read_rows import Values, chunks, picture_rows
+from index.database.checksums import ItemDamaged, checksums_of
+from index.database.tables import bags, facets, items, pictures, retired, retired_pictures
 from index.items import (
     Entry,
     Picture,
@@ -39,9 +42,6 @@ from index.items import (
     check_photo,
     metadata_text,
 )
-from index.catalog.pictures import name_of
-from index.catalog.read_rows import Values, chunks, picture_rows
-from index.database.tables import bags, facets, items, pictures, retired, retired_pictures
 from models.types import FragmentBag
 
 Replacing = Mapping[str, int]  # the revisions of items that a change takes out, by id

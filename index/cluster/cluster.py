@@ -1,6 +1,6 @@
 """Shards on a Ray cluster: actors that serve them, and calls of these with a time limit.
 
-No other file of this room but indexclusterreplicas imports Ray. Every shard has several actors, on
+No other file of this room but index.cluster.replicas imports Ray. Every shard has several actors, on
 different nodes where there are some. Ray starts an actor again wherever it ends; until it answers,
 another one does.
 """
@@ -22,14 +22,12 @@ from ray.exceptions import RayError
 from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from index.database.buckets import cut
-from index.cluster.connections import THREADS, Address, Listener
-from index.cluster.messages import packed
-from index.cluster.replicas import PROBING, Replica
-from index.cluster.questions import Round
-from index.cluster.server import ShardServer, storage_of
+from index.cluster.connections import THREADS, Address, Listener, packed
 from index.cluster.merged import Gathered
-from index.database.storage import Storage
+from index.cluster.questions import Round
+from index.cluster.replicas import PROBING, Replica
+from index.cluster.server import ShardServer, storage_of
+from index.database.storage import Storage, cut
 from models.scores.calibration import Calibration
 
 NAMESPACE = "tessera"
@@ -131,7 +129,7 @@ class Cluster:
         return replicas
 
     def ask(self, method: str, *arguments: Any) -> Gathered:
-        """Call a method at each shard, see indexclustermerged.Servers.
+        """Call a method at each shard, see index.cluster.merged.Servers.
 
         A shard that takes long is asked of another of its actors as well.
         """

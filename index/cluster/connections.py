@@ -6,7 +6,10 @@ small shard. So Ray places and restarts the servers, and questions go to them di
 
 from __future__ import annotations
 
+import copyreg
+import io
 import logging
+import pickle
 import socket
 import struct
 from collections.abc import Callable
@@ -14,9 +17,31 @@ from dataclasses import dataclass
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from threading import BoundedSemaphore, Event, Thread
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from index.database.errors import Busy
-from index.cluster.messages import packed
+
+
+class _Packer(pickle.Pickler):
+    dispatch_table = copyreg.dispatch_table | {
+        Tensor: lambda tensor: (torch.from_numpy, (tensor.detach().cpu().numpy(),)),
+    }
+
+
+def packed(value: Any) -> bytes:
+    """A value as bytes."""
+    file = io.BytesIO()
+    _Packer(file, pickle.HIGHEST_PROTOCOL).dump(value)
+    return file.getvalue()
+
+
+def unpacked(message: bytes) -> Any:
+    """The value of a message that one of our own processes packed."""
+    return pickle.loads(message)  # noqa: S301
+
 
 THREADS = 8  # questions that a server answers at the same time
 STALLED = 5.0  # seconds after which a server lets go of who does not go on with a message

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from index.catalog.catalog import Catalog
-from index.search.contenders import Contenders, ShardAnswer
-from index.database.errors import NotReady
-from index.search.indexes import Indexes
-from index.items import Collection
-from index.search.overview import Overview
-from index.search.promising import Promising
-from index.search.query_checks import terms_of
-from index.search.requests import Answer, Request
-from index.segments.rows import Numbers, Side
-from index.search.index import Index
 from index.cluster.server import together
+from index.database.errors import NotReady
 from index.documents.query_words import Synonyms
+from index.items import Collection
+from index.search.contenders import Contenders, ShardAnswer
+from index.search.index import Index
+from index.search.indexes import Indexes
+from index.search.overview import Overview
+from index.search.query import terms_of
+from index.search.requests import Answer, Promising, Request
+from index.segments.rows import Numbers, Side
 from models.scores.calibration import Calibration
 from models.text.queries import Query
 
@@ -39,7 +38,7 @@ class Servers(Protocol):
     """The servers of all shards. Safe for many threads."""
 
     def ask(self, method: str, *arguments: Any) -> Gathered:
-        """Call a method of indexclusterserver.ShardServer at each shard.
+        """Call a method of index.cluster.server.ShardServer at each shard.
 
         Raises what the caller's mistake raises there; a shard that does not answer is left out.
         """

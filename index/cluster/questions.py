@@ -12,8 +12,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from index.cluster.connections import REPLIES, Address, Failed, connect
-from index.cluster.messages import unpacked
+from index.cluster.connections import REPLIES, Address, Failed, connect, unpacked
 
 log = logging.getLogger(__name__)
 

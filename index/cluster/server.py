@@ -14,20 +14,18 @@ from threading import Lock
 import numpy as np
 import torch
 
-from index.database.buckets import Buckets
 from index.catalog.catalog import Catalog
-from index.search.contenders import ShardAnswer
-from index.search.indexes import Indexes
-from index.items import Collection
-from index.cluster.messages import packed, unpacked
-from index.search.overview import Overview
 from index.catalog.ownership import LOOK
-from index.search.promising import Promising
-from index.search.requests import Request
-from index.segments.rows import SIDES, Numbers, Side
+from index.cluster.connections import packed, unpacked
+from index.database.storage import Buckets, Storage
+from index.items import Collection
+from index.search.contenders import ShardAnswer
 from index.search.index import Index
+from index.search.indexes import Indexes
+from index.search.overview import Overview
+from index.search.requests import Promising, Request
 from index.segments.reader import STEP
-from index.database.storage import Storage
+from index.segments.rows import SIDES, Numbers, Side
 from models.scores.calibration import Calibration
 from models.text.queries import Query
 from models.types import WHOLE_FRAME, WHOLE_PHOTO, FragmentBag
@@ -58,12 +56,12 @@ class ShardServer:
         self._tried = set[str]()  # collections by token
 
     def answer(self, question: bytes) -> bytes:
-        """What a method gives for some arguments, all of it packed (indexclusterconnections)."""
+        """What a method gives for some arguments, all of it packed (index.cluster.connections)."""
         method, arguments = unpacked(question)
         return packed(getattr(self, method)(*arguments))
 
     def best(self, collection: Collection, request: Request, revision: int) -> ShardAnswer:
-        """See indexsearchindex.Index.best_at."""
+        """See index.search.index.Index.best_at."""
         return self._index(collection).best_at(request, revision)
 
     def promising(
@@ -74,11 +72,11 @@ class ShardServer:
         count: int,
         revisions: Numbers | None,
     ) -> Promising:
-        """See indexsearchindex.Index.promising."""
+        """See index.search.index.Index.promising."""
         return self._index(collection).promising(side, query, count, revisions)
 
     def report(self, collection: Collection, revision: int) -> None:
-        """Say that a row does not agree with the catalog; see indexsegmentsreader.Reader.report."""
+        """Say that a row does not agree with the catalog; see index.segments.reader.Reader.report."""
         self._index(collection).report(revision)
 
     def overview(self, collection: Collection) -> Overview:

@@ -26,8 +26,8 @@ from urllib.parse import quote
 
 import xxhash
 
-from index.disk import sync
 from index.database.errors import Damaged
+from index.disk import sync
 
 RECORD = struct.Struct("<8s16sQ")  # what it is, the catalog, and its commits; a checksum follows
 MAGIC = b"tessera1"

@@ -1,4 +1,4 @@
-"""The tables of the catalog, as the newest of indexdatabasemigrations leaves them."""
+"""The tables of the catalog, as the newest of index.database.migrations leaves them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IDENTIFIER = String().with_variant(String(collation="C"), "postgresql")
 schema = MetaData()
 
 # The secret that signs cursors in every process, and a layout that versions from before migrations
-# read: they refuse this one. Also what re-embeddings have kept: see indexcatalognames.
+# read: they refuse this one. Also what re-embeddings have kept: see index.catalog.names.
 settings = Table(
     "settings",
     schema,
@@ -53,7 +53,7 @@ collections = Table(
     sqlite_autoincrement=True,  # a key is never used twice
 )
 
-# Other names of collections. No alias has a collection's own name: see indexcatalognames.
+# Other names of collections. No alias has a collection's own name: see index.catalog.names.
 aliases = Table(
     "aliases",
     schema,
@@ -84,7 +84,9 @@ items = Table(
     Column("metadata", Text, nullable=False),
     Column("source", Text),
     Column("stamp", Text),
-    Column("checksums", LargeBinary),  # see indexdatabasechecksums; null in rows of an older version
+    Column(
+        "checksums", LargeBinary
+    ),  # see index.database.checksums; null in rows of an older version
     UniqueConstraint("collection", "id"),
     Index("items_by_source", "collection", "source").ddl_if(dialect="sqlite"),
     # Paths may be longer than an entry of a B-tree.

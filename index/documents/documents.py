@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from index.documents.columns import Codes, Column, Mask
-from index.filters import Condition, Either, Every, Not, Scalar
 from index.catalog.facets import facets_of
-from index.documents.bm25 import Lexical
-from index.segments.rows import Numbers
 from index.catalog.views import ItemRow
+from index.documents.bm25 import Alternative, Lexical
+from index.documents.columns import Codes, Column, Mask
 from index.documents.query_words import Synonyms, Wording
+from index.documents.words import fold, stem
+from index.filters import Condition, Either, Every, Not, Scalar
+from index.segments.rows import Numbers
 
 FEW = 512  # documents that are read anew whenever one of them is gone
 WASTE = 8  # one in so many may be gone before all are read anew
@@ -177,3 +178,48 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
+
+
+FIELDS: Mapping[str, float] = {"title": 2.0, "name": 2.0, "description": 0.5}  # others weigh 1
+LONGEST_NAME = 10.0  # words that a field has on average which names something, and is no prose
+
+
+def naming_fields(documents: Documents) -> list[str]:
+    """The fields that name things; all of them in a collection that has nothing but prose.
+
+    No names are: a description, sentences, long texts, addresses, and a value that all items share.
+    """
+    lengths = documents.lexical.mean_lengths()
+    naming = [
+        field
+        for field, length in lengths.items()
+        if FIELDS.get(field, 1.0) > 1.0
+        or (
+            field != "sentences"
+            and FIELDS.get(field, 1.0) == 1.0
+            and length <= LONGEST_NAME
+            and _tells_apart(documents, field)
+        )
+    ]
+    return naming or list(lengths)
+
+
+def _tells_apart(documents: Documents, field: str) -> bool:
+    """Whether a field has several values, and no addresses; ids are in no column."""
+    column = documents.columns.get(field)
+    if column is None or len(documents) == 1:
+        return True
+    return len(column.values) > 1 and "://" not in str(column.values[0])
+
+
+def is_named(documents: Documents, words: Iterable[str]) -> bool:
+    """Whether an item has all of some words in a field that names it."""
+    terms = [Alternative(stem(fold(word))) for word in words]
+    with documents.lock:
+        for field in naming_fields(documents):
+            having = documents.live
+            for term in terms:
+                having &= documents.lexical.having_any([term], [field])
+            if having.any():
+                return True
+    return False

@@ -14,7 +14,7 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from index.documents import spelling
+from index.documents import words as spelling
 from index.documents.bm25 import Alternative
 from index.documents.words import LONGEST_WORD, Word, fold, stem, words
 from models.text.lexicon import is_common, is_function_word

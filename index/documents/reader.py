@@ -6,10 +6,10 @@ import logging
 from threading import Condition, Event, Lock, Thread
 
 from index.catalog.catalog import Catalog
-from index.documents.documents import Documents
-from index.items import Collection, ModelMismatch
 from index.catalog.views import View
+from index.documents.documents import Documents
 from index.documents.query_words import Synonyms
+from index.items import Collection, ModelMismatch
 
 STEP = 256  # items that are taken in at a time, while searches wait
 POLL = 0.1  # seconds

@@ -13,13 +13,11 @@ from heapq import nsmallest
 
 import numpy as np
 
-from index.documents.columns import Column, Mask
-from index.documents.documents import Documents
 from index.documents.bm25 import Alternative
-from index.documents.naming import naming_fields
-from index.documents.phrases import LONGEST, folded
-from index.documents.words import fold, stem
+from index.documents.columns import LONGEST, Column, Mask, folded
+from index.documents.documents import Documents, naming_fields
 from index.documents.query_words import UNCORRECTED, QueryWord, Wording
+from index.documents.words import fold, stem
 
 LOOKED_AT = 64  # of the words that begin alike, those that most documents have
 VALUES = 16  # of the values of all keys that begin alike

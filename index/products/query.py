@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from index.documents.documents import Documents
-from index.documents.naming import is_named
-from index.documents.words import spelled, words
+from index.documents.documents import Documents, is_named
 from index.documents.query_words import MOST_CORRECTED, QueryWord
+from index.documents.words import spelled, words
 from models.text.lexicon import is_known, listed, plain
 from models.text.limits import MOST_WORDS, refuse_huge
 from models.text.negation import NEGATIONS, Negated, negations

@@ -4,7 +4,7 @@
           + looks · P(the photo shows it) + likeness · P(the photo is like the one beside the text)
           + meaning · P(a sentence says it) + Σ boosts
 
-S_w / bound is the BM25F share of indexdocumentsbm25, from 0 to 1. P is the calibrated probability; it is
+S_w / bound is the BM25F share of index.documents.bm25, from 0 to 1. P is the calibrated probability; it is
 known of the photos and sentences that promise most, and 0 beyond them. Each term is a part of a
 hit, or several.
 """
@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from index.documents.columns import Codes, Facet, Mask
-from index.filters import parse
-from index.documents.documents import Documents
 from index.documents.bm25 import Scores
+from index.documents.columns import Codes, Facet, Mask
+from index.documents.documents import Documents
+from index.documents.query_words import QueryWord
+from index.filters import parse
+from index.products.query import ProductText
 from index.products.requests import (
     Boost,
     FacetRequest,
@@ -31,9 +33,7 @@ from index.products.requests import (
     ProductRequest,
     Weights,
 )
-from index.search.promising import Promising
-from index.products.query import ProductText
-from index.documents.query_words import QueryWord
+from index.search.requests import Promising
 
 HALF = 0.5  # of the words' weight, which items must have where none has all words
 Gains = NDArray[np.float64]

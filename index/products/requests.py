@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from index.documents.columns import Facet
-from index.documents.naming import FIELDS
+from index.documents.documents import FIELDS
 from index.products.query import ProductText
 from index.search.requests import FARTHEST
 from index.segments.rows import Side

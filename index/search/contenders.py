@@ -8,10 +8,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from index.search.probable import surely_probable
 from index.search.requests import Request
+from index.search.scan import Scored, surely_probable
 from index.segments.rows import Numbers
-from index.search.scan import Scored
 from models.scores.calibration import Calibration
 from models.scores.kernels import Floats
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from index.search import query as query_parts
-from index.search import ranking
 from index.bags import IMAGE
 from index.catalog.catalog import Catalog
-from index.search.contenders import SPARE, Contenders
+from index.catalog.read_rows import Stored
 from index.items import Collection
-from index.catalog.lookup import Stored
+from index.search import query as query_parts
+from index.search import ranking
+from index.search.contenders import SPARE, Contenders
 from index.search.query import Term
 from index.search.ranking import Key
 from index.search.requests import Hit, Request

@@ -10,29 +10,27 @@ from pathlib import Path
 import numpy as np
 
 from index import page_faults
-from index.search import probable
-from index.segments.candidates import PER_HIT
 from index.catalog.catalog import Catalog
-from index.search.shortlist import Chosen, choose
-from index.search.contenders import SPARE, Contenders, ShardAnswer
+from index.documents.query_words import Synonyms
 from index.documents.reader import DocumentReader
+from index.items import Collection
+from index.search import scan as probable
+from index.search.contenders import SPARE, Contenders, ShardAnswer
 from index.search.exact import ExactScores, Ranked
 from index.search.filter_bitmaps import Filters
-from index.items import Collection
 from index.search.overview import Overview
-from index.search.promising import NONE, Promising
-from index.search.query_checks import calibrated, checked, terms_of
-from index.search.query import Role, Term
-from index.search.requests import Answer, Hit, Request
+from index.search.query import Role, Term, calibrated, checked, terms_of
+from index.search.requests import NONE, Answer, Hit, Promising, Request
 from index.search.rescorer import Rescorer
-from index.segments.rows import Numbers, Side
 from index.search.scan import Scan, Scored
-from index.segments.reader import Reader, Snapshot
-from index.documents.query_words import Synonyms
+from index.search.shortlist import Chosen, choose
 from index.search.threads import Workers
+from index.segments.candidates import PER_HIT
+from index.segments.reader import Reader, Snapshot
+from index.segments.rows import Numbers, Side
 from models.scores.calibration import Calibration
-from models.text.queries import Query
 from models.scores.scoring import score_named
+from models.text.queries import Query
 
 # Of the bound of an error: over twice the largest of 3,000 real ones. Of a stored sentence the
 # errors of all fragments add up, and seldom have one sign.

@@ -8,15 +8,15 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from index import page_faults
-from index.segments import process as following
-from index.segments import verification
 from index.catalog.catalog import Catalog
 from index.catalog.checksum_filling import lacks_checksums
-from index.segments.builder import Sizes
+from index.documents.query_words import Synonyms
 from index.items import Collection
 from index.search.index import Index
+from index.segments import process as following
+from index.segments import verification
+from index.segments.builder import Sizes
 from index.segments.verification import Verifier
-from index.documents.query_words import Synonyms
 from models.scores.calibration import Calibration
 
 WATCH = 1.0  # seconds
@@ -37,7 +37,7 @@ class Indexes:
         follower: str = following.__name__,
         threads: int | None = None,
     ) -> None:
-        """`follower` is the module that the process runs which follows (indexsegmentsprocess.start).
+        """`follower` is the module that the process runs which follows (index.segments.process.start).
 
         `threads` are those of a search; None means one for each processor core.
         """

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from index.segments.rows import Side
 from index.segments.reader import Snapshot
+from index.segments.rows import Side
 
 
 @dataclass(frozen=True, slots=True)

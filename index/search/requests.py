@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from index.bags import photo_at
-from index.catalog.lookup import Stored
+from index.catalog.read_rows import Stored
 from index.search.query import Role
 from index.search.ranking import Key
-from index.segments.rows import Side
+from index.segments.rows import Numbers, Side
 from models.scores import alignment
 from models.text.queries import Query
 from models.types import FragmentBag, Link
@@ -136,3 +139,30 @@ class Answer:
     def complete(self) -> bool:
         """Whether all of the collection was searched."""
         return self.coverage == 1.0
+
+
+BEST = 1_000  # photos, or sentences, of a search that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Promising:
+    """Rows by their items' revisions and their positions (M,), with probabilities from codes.
+
+    An item may have several of them. asked: whether any were searched at all. coverage: the
+    share of the collection that was.
+    """
+
+    revisions: Numbers
+    positions: Numbers
+    probabilities: NDArray[np.float64]
+    asked: bool = True
+    coverage: float = 1.0
+
+    def of_items(self, revisions: Sequence[int]) -> list[tuple[int, int]]:
+        """The revisions and positions of those that belong to items with some revisions."""
+        chosen = np.flatnonzero(np.isin(self.revisions, revisions))
+        pairs = zip(self.revisions[chosen].tolist(), self.positions[chosen].tolist(), strict=True)
+        return list(pairs)
+
+
+NONE = Promising(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from index.search.blocks import Block
-from index.search.estimates import Coded, Estimates
+from index.search.estimates import Block, Coded, Estimates
 from index.search.gpu import Device
-from index.segments.heads import Heads
-from index.search.query import Role
-from index.segments.rows import Numbers, Rows
+from index.search.query import Role, Term, exact
 from index.search.threads import Workers
+from index.segments.heads import Heads
+from index.segments.rows import Numbers, Rows, of_vectors
+from models.scores.byte_dots import CHUNK
 from models.scores.scoring import Score
 
 BLOCK = 2**10  # rows whose products lie in the processor's second cache together
@@ -70,3 +70,12 @@ class Rescorer:
         ]
         block = Block.between(rows, 0, len(rows))
         return Estimates(np.stack(scores), np.stack([part.errors(block) for part in parts]))
+
+
+def compile_kernel(score: Score) -> None:
+    """Compile products of codes and a score's kernel, or read them from numba's cache."""
+    vectors, role = np.ones((1, CHUNK), np.float32), Role.QUERY_IS_SENTENCE
+    term = Term(vectors, 1.0)
+    rows = of_vectors([vectors], [0], [0], "images", score, dimension=CHUNK)
+    Coded(term, score, role, rows_have_base=True).estimates(Block.between(rows, 0, 1))
+    exact(score, [vectors], term, role)

@@ -9,17 +9,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from index.segments import candidates
+from index.codes import single
 from index.search import query as query_parts
 from index.search import ranking
-from index.segments.candidates import Candidates
-from index.codes import single
 from index.search.filter_bitmaps import passing
 from index.search.query import Role, Term
 from index.search.requests import Request
+from index.search.threads import Workers
+from index.segments import candidates
+from index.segments.candidates import Candidates
 from index.segments.rows import Numbers, Rows
 from index.segments.segment import Segment
-from index.search.threads import Workers
 from models.scores.kernels import Floats
 from models.scores.scoring import Score
 

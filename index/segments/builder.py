@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+from index.catalog.catalog import Catalog
+from index.catalog.views import BagRow, View
+from index.items import Collection
 from index.segments import manifest
 from index.segments import segment as segments
-from index.catalog.catalog import Catalog
-from index.items import Collection
 from index.segments.manifest import Listed, Manifest
-from index.segments.segment import Segment, Span
 from index.segments.reader import opened_chain, valid_chain
-from index.catalog.views import BagRow, View
+from index.segments.segment import Segment, Span
 from models.scores.scoring import score_named
 
 GROWN = 0.2  # of a collection, from when on the database's statistics of it are old

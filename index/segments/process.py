@@ -18,13 +18,12 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
-from index.database.buckets import Buckets
 from index.catalog.catalog import Catalog
 from index.catalog.checksum_filling import Filler
-from index.segments.builder import Follower, Sizes
-from index.items import Collection, ModelMismatch
 from index.catalog.ownership import LOCK, LOOK
-from index.database.storage import Storage
+from index.database.storage import Buckets, Storage
+from index.items import Collection, ModelMismatch
+from index.segments.builder import Follower, Sizes
 
 POLL = 0.2  # seconds between looks at a catalog that is quiet
 RETRY = 5.0  # seconds after something failed
@@ -172,7 +171,7 @@ def start(storage: Storage, module: str = __name__) -> subprocess.Popen[bytes]:
 
     `module` is what it runs: something that calls `main`, here with logs of its own.
     """
-    root = str(Path(__file__).parent.parent)
+    root = str(Path(__file__).parent.parent.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, "-m", module, str(storage.folder)],

@@ -14,13 +14,13 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from index import page_faults
+from index.catalog.catalog import Catalog
+from index.catalog.views import View
+from index.items import Collection, ModelMismatch
 from index.segments import manifest
 from index.segments import segment as segments
-from index.catalog.catalog import Catalog
-from index.items import Collection, ModelMismatch
 from index.segments.manifest import Listed
 from index.segments.segment import Segment, Span
-from index.catalog.views import View
 from models.scores.scoring import Score
 
 STEP = 4_096  # revisions that are read from the catalog at a time

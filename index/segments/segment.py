@@ -21,15 +21,13 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from index.segments import candidates
-from index.segments import heads
-from index.segments import rows
 from index.bags import IMAGE, unpack_together
-from index.segments.candidates import Structure
+from index.catalog.views import BagRow
 from index.disk import sync
+from index.segments import candidates, heads, rows
+from index.segments.candidates import Structure
 from index.segments.heads import Heads
 from index.segments.rows import SIDES, STORED, Numbers, Rows, Side
-from index.catalog.views import BagRow
 from models.scores.scoring import Score
 
 LOCK = "in-use"

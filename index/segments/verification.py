@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from threading import Event
 
+from index.disk import locked
 from index.segments import manifest
 from index.segments import segment as segments
-from index.disk import locked
 from index.segments.manifest import Listed
 
 LOCK = "verification.lock"

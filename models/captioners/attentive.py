@@ -17,13 +17,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.vision.backbones import CLASSES
 from models.captions.captioning import FIRST_WORD, Captioner, Language
 from models.captions.decoding import State
 from models.captions.evidence import Evidence, reliability, usual, written
 from models.captions.kinds import Kind, Kinds
 from models.matcher import Matcher, Part, built
 from models.types import PaddedBags
+from models.vision.backbones import CLASSES
 
 PREPARED = 64  # photos prepared at once
 USUAL = 20_000  # sentences that say what is usual

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 from models.captions.captioning import FIRST_WORD, Captioner, Language
 from models.captions.decoding import State
-from models.vision.sight import ViewSight
 from models.types import PaddedBags
+from models.vision.sight import ViewSight
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The vocabulary, the sight (see modelsvisionsight.ViewSight), and sizes.
+    """The vocabulary, the sight (see models.vision.sight.ViewSight), and sizes.
 
     `recurrence` is rnn, as published, or lstm. `longest` and `shortest` are words of a caption,
     `unfinished` those that end none, such as "a" and "large".

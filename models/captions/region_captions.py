@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from models.scores import alignment
-from models.text import queries
-from models.scores.calibration import Calibration
-from models.text.parsing import parse_trees
-from models.registry import Caption, Captioner, Generation, Matcher
 from models.captions.support import rank
+from models.registry import Caption, Captioner, Generation, Matcher
+from models.scores import alignment
+from models.scores.calibration import Calibration
+from models.text import queries
+from models.text.parsing import parse_trees
 from models.types import Box, FragmentBag, ParsedSentence
 
 REPEATED = 0.5  # of the smaller box's area: from there on an equal caption is a repetition

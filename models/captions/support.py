@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from models.captions.calibration import CaptionCalibration, log_odds
+from models.registry import Caption, CaptionWord, Matcher
 from models.scores import alignment
-from models.text import queries
 from models.scores.alignment import Phrase
 from models.scores.calibration import Calibration
-from models.captions.calibration import CaptionCalibration, log_odds
+from models.text import queries
 from models.text.lexicon import is_function_word
 from models.text.parsing import parse_trees
 from models.text.queries import Query
-from models.registry import Caption, CaptionWord, Matcher
 from models.types import Box, FragmentBag, ParsedSentence, Span
 
 # The probability below which a word is not supported: the one with the best balanced accuracy for
-# nouns and verbs of captions of Flickr8k's val, by benchmarksmodelscaption_support.py (decision 0011).
+# nouns and verbs of captions of Flickr8k's val, by benchmarks/models/caption_support.py (decision 0011).
 SUPPORTED = 0.042
 ALONE = ("NN", "VB")  # tags of nouns and verbs
 # How candidates are ranked: all chosen on Flickr8k's val (decision 0012).

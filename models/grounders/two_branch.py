@@ -10,13 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.vision import backbones
-from models.vision import proposals
-from models.branches import Branch
+from models.layers import Branch
 from models.text.parsing import parse
-from models.vision.regions import RegionFeatures, Standardize
-from models.types import ParsedSentence, Span
 from models.text.words import MINILM_HIDDEN, LowerMiniLM
+from models.types import ParsedSentence, Span
+from models.vision import backbones, proposals
+from models.vision.regions import RegionFeatures, Standardize
 
 FRAME = 3.0  # the whole frame's place in the order of likelihood
 GEOMETRY = 6  # left, top, right, bottom, area, place among the proposals

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.branches import Branch
-from models.vision.regions import Standardize
-from models.vision.sight import RegionSight
+from models.layers import Branch
 from models.towers import ImageTower
 from models.types import PaddedBags
+from models.vision.regions import Standardize
+from models.vision.sight import RegionSight
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Config:
 
 
 class Model(ImageTower):
-    """x of length one, by modelslayers.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
+    """x of length one, by models.layers.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
 
     def __init__(self, config: Config) -> None:
         sight = RegionSight(config.backbone, config.sizes, "frame", config.tuned)

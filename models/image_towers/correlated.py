@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from models.scores.correlation import View
-from models.vision.regions import Standardize
-from models.vision.sight import RegionSight
 from models.towers import ImageTower
 from models.types import PaddedBags
+from models.vision.regions import Standardize
+from models.vision.sight import RegionSight
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Config:
 
 
 class Model(ImageTower):
-    """v of length one, by a View that modelsscorescorrelation solves for."""
+    """v of length one, by a View that models.scores.correlation solves for."""
 
     def __init__(self, config: Config) -> None:
         sight = RegionSight(config.backbone, config.sizes, "frame", tuned=False)

@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.layers import PrincipalComponents
-from models.vision.regions import Standardize
-from models.vision.sight import RegionSight
 from models.towers import ImageTower
 from models.types import PaddedBags
+from models.vision.regions import Standardize
+from models.vision.sight import RegionSight
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.vision import backbones
-from models.vision import proposals
-from models.vision.backbones import squash
 from models.encoders.adapter import Adapter
 from models.encoders.halves import ADDED, PRECISIONS, RECIPES, Vision
 from models.encoders.photos import patch_weights
 from models.encoders.source import Files, Source, family
-from models.vision.proposals import Windows
 from models.towers import ImageTower, Sight
 from models.types import PaddedBags
+from models.vision import backbones, proposals
+from models.vision.backbones import squash
+from models.vision.proposals import Windows
 
 AGAINST = ("photo", "boxes")
 MAPS = ("lite0", 448)  # the network and size whose maps learned proposals read
@@ -34,7 +33,7 @@ class Config:
 
     `regions` is λ, how much a box counts in its fragment; `recipe` makes boxes' vectors, see
     models.encoders.halves, and `against` is what they are compared with, the "photo" or the mean of
-    its "boxes"; `proposals` names the boxes, see modelsvisionproposals. `scale` is what
+    its "boxes"; `proposals` names the boxes, see models.vision.proposals. `scale` is what
     cosines are multiplied with, half of it here and half in the text tower. `rank` is that of
     the maps that training adds.
     """

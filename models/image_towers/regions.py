@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from models.vision.regions import RegionEncoder
-from models.vision.sight import RegionSight
 from models.towers import ImageTower
 from models.types import PaddedBags
+from models.vision.regions import RegionEncoder
+from models.vision.sight import RegionSight
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes. `proposals` names the boxes, see modelsvisionproposals: "frame" makes one vector a photo.
+    """Sizes. `proposals` names the boxes, see models.vision.proposals: "frame" makes one vector a photo.
 
     Lite0 features of windows stand for the papers' R-CNN detections; `tuned` trains the CNN as
     well. With `components` a feature is reduced to so many numbers first, which no step moves:

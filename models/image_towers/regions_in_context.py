@@ -11,14 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.vision import backbones
 from models.text import classes
+from models.text.words import MINILM_HIDDEN
+from models.towers import LIKELIHOOD_SCALE, ImageTower
+from models.types import PaddedBags
+from models.vision import backbones
 from models.vision.conse import NamedPhotos
 from models.vision.regions import RegionEncoder, Standardize
 from models.vision.sight import ViewSight
-from models.towers import LIKELIHOOD_SCALE, ImageTower
-from models.types import PaddedBags
-from models.text.words import MINILM_HIDDEN
 
 FRAME = -1.0  # the whole frame's prior: between the second box's and the third's
 FEATURES = 4.0  # the length from which features start, where the names of classes have `names`
@@ -34,10 +34,10 @@ class Config:
     says of the regions, on average, in what classes say of the whole photo. With `maximum` the
     photo's features also have the largest of each feature over its regions: small things count
     there that a mean over the whole photo hides. `proposals` names the boxes, see
-    modelsvisionproposals; their order is their likelihood. `likelihood` gives every vector one more
+    models.vision.proposals; their order is their likelihood. `likelihood` gives every vector one more
     number, which a text tower with a prior weighs, and `conse` that many more, which say what the
     classifiers call the photo and which a text tower with as many counts in short texts, see
-    modelsvisionconse. `temperature` is where the scale of scores starts.
+    models.vision.conse. `temperature` is where the scale of scores starts.
     """
 
     views: tuple[str, ...] = ("lite0@224", "lite0@448")

@@ -16,7 +16,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.vision.proposals import chosen
 from models.vision.operators import (
     AnchorGenerator,
     FastRCNNPredictor,
@@ -26,6 +25,7 @@ from models.vision.operators import (
     RoIHeads,
     RPNHead,
 )
+from models.vision.proposals import chosen
 
 RATIOS = (0.4, 1.0, 2.5)  # height over width of anchors
 CELLS = 4  # a side of what the head sees of a box
@@ -109,7 +109,7 @@ class Head(nn.Sequential):
 
 
 class Model(nn.Module):
-    """Boxes of what people would name, best first, whatever it is; a modelsvisionproposals.Proposer."""
+    """Boxes of what people would name, best first, whatever it is; a models.vision.proposals.Proposer."""
 
     stored_in_half = ("neck.enter.", "neck.body.", "rpn.", "heads.")
 

@@ -10,9 +10,9 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
+from models.scores.scoring import has_whole, score_named
 from models.text.lexicon import is_enclitic, is_function_word
 from models.text.queries import Query
-from models.scores.scoring import has_whole, score_named
 from models.types import WHOLE_SENTENCE, FragmentBag, Link, Span
 
 # β that joins neighbours whose regions differ little, with the scores of the shipped matcher.
@@ -58,7 +58,7 @@ class Group:
 
 
 def links(image: FragmentBag, sentence: FragmentBag, score: str = "sum_of_max") -> tuple[Link, ...]:
-    """The terms of a score of modelsscoresscoring; they add up to it. LookupError for one it lacks."""
+    """The terms of a score of models.scores.scoring; they add up to it. LookupError for one it lacks."""
     return score_named(score).links(image, sentence)
 
 

@@ -41,7 +41,7 @@ class Calibration:
 
     A hit whose probability is below `weak_below` counts as weak. `words` are words of the model's
     training that no English lexicon has; `facts` say how all this was measured. `general` is how
-    many numbers of a vector do not speak of a catalogue's terms, None if all (modelsscoresterms).
+    many numbers of a vector do not speak of a catalogue's terms, None if all (models.scores.terms).
     """
 
     photos: Tensor

@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.types import ParsedSentence, Span, Word
 from models.text.words import MINILM_HIDDEN, LowerMiniLM
+from models.types import ParsedSentence, Span, Word
 
-FILE = Path(__file__).parent / "pretrained/classes.txt"  # written by `tessera class-names`
+FILE = Path(__file__).parent.parent / "pretrained/classes.txt"  # written by `tessera class-names`
 BROADER = 0.25  # the weight of the first broader term beside a class's own names
 DISTANCE = 0.6  # what each further step away from the class multiplies the weight by
 

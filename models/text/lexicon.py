@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
-KNOWN = Path(__file__).parent / "pretrained/lexicon.txt.gz"  # written by `tessera lexicon`
+KNOWN = Path(__file__).parent.parent / "pretrained/lexicon.txt.gz"  # written by `tessera lexicon`
 
 
 def listed(words: str) -> frozenset[str]:

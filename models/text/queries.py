@@ -10,15 +10,15 @@ from itertools import chain
 
 import torch
 
+from models.registry import Matcher
 from models.text.lexicon import is_function_word, is_known, is_latin, plain
 from models.text.limits import refuse_many
 from models.text.negation import Negated, negations
 from models.text.parsing import parse
-from models.registry import Matcher
 from models.types import FragmentBag, Span, Word
 
 # What a negated phrase takes from the score, as a share of what it would give if it were asked for.
-# Measured by benchmarksmodelsnegation.py, see docs/decisions/0007-negation-by-rules.md.
+# Measured by benchmarks/models/negation.py, see docs/decisions/0007-negation-by-rules.md.
 NEGATED = 0.5
 MOST_PARTS = 100  # of a query: each is searched, and explained, by itself
 LETTER = re.compile(r"\w")

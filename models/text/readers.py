@@ -10,10 +10,10 @@ from torch import Tensor
 
 from models.text.edges import Edge, alone, bigrams, dependencies, joined, places
 from models.text.parsing import parse_trees, parser_key, require
-from models.towers import Place, Reader
 from models.text.trees import columns
-from models.types import WHOLE_SENTENCE, ParsedSentence, Span
 from models.text.words import Vocabulary, WordVectors
+from models.towers import Place, Reader
+from models.types import WHOLE_SENTENCE, ParsedSentence, Span
 
 PAIRS = ("dependencies", "bigrams", "words")
 
@@ -69,7 +69,7 @@ class PairReader(WordReader):
     """Word vectors, heads and relations (T, W + 2): dependencies, bigrams, or words alone.
 
     Dependencies whose relation is not listed make no fragment; `parser` is the key of the one
-    that found the relations, see modelstextparsing.require.
+    that found the relations, see models.text.parsing.require.
     """
 
     def __init__(self, pairs: str, relations: Sequence[str], parser: str) -> None:

@@ -9,6 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from models.text.fisher import FisherVectors
+from models.text.words import MINILM_HIDDEN
+
 
 class MeanVector(nn.Module):
     """The mean of a sentence's word vectors, then mean 0 and deviation 1 a channel, as on train.
@@ -65,3 +68,21 @@ class TfIdf(nn.Module):
         counts = counts.scatter_add(1, x[..., 0], mask.float())  # (L, V)
         lengthened: Tensor = F.normalize(counts * self.idf, dim=1) * math.sqrt(self.features)
         return lengthened
+
+
+FEATURES = ("hglmm", "mean", "tfidf")
+
+
+def sentence_features(
+    kind: str, words: int, axes: int, components: int, principal: int
+) -> FisherVectors | MeanVector | TfIdf:
+    """A module of one vector a sentence, to be fitted on train's.
+
+    tfidf: of a vocabulary of `words`. hglmm: `axes` numbers a word, `components` of the mixture,
+    `principal` numbers a sentence.
+    """
+    if kind == "tfidf":
+        return TfIdf(1 + words)
+    if kind == "mean":
+        return MeanVector(MINILM_HIDDEN)
+    return FisherVectors(MINILM_HIDDEN, axes, components, principal)

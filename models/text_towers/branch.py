@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.branches import Branch
+from models.layers import Branch
 from models.text.readers import NumberReader, WordReader
-from models.text.sentence_features_to_merge import FEATURES, sentence_features
+from models.text.sentence_features import FEATURES, sentence_features
 from models.towers import TextTower
 from models.types import PaddedBags
 
@@ -44,7 +44,7 @@ class Config:
 
 
 class Model(TextTower):
-    """y of length one, by modelslayers.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
+    """y of length one, by models.layers.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
 
     fixes = True
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.text.readers import WordReader
+from models.text.words import BRNN, MINILM_HIDDEN
 from models.towers import TextTower
 from models.types import PaddedBags
-from models.text.words import BRNN, MINILM_HIDDEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Config:
 
 
 class Model(TextTower):
-    """s_t of modelstextwords.BRNN   (Karpathy & Fei-Fei 2015, eq. 2-6)."""
+    """s_t of models.text.words.BRNN   (Karpathy & Fei-Fei 2015, eq. 2-6)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, WordReader(), config.embedding)

@@ -11,17 +11,18 @@ from torch import Tensor, nn
 
 from models.layers import PrincipalComponents
 from models.text.readers import TreeReader, WordReader
-from models.text.sequences import MeanEncoder, RecurrentEncoder
-from models.towers import TextTower
 from models.text.trees import (
     ACTIVATIONS,
     TREES,
     ConstituencyEncoder,
     DependencyEncoder,
+    MeanEncoder,
+    RecurrentEncoder,
     near_identity,
 )
-from models.types import PaddedBags
 from models.text.words import MINILM_HIDDEN
+from models.towers import TextTower
+from models.types import PaddedBags
 
 SEQUENCES = ("average", "sequence")  # compositions that need no tree
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.scores.correlation import PART, View
 from models.text.readers import WordReader
-from models.text.sentence_features_to_merge import sentence_features
+from models.text.sentence_features import sentence_features
 from models.towers import TextTower
 from models.types import PaddedBags
 
@@ -37,7 +37,7 @@ class Config:
 
 
 class Model(TextTower):
-    """y of length one, by a View that modelsscorescorrelation solves for.
+    """y of length one, by a View that models.scores.correlation solves for.
 
     Sentences are the means of their word vectors (Socher et al. 2014, section 6), or their Fisher
     vectors (Klein et al. 2015; CCA (FV HGLMM) of Wang, Li & Lazebnik 2016, table 1).

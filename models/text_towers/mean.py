@@ -10,9 +10,9 @@ from torch import Tensor
 
 from models.text.readers import WordReader
 from models.text.sentence_features import MeanVector
+from models.text.words import MINILM_HIDDEN
 from models.towers import TextTower
 from models.types import PaddedBags
-from models.text.words import MINILM_HIDDEN
 
 
 @dataclass(frozen=True, slots=True)

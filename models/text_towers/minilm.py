@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from models.text import classes
-from models.vision.conse import NamedTexts
+from models.text.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
 from models.towers import LIKELIHOOD_SCALE, Reader, TextTower
 from models.types import PaddedBags, ParsedSentence
-from models.text.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
+from models.vision.conse import NamedTexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Config:
     starts with the weight rarity / (rarity + p), as in Arora et al. 2017, so that "a" and "in"
     do not claim what "dog" and "snow" earn. `prior` is how much the likelihood of boxes counts,
     for an image tower with `likelihood`; `conse` is how many numbers of an image tower say what it
-    is called, see modelsvisionconse. With `names` the map into the joint space starts as the
+    is called, see models.vision.conse. With `names` the map into the joint space starts as the
     directions along which the names of ImageNet's classes differ, for an image tower that starts
     from these names.
     """

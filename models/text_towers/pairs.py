@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from models.text.edges import EdgeEncoder
 from models.text.readers import PAIRS, PairReader
+from models.text.words import MINILM_HIDDEN
 from models.towers import TextTower
 from models.types import PaddedBags
-from models.text.words import MINILM_HIDDEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Config:
 
 
 class Model(TextTower):
-    """s_j of modelstextedges.EdgeEncoder   (Karpathy et al. 2014, eq. 1)."""
+    """s_j of models.text.edges.EdgeEncoder   (Karpathy et al. 2014, eq. 1)."""
 
     def __init__(self, config: Config) -> None:
         reader = PairReader(config.pairs, config.relations, config.parser)

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.vision import backbones
 from models.text import classes
 from models.text.words import MINILM_HIDDEN, upper_minilm
+from models.vision import backbones
 
 GAIN, POWER = 14.0, 3.0  # γ and π: how much names count in a text of one word, and of more
 SCALE = 8.0  # ε: photos have ε e and texts q / ε, so that both are of the size of their vectors

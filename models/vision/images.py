@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from models.types import Box
 from models.vision import photo_files
 from models.vision.photo_files import DISPLAY_SIDE, MOST_BYTES, MOST_PIXELS, Pixels
-from models.types import Box
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def decode(
     most_pixels: int = MOST_PIXELS,
     longest: int | None = None,
 ) -> Photo:
-    """The photo in a file's bytes; arguments and errors are those of modelsvisionphoto_files.decode."""
+    """The photo in a file's bytes; arguments and errors are those of models.vision.photo_files.decode."""
     decoded = photo_files.decode(
         data, most_bytes=most_bytes, most_pixels=most_pixels, longest=longest
     )

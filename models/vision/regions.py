@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.vision.backbones import Backbone, squash
 from models.layers import PrincipalComponents
-from models.vision.proposals import Proposer
+from models.vision.backbones import Backbone, squash
 from models.vision.operators import roi_align
+from models.vision.proposals import Proposer
 
 FLAT = 1e-6  # features from which gradients flow
 SAMPLE = 20_000  # regions that components are found on

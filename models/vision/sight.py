@@ -10,18 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from models import shipped
-from models.vision import backbones
-from models.vision import proposals
+from models.registry import Captioner
+from models.towers import Sight
+from models.vision import backbones, proposals
 from models.vision.backbones import Backbone, squash
 from models.vision.proposals import TorchvisionDetector, Windows
 from models.vision.regions import RegionFeatures, pool
-from models.towers import Sight
 
 
 class RegionSight(Sight):
     """The CNN features of a photo's boxes, at several resolutions.
 
-    `boxes` names the boxes, see modelsvisionproposals: "frame" is the whole photo alone. With `tuned`
+    `boxes` names the boxes, see models.vision.proposals: "frame" is the whole photo alone. With `tuned`
     the CNN trains as well. One that trains, or was tuned before, is in checkpoints, others are in
     packages.
     """
@@ -60,7 +60,7 @@ class ViewSight(Sight):
     """The whole photo in several views, and its boxes in one of them.
 
     A view is a backbone and a size, "lite2@260": networks and sizes that see different things.
-    The backbones give features of one length. `boxes` names the boxes, see modelsvisionproposals;
+    The backbones give features of one length. `boxes` names the boxes, see models.vision.proposals;
     they are seen in the last view. Backbones that were tuned here are in checkpoints, others in
     packages.
     """
@@ -165,3 +165,34 @@ def parsed_view(view: str) -> tuple[str, int]:
     if not size.isdigit() or int(size) < 32:
         raise ValueError(f"no view {view!r}: write a backbone and a size in pixels, lite0@224")
     return name, int(size)
+
+
+class Look:
+    """A photo (3, height, width), uint8 RGB, and what each sight saw of it. For one thread."""
+
+    def __init__(self, pixels: Tensor) -> None:
+        self.pixels = pixels
+        self._by_sight: dict[Sight, tuple[Tensor, Tensor]] = {}
+        self._by_part: dict[Any, Any] = {}
+
+    @torch.inference_mode()
+    def by(self, sight: Sight) -> tuple[Tensor, Tensor]:
+        """Inputs (F, C) and boxes (R, 4), computed when a sight is first asked for."""
+        if sight not in self._by_sight:
+            (inputs,), (boxes,) = sight.beside([self.pixels], self._by_part)
+            self._by_sight[sight] = inputs, boxes
+        return self._by_sight[sight]
+
+
+def share_sight(sight: Sight, *captioners: Captioner | None) -> None:
+    """Give captioners this sight, or each other's, in place of one that sees the same.
+
+    It is in memory once, and a photo is looked at once. Sights that differ share the parts that do
+    not. A sight whose CNN was tuned with it stays alone.
+    """
+    sights = {} if sight.tuned else {sight.key(): sight}
+    for captioner in captioners:
+        if captioner is not None and not captioner.sight.tuned:
+            captioner.sight = sights.setdefault(captioner.sight.key(), captioner.sight)
+            for other in sights.values():
+                captioner.sight.share(other)

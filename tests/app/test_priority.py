@@ -9,7 +9,7 @@ from threading import get_native_id
 
 import pytest
 
-from app import priority
+from app import process as priority
 
 
 def niceness() -> int:

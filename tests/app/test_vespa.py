@@ -12,8 +12,8 @@ import pytest
 from app import vespa
 from app.engine.drafts import Draft
 from index.search.requests import Request
-from models.vision import images
 from models.text.queries import Query
+from models.vision import images
 
 
 @pytest.fixture

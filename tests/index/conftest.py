@@ -11,11 +11,11 @@ import torch
 
 from index.bags import position_of
 from index.catalog.catalog import Catalog
-from index.segments.builder import Follower, Sizes
 from index.items import Collection, Entry, Picture
+from index.search.index import Index
 from index.search.query import Role
 from index.search.requests import Answer, Request
-from index.search.index import Index
+from index.segments.builder import Follower, Sizes
 from models.scores.alignment import part_score
 from models.types import Box, FragmentBag, Span
 from tests.catalogs import Catalogs

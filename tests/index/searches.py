@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from index.items import Entry
-from index.search.requests import Hit, Request
 from index.search.index import Index
+from index.search.requests import Hit, Request
 from models.scores.calibration import Calibration
 from models.text.queries import Query
 from tests.index.conftest import DIMENSION, MakeBag, MakeEntry

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from index.catalog.catalog import Catalog
-from index.filters import parse
-from index.documents.reader import DocumentReader
-from index.search.filter_bitmaps import Filters
-from index.items import Collection, Entry
 from index.database.storage import Storage
+from index.documents.reader import DocumentReader
+from index.filters import parse
+from index.items import Collection, Entry
+from index.search.filter_bitmaps import Filters
 from models.types import FragmentBag, Span
 
 TEXTS = ["", "a", "ab", "ab c", 'a"', "a\\", "b", "é", "\U0001f600", "\uffff", "3", "2024-01-31"]

@@ -1,102 +1,110 @@
-"""Filters: the revisions that carry what is asked for, kept and brought up to date."""
+"""Filters as values: what each form means, and which forms are refused."""
 
-import numpy as np
+from __future__ import annotations
+
+import re
+from typing import Any
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from index.search import filter_bitmaps as filters
-from index.segments import rows
-from index.filters import Equals
-from index.search.filter_bitmaps import Filters, passing
-from models.scores.scoring import SCORES
-
-
-@pytest.fixture
-def kept(catalog, collection):
-    return Filters(catalog, collection)
-
-
-@pytest.fixture
-def coloured(catalog, collection, entry):
-    colours = ["red", "blue", "red", ["red", "green"], None]
-    catalog.put_many(
-        collection,
-        [entry(f"{i}", metadata={"colour": one, "i": i}) for i, one in enumerate(colours)],
-    )
+from index.filters import (
+    MOST_CONDITIONS,
+    Either,
+    Equals,
+    Every,
+    Exists,
+    Not,
+    Prefix,
+    Within,
+    described,
+    parse,
+    simple_parts,
+)
 
 
 @pytest.mark.parametrize(
-    ("where", "revisions"),
+    ("where", "condition"),
     [
-        ({"colour": "red"}, [1, 3, 4]),
-        ({"colour": ["blue", "green"]}, [2, 4]),
-        ({"colour": ["red", "green"], "i": [0, 3.0, 4]}, [1, 4]),
-        ({"colour": None}, [5]),
-        ({"colour": "black"}, []),
-        ({"colour": []}, []),
-        ({"absent": 1}, []),
+        ({}, Every(())),
+        (None, Every(())),
+        ({"colour": "red"}, Equals("colour", ('"red"',))),
+        ({"size": [3, 4.0]}, Equals("size", ("3", "4"))),
+        ({"dry": None}, Equals("dry", ("null",))),
+        ({"price": {"gte": 10, "lt": 50}}, Within("price", (("gte", 10), ("lt", 50)))),
+        ({"day": {"gt": "2024-01-31"}}, Within("day", (("gt", "2024-01-31"),))),
+        ({"title": {"prefix": "Nike"}}, Prefix("title", "Nike")),
+        ({"stock": {"exists": True}}, Exists("stock")),
+        ({"stock": {"exists": False}}, Not(Exists("stock"))),
+        ({"$not": {"a": 1}}, Not(Equals("a", ("1",)))),
+        ({"$or": [{"a": 1}, {"b": 2}]}, Either((Equals("a", ("1",)), Equals("b", ("2",))))),
+        ({"a": 1, "b": 2}, Every((Equals("a", ("1",)), Equals("b", ("2",))))),
+        ({"$and": [{"a": 1}, {"a": 2}]}, Every((Equals("a", ("1",)), Equals("a", ("2",))))),
+        (
+            {"p": {"lte": 5, "prefix": "x"}},
+            Every((Within("p", (("lte", 5),)), Prefix("p", "x"))),
+        ),
     ],
 )
-def test_revisions_carry_any_value_of_every_key(kept, coloured, where, revisions):
-    for _ in range(2):
-        assert kept.matching(where, 5).tolist() == revisions
+def test_filter_means_a_condition(where: Any, condition: object) -> None:
+    assert parse(where) == condition
 
 
-def test_filter_answers_as_the_catalog_does(catalog, collection, kept, entry):
-    for step in range(12):
-        catalog.put_many(
-            collection, [entry(f"{(7 * step + i) % 20}", metadata={"n": i % 3}) for i in range(4)]
-        )
-        if step % 3 == 2:
-            catalog.delete(collection, catalog.list_items(collection)[0].id)
-        newest = catalog.revision(collection)
-        for where in ({"n": 1}, {"n": [0, 2]}):
-            truth = {one.revision for one in catalog.list_items(collection, where=where)}
-            found = set(kept.matching(where, newest).tolist())
-            with catalog.reading(collection) as view:
-                assert found & set(view.revisions().tolist()) == truth
-
-
-def test_old_bitmap_is_enough_for_an_old_snapshot(
-    catalog, collection, kept, coloured, entry, monkeypatch
-):
-    assert kept.matching({"colour": "red"}, 5).tolist() == [1, 3, 4]
-    catalog.put(collection, entry("new", metadata={"colour": "red"}))
-    with monkeypatch.context() as patch:
-        patch.setattr(catalog, "reading", lambda _: pytest.fail("the catalog was asked"))
-        assert kept.matching({"colour": "red"}, 5).tolist() == [1, 3, 4]
-    assert kept.matching({"colour": "red"}, 6).tolist() == [1, 3, 4, 6]
-
-
-def test_bitmaps_that_are_used_least_are_forgotten(kept, coloured, monkeypatch):
-    monkeypatch.setattr(filters, "MOST", 2)
-    for value in ("red", "blue", "red", "green"):
-        kept.matching({"colour": value}, 5)
-    assert list(kept._cache) == [Equals("colour", ('"red"',)), Equals("colour", ('"green"',))]
-
-
-def test_odd_filter_is_refused(kept, coloured):
-    with pytest.raises(ValueError, match="takes gt, gte"):
-        kept.matching({"colour": {"x": 1}}, 5)
-
-
-@given(
-    st.lists(st.integers(1, 50), min_size=1, max_size=20).map(sorted),
-    st.lists(st.integers(1, 60), unique=True).map(sorted),
-    st.sampled_from([1, 10**7]),
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ([], "an object of metadata keys"),
+        ({"": 1}, "text of 1 to 200 characters"),
+        ({"a\0": 1}, "keys are metadata keys"),
+        ({"a": "\0"}, "compares with"),
+        ({"$nor": []}, "there are $and, $or, $not"),
+        ({"$or": []}, "at least one"),
+        ({"$or": {"a": 1}}, "a list of filters"),
+        ({"$not": 3}, "an object of metadata keys"),
+        ({"a": {}}, "takes gt, gte, lt, lte, prefix, exists"),
+        ({"a": {"above": 3}}, "got 'above'"),
+        ({"a": {"gt": 1, "lt": "9"}}, "a range has numbers or texts"),
+        ({"a": {"gt": True}}, "a range has numbers or texts"),
+        ({"a": {"gt": float("nan")}}, "a range has numbers or texts"),
+        ({"a": {"prefix": 3}}, "prefix takes a text"),
+        ({"a": {"exists": 1}}, "exists is true or false"),
+        ({"a": [[1]]}, "compares with"),
+        ({"a": "x" * 201}, "up to 200 characters"),
+        ({f"k{n}": 1 for n in range(MOST_CONDITIONS + 1)}, "up to 64 conditions"),
+        ({"$or": [{}] * (MOST_CONDITIONS + 1)}, "up to 64 conditions"),
+        ({"$or": [{"$and": [{}, {"$not": {}}] * 9}] * 4}, "up to 64 conditions"),
+        ({"a": list(range(1001))}, "1,000 values"),
+    ],
 )
-def test_rows_pass_that_live_and_have_a_revision(revisions, matching, stretch):
-    count = len(revisions)
-    numbers = np.array(revisions, np.int64) * stretch
-    held = rows.of_vectors(
-        [np.ones((1, 2), np.float32)] * count, numbers, [0] * count, "images",
-        SCORES["sum_of_max"], 2,
-    ).without(numbers[:1])  # fmt: skip
-    expected = [one in matching and one != revisions[0] for one in revisions]
-    assert passing(held, np.array(matching, np.int64) * stretch).tolist() == expected
-    assert passing(held, None).tolist() == held.live.tolist()
+def test_what_is_no_filter_is_refused(where: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        parse(where)
 
 
-def test_nothing_passes_where_there_are_no_rows():
-    assert passing(rows.empty(4), np.array([1])).tolist() == []
+def test_filters_inside_of_filters_have_a_limit() -> None:
+    where: dict[str, Any] = {"a": 1}
+    for _ in range(9):
+        where = {"$not": where}
+    with pytest.raises(ValueError, match="up to 8 filters inside"):
+        parse(where)
+
+
+def test_order_and_repetition_do_not_change_the_description() -> None:
+    first = {"a": [1, 2.0, 1], "$or": [{"b": {"lt": 3, "gt": 1}}, {"c": True}]}
+    second = {"$or": [{"c": True}, {"b": {"gt": 1.0, "lt": 3}}], "a": [2, 1]}
+    assert described(parse(first)) == described(parse(second))
+    assert described(parse({"a": 1})) != described(parse({"a": "1"}))
+    assert described(parse({"a": {"gt": 1}})) != described(parse({"a": {"gte": 1}}))
+
+
+def test_bounds_hold_for_numbers_and_texts() -> None:
+    price = parse({"price": {"gte": 10, "lt": 50}})
+    assert isinstance(price, Within)
+    assert [price.holds(value) for value in (9.99, 10, 49.9, 50)] == [False, True, True, False]
+    day = parse({"day": {"gt": "2024-01-31"}})
+    assert isinstance(day, Within)
+    assert [day.holds(value) for value in ("2024-01-31", "2024-02-01")] == [False, True]
+
+
+def test_simple_parts_are_found_at_any_depth() -> None:
+    where = {"$or": [{"a": 1}, {"$not": {"b": {"exists": True}, "c": {"prefix": "x"}}}]}
+    assert [part.key for part in simple_parts(parse(where))] == ["a", "b", "c"]

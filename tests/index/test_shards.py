@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from index.segments import candidates
-from index.search.audit import Audit, audit
 from index.catalog.catalog import Catalog
-from index.segments.builder import Follower, Sizes
 from index.items import bucket_of
-from index.search.requests import Request
+from index.search.audit import Audit, audit
 from index.search.index import Index
+from index.search.requests import Request
+from index.segments import candidates
+from index.segments.builder import Follower, Sizes
 from index.shards import Shards
 from models.text.queries import Query
 

@@ -1,6 +1,6 @@
 import torch
 
-from models.branches import Branch
+from models.layers import Branch
 
 
 def test_a_linear_branch_is_one_map_of_unit_length():

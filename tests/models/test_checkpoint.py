@@ -7,8 +7,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from models import checkpoint, header
-from models.scores.calibration import Calibration
 from models.matcher import Matcher
+from models.scores.calibration import Calibration
 
 IMAGE = {"name": "regions", "options": {"sizes": [96], "embedding": 8}}
 TEXT = {"name": "brnn", "options": {"embedding": 8, "hidden": 8}}

@@ -7,8 +7,8 @@ import torch
 
 from models import checkpoint, header, registry
 from models.matcher import Config, Matcher
-from models.text.parsing import parse
 from models.scores.scoring import SCORES
+from models.text.parsing import parse
 from models.types import WHOLE_FRAME, WHOLE_PHOTO, Box, PaddedBags
 from tests import encoders
 

@@ -4,12 +4,12 @@ import pytest
 
 import models.image_towers
 import models.text_towers
-from training.data import synthetic
 from training.data import readers as folders
+from training.data import synthetic
 from training.data.corpus import Corpus
 from training.evaluation.captions import descriptions
-from training.runs.folder import Place
 from training.matchers.preset import parsed
+from training.runs.folder import Place
 
 EPOCHS = 8
 

@@ -7,12 +7,12 @@ from typer.testing import CliRunner
 from models import checkpoint
 from models.captioners import multimodal_rnn
 from models.grounders import two_branch
-from models.vision.images import decode
 from models.proposers import detector
-from training.matchers import train as run
+from models.vision.images import decode
 from training.cli import app
 from training.data import synthetic
 from training.evaluation.captions.wordnet import FOLDER
+from training.matchers import train as run
 from training.runs.folder import Place
 
 SIGHT = {"views": ("lite0@64",), "proposals": "windows"}

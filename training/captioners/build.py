@@ -14,9 +14,9 @@ from models.captioners.attentive import Attentive
 from models.captions.captioning import FIRST_WORD, Captioner
 from models.shipped import PRETRAINED
 from training.captioners import language
-from training.captioners.recipe import Recipe, TextOptions
 from training.captioners.batches import Batches, CaptionDataset, MixedDataset, word_indices
 from training.captioners.captions import counts, vocabulary
+from training.captioners.recipe import Recipe, TextOptions
 from training.data.corpus import Example
 from training.runs.folder import Place
 from training.runs.loop import Dataset

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from models.captions.calibration import CaptionCalibration
 from models.checkpoint import Checkpoint
-from training.matchers.calibration import SEED
+from training.captioners.describe import described
 from training.captioners.train import frozen_inputs
 from training.data.corpus import Corpus, Example
-from training.captioners.describe import described
 from training.evaluation.captions.descriptions import shown
 from training.evaluation.captions.hallucination import compared
-from training.evaluation.reliability import Reliability, reliability
 from training.evaluation.captions.wordnet import WordNet
-from training.runs.folder import Place
+from training.evaluation.reliability import Reliability, reliability
+from training.matchers.calibration import SEED
 from training.matchers.frozen import precision_of
-from training.runs.progress import Progress
 from training.matchers.regression import logistic
+from training.runs.folder import Place
+from training.runs.progress import Progress
 
 RIGHT = 0.7  # of the captions that are not marked as guesses
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from torch import Tensor
 
 from models.captions.calibration import CaptionCalibration
+from models.captions.support import support
 from models.checkpoint import Checkpoint
 from models.registry import Caption, Captioner, Generation
-from models.captions.support import support
 from models.towers import Sight
 from models.types import WHOLE_FRAME, Box, FragmentBag, Span
 from training.data.corpus import Example

@@ -9,8 +9,8 @@ from typing import Any
 
 from models.captions.captioning import Captioner
 from models.checkpoint import Checkpoint
-from models.text.parsing import parse_trees
 from models.registry import find
+from models.text.parsing import parse_trees
 from models.types import ParsedSentence
 from training.data.corpus import Example
 

@@ -9,18 +9,18 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from models.text import classes
 from models.captioners.attentive import Model
-from models.checkpoint import Checkpoint
 from models.captions.kinds import Kind
+from models.checkpoint import Checkpoint
+from models.text import classes
 from models.text.parsing import parse_trees
 from models.types import PaddedBags, ParsedSentence
-from training.captioners.train import frozen_inputs
 from training.captioners.captions import caption_words
+from training.captioners.train import frozen_inputs
 from training.data.corpus import Example
 from training.evaluation.captions.wordnet import PERSONS, WordNet
-from training.runs.folder import Place
 from training.matchers.frozen import precision_of
+from training.runs.folder import Place
 from training.runs.progress import Progress
 
 # What captions invent most, with the temperatures and thresholds of decision 0012.

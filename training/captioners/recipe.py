@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from models import registry
-from training.runs import presets as inheritance
 from training.captioners.snippets import Options as SnippetOptions
-from training.runs.optimization import Optimizer, Schedule
 from training.matchers.preset import made, refuse_unknown
+from training.runs import presets as inheritance
+from training.runs.optimization import Optimizer, Schedule
 
 PRESETS = "captioners"  # the folder of captioners' presets
 

@@ -14,19 +14,19 @@ from models.captions.captioning import Captioner
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
 from models.registry import BEAM, Generation
-from models.vision.sight import ViewSight
 from models.towers import ImageTower
 from models.types import Box, PaddedBags
-from training.captioners import train as captioning
-from training.runs.cache import cached, digest, file_digest
+from models.vision.sight import ViewSight
 from training.captioners import snippets
+from training.captioners import train as captioning
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundedSentence
 from training.evaluation.captions.bleu import Bleu, bleu
 from training.evaluation.embedding import pixels
 from training.evaluation.measure import Boxes
-from training.runs.folder import Place
 from training.matchers.frozen import precision_of
+from training.runs.cache import cached, digest, file_digest
+from training.runs.folder import Place
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
 

@@ -10,18 +10,18 @@ import torch
 from torch import Tensor
 
 from models import checkpoint
-from models.scores.alignment import decode_chain, joined, word_groups
 from models.checkpoint import Checkpoint
-from models.text.lexicon import DETERMINERS, is_function_word, plain
+from models.scores.alignment import decode_chain, joined, word_groups
 from models.shipped import PRETRAINED
-from models.vision.sight import ViewSight
+from models.text.lexicon import DETERMINERS, is_function_word, plain
 from models.towers import Sight
 from models.types import WHOLE_SENTENCE, FragmentBag, Span
-from training.runs.cache import cached, digest, file_digest
+from models.vision.sight import ViewSight
 from training.data.corpus import Example
 from training.evaluation.embedding import from_inputs
-from training.runs.folder import Place
 from training.matchers.frozen import Frozen, precision_of
+from training.runs.cache import cached, digest, file_digest
+from training.runs.folder import Place
 from training.runs.progress import Progress, silent
 
 

@@ -15,18 +15,17 @@ from models.registry import BEAM, Caption, Generation
 from models.towers import ImageTower
 from training.captioners import build as building
 from training.captioners import language
-from training.runs.cache import Inputs, cached, file_digest
+from training.captioners.batches import Batches
 from training.captioners.objectives import CrossEntropy, SelfCritical
 from training.captioners.recipe import Recipe
-from training.captioners.batches import Batches
-from training.data.corpus import Corpus, Example
 from training.captioners.snippets import regions
+from training.data.corpus import Corpus, Example
 from training.evaluation.captions.bleu import bleu
 from training.evaluation.captions.cider import cider
-from training.evaluation.embedding import pixels
 from training.evaluation.captions.treebank import treebank_words
-from training.runs.fitting import SILENT, Reporter, fit
-from training.runs.folder import Place, RunFolder
+from training.evaluation.embedding import pixels
+from training.runs.cache import Inputs, cached, file_digest
+from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
 from training.runs.loop import Measured, Part, Trainer
 from training.runs.precision import half_precision
 from training.runs.progress import Progress

@@ -110,11 +110,11 @@ def evaluate(
     with plain_errors(console, parser):
         from models import checkpoint, registry
         from training import analysis
-        from training.runs import progress
         from training.data import catalogue, entities
         from training.data import readers as folders
         from training.evaluation import queries as natural
         from training.evaluation.captions import spice as spices
+        from training.runs import progress
 
         loaded = checkpoint.load(file, device)
         analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam, spice=spice)
@@ -166,9 +166,9 @@ def calibrate(
     with plain_errors(console, parser):
         from models import checkpoint
         from training import analysis
-        from training.runs import progress
         from training.data import readers as folders
         from training.evaluation import reliability, tables
+        from training.runs import progress
         from training.runs.folder import Place
 
         loaded = checkpoint.load(file, device)
@@ -206,12 +206,12 @@ def show_magnitudes(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from training import analysis
-        from training.runs import progress
         from training.data import readers as folders
-        from training.evaluation import tables
         from training.evaluation import inside as regions
+        from training.evaluation import tables
         from training.evaluation.embedding import embedded, photos
-        from training.evaluation.magnitudes import magnitudes
+        from training.evaluation.inside import magnitudes
+        from training.runs import progress
 
         loaded = analysis.matcher(file, device)
         examples, watch = folders.read(data, images).split(split), progress.on(console)
@@ -233,7 +233,7 @@ def show_compositions(file: File, json_file: Numbers = None) -> None:
     console = Console(stderr=True)
     with plain_errors(console):
         from training import analysis
-        from training.evaluation.compositions import compositions
+        from training.evaluation.inside import compositions
 
         loaded = analysis.matcher(file, "cpu")
         norms = compositions(loaded.model.text)
@@ -266,10 +266,10 @@ def show_regions(
     console = Console(stderr=True)
     with plain_errors(console, parser):
         from training import analysis
-        from training.runs import progress
         from training.data import readers as folders
         from training.evaluation import inside as regions
         from training.evaluation.embedding import photos
+        from training.runs import progress
 
         loaded = analysis.matcher(file, device)
         examples, watch = folders.read(data, images).split(split), progress.on(console)

@@ -111,9 +111,9 @@ def tune(
     with plain_errors(console):
         from models import checkpoint
         from training import analysis
-        from training.runs import progress
-        from training.encoders import tune as tuning
         from training.data import readers as folders
+        from training.encoders import tune as tuning
+        from training.runs import progress
 
         loaded = checkpoint.load(file, device)
         tuning.refuse_others(loaded)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from training.report import measurements
 from training.cli.options import (
     FEATURES,
     Cache,
@@ -23,13 +22,14 @@ from training.cli.options import (
     Runs,
     plain_errors,
 )
+from training.report import measurements
 
 if TYPE_CHECKING:
     from training.data.corpus import Corpus
-    from training.runs.folder import Place
-    from training.runs.loop import EpochRecord
     from training.matchers.preset import Preset
     from training.report.reproduce import Training
+    from training.runs.folder import Place
+    from training.runs.loop import EpochRecord
 
 RUNS = Path("runs")
 PAGE = Path("docs/research/results.md")
@@ -90,11 +90,9 @@ def train_in(
 ) -> Path:
     """Train in this process, which may be a worker; `again` after one was lost."""
     from models.text import parsing
-    from training.runs import progress
     from training.matchers import train as run
-    from training.runs import workers
-    from training.runs.fitting import SILENT, Reporter
-    from training.runs.folder import RunFolder
+    from training.runs import progress, workers
+    from training.runs.folder import SILENT, Reporter, RunFolder
 
     if parser:
         parsing.choose(parser)
@@ -178,9 +176,9 @@ def write_average(
     """
     console = Console(stderr=True)
     with plain_errors(console):
+        from training.data import readers as folders
         from training.matchers import average as averaging
         from training.runs import progress
-        from training.data import readers as folders
         from training.runs.folder import Place
 
         validation = averaging.write(
@@ -221,12 +219,12 @@ def reproduce_rows(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser):
-        from training.matchers import preset as presets
-        from training.runs import progress
-        from training.report import reproduce
         from training.data import readers as folders
-        from training.runs.folder import Place
+        from training.matchers import preset as presets
+        from training.report import reproduce
         from training.report.systems import SYSTEMS
+        from training.runs import progress
+        from training.runs.folder import Place
 
         rows = [presets.read(name) for name in only or (system.preset for system in SYSTEMS)]
         corpus = folders.read(data, images)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from models.checkpoint import Checkpoint
     from training.data.corpus import Example
     from training.evaluation.measure import Boxes
-    from training.runs.fitting import Reporter
+    from training.runs.folder import Reporter
 
 
 def train_captioner(
@@ -62,8 +62,8 @@ def train_captioner(
         from training.captioners import recipe as caption_recipe
         from training.captioners import train as captioning
         from training.data import readers as folders
-        from training.runs.folder import Place
         from training.markdown import slashed
+        from training.runs.folder import Place
 
         score = captioning.train(
             folders.read(data, images),
@@ -170,11 +170,11 @@ def evaluate_regions(
         from models import checkpoint
         from models.registry import BEAM
         from training import analysis
-        from training.runs import progress
-        from training.data import readers as folders
         from training.captioners import regions as region_captions
-        from training.runs.folder import Place
+        from training.data import readers as folders
         from training.markdown import slashed
+        from training.runs import progress
+        from training.runs.folder import Place
 
         loaded, corpus = checkpoint.load(file, device), folders.read(data, images)
         score, numbers = region_captions.measured(
@@ -242,9 +242,9 @@ def train_proposals(
     """
     console = Console(stderr=True)
     with plain_errors(console):
+        from training.data import readers as folders
         from training.proposers import recipe as proposal_recipe
         from training.proposers import train as proposals
-        from training.data import readers as folders
         from training.runs.folder import Place
 
         recalls = proposals.train(
@@ -297,9 +297,9 @@ def train_grounder(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from training.grounders import train as grounding
-        from training.grounders import recipe as grounding_recipe
         from training.data import readers as folders
+        from training.grounders import recipe as grounding_recipe
+        from training.grounders import train as grounding
         from training.runs.folder import Place
 
         recipe = grounding_recipe.read(preset)
@@ -317,7 +317,7 @@ def train_grounder(
 def reporter(console: Console) -> Reporter:
     """Reports each epoch on a console."""
     from training.runs import progress
-    from training.runs.fitting import Reporter
+    from training.runs.folder import Reporter
 
     return Reporter(
         progress.on(console),

@@ -25,8 +25,8 @@ from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.image_towers.pretrained import AGAINST, differences
 from models.matcher import Matcher
-from training.encoders.adopt import TOWER, write
 from training.data.corpus import Example
+from training.encoders.adopt import TOWER, write
 from training.evaluation.embedding import BATCH, pixels
 from training.evaluation.masking import Masking
 from training.evaluation.retrieval import Floats, retrieval

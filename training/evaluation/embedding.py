@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from models import matcher as composed
-from models.vision.images import decode
 from models.registry import Matcher
 from models.types import FragmentBag, PaddedBags
+from models.vision.images import decode
 from training.data.corpus import Example
 from training.runs.progress import Progress, silent
 

@@ -52,7 +52,7 @@ def faithfulness(
     """Sum up pairs of a photo's and a sentence's bag; None if none has a region to lose.
 
     Pairs without links, and photos of one region, are left out. LookupError for a score that
-    modelsscoresscoring lacks.
+    models.scores.scoring lacks.
     """
     masked_pairs = [
         masked(image, sentence, sentence_links, score)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from models.types import WHOLE_FRAME, Box, FragmentBag
+from models.text.trees import DependencyEncoder
+from models.text_towers import composed
+from models.types import WHOLE_FRAME, WHOLE_SENTENCE, Box, FragmentBag
 from training.evaluation.scores import score_matrix
 
 
@@ -52,3 +55,66 @@ def best(images: Sequence[FragmentBag], values: Sequence[Tensor], count: int) ->
         assert isinstance(place, Box)
         regions.append(Region(photo, place, float(photo_values[region])))
     return sorted(regions, key=lambda best_region: -best_region.value)[:count]
+
+
+OTHERS = "others"  # the kinds that share a matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A kind of edge, a relation or a position, and the Frobenius norm of its matrix."""
+
+    kind: str
+    norm: float
+
+
+def compositions(tower: nn.Module) -> list[Composition]:
+    """‖W_kind‖_F of every kind of edge, the largest first   (Socher et al. 2014, section 6.7).
+
+    Matrices start as the identity plus noise, whose norm is about √H. ValueError for a text tower
+    that does not compose along dependency trees.
+    """
+    if not isinstance(tower, composed.Model) or not isinstance(tower.compose, DependencyEncoder):
+        raise ValueError("no matrix a relation or position: give an SDT-RNN or DT-RNN")
+    config: composed.Config = tower.config
+    if config.composition == "relation":
+        kinds = [OTHERS, *config.relations]
+    else:
+        numbers = range(1, config.reach + 1)
+        kinds = [OTHERS, *(f"left {n}" for n in numbers), *(f"right {n}" for n in numbers)]
+    norms = tower.compose.compose.flatten(1).norm(dim=1).tolist()
+    matrices = [Composition(kind, norm) for kind, norm in zip(kinds, norms, strict=True)]
+    return sorted(matrices, key=lambda composition: (-composition.norm, composition.kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Magnitude:
+    """A word, the mean of |s_t| over all its occurrences, and how many they are."""
+
+    word: str
+    mean: float
+    count: int
+
+
+def magnitudes(sentences: Iterable[FragmentBag], least_count: int) -> list[Magnitude]:
+    """Mean |s_t| of each word, largest first (Karpathy & Fei-Fei 2015, section 6.1 and table 4).
+
+    A word's vector depends on its sentence, hence the mean. Words are fragments' labels in lower
+    case, so relations count as pairs of words; fragments for whole sentences are left out.
+    ValueError if no word comes least_count times.
+    """
+    lengths: dict[str, list[float]] = defaultdict(list)
+    for bag in sentences:
+        for label, length in zip(bag.labels, bag.vectors.norm(dim=1).tolist(), strict=True):
+            if label != WHOLE_SENTENCE:
+                lengths[label.lower()].append(length)
+    frequent = [
+        Magnitude(word, sum(norms) / len(norms), len(norms))
+        for word, norms in lengths.items()
+        if len(norms) >= least_count
+    ]
+    if not frequent:
+        raise ValueError(
+            f"no word has {least_count} fragments of its own; take a matcher of bags and more text"
+        )
+    return sorted(frequent, key=lambda magnitude: (-magnitude.mean, magnitude.word))

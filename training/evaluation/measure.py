@@ -17,9 +17,8 @@ from training.evaluation.embedding import embedded, photos
 from training.evaluation.faithfulness import Faithfulness, faithfulness
 from training.evaluation.localisation import Localisation, Localised, localisation, located
 from training.evaluation.occlusion import Occlusion, Pair, occlusion
-from training.evaluation.retrieval import Direction, Retrieval, retrieval, starred
+from training.evaluation.retrieval import Direction, Retrieval, retrieval, similarity, starred
 from training.evaluation.scores import score_matrix
-from training.evaluation.similarity import similarity
 from training.runs.progress import Progress, silent
 
 Boxes = Mapping[str, Sequence[GroundedSentence]]

@@ -10,14 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from training.evaluation.captions.descriptions import Descriptions
-from training.evaluation.localisation import Localisation
-from training.evaluation.magnitudes import Magnitude
-from training.evaluation.measure import Measured
 from training.evaluation.captions.naming import Naming
+from training.evaluation.inside import Magnitude, Region
+from training.evaluation.localisation import Localisation
+from training.evaluation.measure import Measured
 from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld
 from training.evaluation.queries import QuerySearch
-from training.evaluation.inside import Region
 from training.evaluation.reliability import Reliability
 from training.markdown import coefficient, one_decimal, slashed
 

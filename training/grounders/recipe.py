@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from models.grounders.two_branch import Config
+from training.matchers.preset import made, refuse_unknown
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
-from training.matchers.preset import made, refuse_unknown
 
 PRESETS = "grounders"  # the folder of grounders' presets
 

@@ -12,19 +12,18 @@ import torch
 from torch import Tensor
 
 from models.grounders import two_branch
-from training.runs.cache import cached, digest, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundedSentence
 from training.evaluation.embedding import pixels
 from training.evaluation.localisation import Localisation, Localised, localisation
-from training.runs.fitting import SILENT, Reporter, fit
-from training.runs.folder import Place, RunFolder
-from training.grounders.recipe import Recipe, Weak
-from training.runs.loop import Measured, Part, Trainer, shuffled
 from training.grounders.objectives import PhraseMatch, supervised, weak
+from training.grounders.recipe import Recipe, Weak
+from training.proposers.train import Truth, phrase_boxes, truth_digest
+from training.runs.cache import cached, digest, file_digest
+from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
+from training.runs.loop import Measured, Part, Trainer, shuffled
 from training.runs.precision import half_precision
 from training.runs.progress import Progress
-from training.proposers.train import Truth, phrase_boxes, truth_digest
 
 PHRASES = 6  # of each photo in a step
 

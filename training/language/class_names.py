@@ -151,5 +151,5 @@ def levels(offset: int, nouns: Mapping[int, Synset]) -> list[list[str]]:
 
 
 def line(names: Sequence[Sequence[str]]) -> str:
-    """Levels as modelstextclasses reads them."""
+    """Levels as models.text.classes reads them."""
     return " > ".join("; ".join(level) for level in names)

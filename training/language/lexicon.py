@@ -30,7 +30,7 @@ vuitton vuvuzela vw walkie whatsapp wheelie yorkie yuzu zara zelda zumba
 
 
 def write(wordnet: Path, out: Path) -> int:
-    """Write every word that `modelstextlexicon` needs, and count them."""
+    """Write every word that `models.text.lexicon` needs, and count them."""
     words: set[str] = set()
     for word in sorted(set(collected(wordnet)), key=lambda word: (len(word), word)):
         # A word that a rule finds from a shorter one need not be listed.

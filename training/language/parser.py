@@ -30,7 +30,7 @@ from models import shipped
 from models.text.parsing import parser
 from models.text.words import minilm_folder, minilm_tokenizer
 
-CONFIG = Path(__file__).parent / "presets/parser.cfg"
+CONFIG = Path(__file__).parent.parent / "presets/parser.cfg"
 NO_OVERRIDES: Mapping[str, Any] = {}
 
 

@@ -18,9 +18,9 @@ from models.matcher import Config, Matcher
 from models.text_towers.minilm import Model as MiniLM
 from training.data.corpus import Corpus
 from training.evaluation.retrieval import Retrieval
-from training.runs.folder import Place
 from training.matchers.frozen import Frozen
 from training.matchers.matching import Pairs, encoded, refer, validate
+from training.runs.folder import Place
 from training.runs.progress import Progress
 
 # The weights whose outputs are in the joint space.
@@ -39,8 +39,8 @@ MADE_ANEW = ("image.conse.", "text.conse.", "offsets.")  # by `begin` and `refer
 class Shape:
     """How many numbers the averaged matcher's vectors have: of the joint space, and of names.
 
-    None keeps those that there are, see `reduced`; `conse` is modelsvisionconse's. With
-    `reference_sentences` photos have offsets, see modelsscoresoffsets.
+    None keeps those that there are, see `reduced`; `conse` is models.vision.conse's. With
+    `reference_sentences` photos have offsets, see models.scores.offsets.
     """
 
     embedding: int | None = None
@@ -139,7 +139,7 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
 
 @torch.no_grad()
 def reduced(matcher: Matcher, shape: Shape, pairs: Pairs, device: str = "cpu") -> Matcher:
-    """A matcher whose vectors are R^T of what they were, and have the numbers of modelsvisionconse.
+    """A matcher whose vectors are R^T of what they were, and have the numbers of models.vision.conse.
 
     R has orthonormal columns: the directions that whole photos and sentences of `pairs` fill most,
     both sides counting alike. What a photo or a sentence then lacks in length it is given again.

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from models.registry import Matcher
 from models.scores.calibration import Calibration, Kind
 from models.text.lexicon import is_known
-from models.registry import Matcher
 from models.types import FragmentBag
 from training.data.corpus import Corpus, Example
 from training.data.vocabulary import counts
@@ -21,8 +21,8 @@ from training.evaluation import embedding
 from training.evaluation.answers import Described, Text, alike, answers, texts
 from training.evaluation.reliability import Reliability, best_threshold, reliability
 from training.evaluation.scores import score_matrix
-from training.runs.progress import Progress
 from training.matchers.regression import logistic
+from training.runs.progress import Progress
 
 REFERENCES = 300  # photos and sentences of train whose vectors the checkpoint keeps
 FIRST, RANDOM = 10, 5  # pairs of each text: its first hits, and photos at random

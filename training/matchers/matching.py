@@ -10,19 +10,19 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from models.text import classes
 from models.matcher import Matcher
 from models.scores.scoring import SCORES, products
+from models.text import classes
 from models.towers import ImageTower, TextTower
 from models.types import PaddedBags
-from training.runs import workers
-from training.runs.cache import Deferred, Repeated, taken
 from training.data.batches import ALL, Batch, Sampling, batches, steps
 from training.data.truth import Truth
 from training.evaluation.retrieval import Retrieval, ranked, retrieval
 from training.evaluation.scores import score_matrix
-from training.runs.loop import Measured
 from training.matchers.match import Match
+from training.runs import workers
+from training.runs.cache import Deferred, Repeated, taken
+from training.runs.loop import Measured
 from training.runs.optimization import Schedule
 from training.runs.precision import half_precision
 

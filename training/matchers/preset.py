@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from models import checkpoint, registry
-from models.scores.correlation import Correlation
 from models.matcher import Config, Part
+from models.scores.correlation import Correlation
 from models.shipped import PRETRAINED
-from training.runs import presets as inheritance
-from training.matchers import objectives
 from training.data.batches import Sampling
+from training.matchers import objectives
 from training.matchers.objectives import Term
-from training.runs.optimization import Optimizer, Schedule
 from training.matchers.terms import Options as TermOptions
+from training.runs import presets as inheritance
+from training.runs.optimization import Optimizer, Schedule
 
 Options = TypeVar("Options")
 

@@ -11,15 +11,15 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from models.scores.calibration import Calibration, Kind
 from models.matcher import Matcher
+from models.scores.calibration import Calibration, Kind
 from models.scores.terms import Terms, words_of
-from training.matchers.calibration import FIRST, RANDOM
 from training.data.corpus import Example
 from training.evaluation.embedding import embedded
 from training.evaluation.scores import score_matrix
-from training.runs.progress import Progress, silent
+from training.matchers.calibration import FIRST, RANDOM
 from training.matchers.regression import logistic
+from training.runs.progress import Progress, silent
 
 TEXTS, PHOTOS = 400, 3000  # with several terms, and photos: most that strengths are measured with
 SEVERAL = 5  # products that a text is measured with, at least

@@ -14,12 +14,12 @@ from models import checkpoint
 from models.checkpoint import Checkpoint
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
-from training.runs.cache import cached, digest, file_digest, taken
 from training.data.batches import Batch
 from training.data.corpus import Example
-from training.runs.folder import Place
 from training.matchers.frozen import Frozen
 from training.matchers.matching import Pairs, Taught, encoded, numbers
+from training.runs.cache import cached, digest, file_digest, taken
+from training.runs.folder import Place
 from training.runs.progress import Progress, silent
 
 Encode = Callable[[PaddedBags], PaddedBags]

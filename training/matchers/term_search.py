@@ -9,18 +9,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.scores.calibration import Calibration, Kind
 from models.matcher import Matcher
+from models.scores.calibration import Calibration, Kind
 from models.types import FragmentBag
-from training.matchers.calibration import paired
 from training.data.corpus import Example
 from training.evaluation.categories import LEAST, CategorySearch, category_search
 from training.evaluation.embedding import embedded
 from training.evaluation.reliability import Reliability
 from training.evaluation.retrieval import Floats
 from training.evaluation.scores import score_matrix
-from training.runs.progress import Progress, silent
+from training.matchers.calibration import paired
 from training.matchers.strengths import asked_of, first_and_random, weights_of
+from training.runs.progress import Progress, silent
 
 FIELD = "terms"
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from models.scores.calibration import Calibration
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
+from models.scores.calibration import Calibration
 from models.scores.terms import Terms, evidence, words_of
 from models.types import PaddedBags
-from training.runs.cache import digest
 from training.data import templates
 from training.data.corpus import Example
-from training.runs.progress import Progress, silent
 from training.matchers.regression import held_out, logistic, ridge
 from training.matchers.strengths import Shown, learn_strengths, weights_of
+from training.runs.cache import digest
+from training.runs.progress import Progress, silent
 
 FOLDS = 4  # of groups of products, each judged by what learned from the others
 PENALTIES = (0.1, 0.3, 1.0)  # of ridge regressions, shares of the mean squared length

@@ -14,18 +14,13 @@ import torch
 from models import checkpoint, header
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
-from training.matchers import terms
-from training.runs import workers
-from training.matchers.build import built
 from training.data.batches import ALL, Batch
 from training.data.corpus import Corpus
 from training.evaluation.embedding import from_inputs
-from training.matchers.term_search import TermSearch, term_search
-from training.runs.fitting import SILENT, Reporter, fit
-from training.runs.folder import VAL, Place, RunFolder
-from training.matchers.frozen import Frozen
-from training.runs.loop import Part, Trainer
 from training.markdown import slashed
+from training.matchers import terms
+from training.matchers.build import built
+from training.matchers.frozen import Frozen
 from training.matchers.matching import (
     MatchObjective,
     PairDataset,
@@ -35,9 +30,13 @@ from training.matchers.matching import (
     with_fixed,
 )
 from training.matchers.objectives import total
-from training.runs.optimization import optimizer_of
 from training.matchers.preset import Preset, started
 from training.matchers.teachers import teacher_scores
+from training.matchers.term_search import TermSearch, term_search
+from training.runs import workers
+from training.runs.folder import SILENT, VAL, Place, Reporter, RunFolder, fit
+from training.runs.loop import Part, Trainer
+from training.runs.optimization import optimizer_of
 
 
 def train(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from models.proposers.detector import Config
+from training.matchers.preset import made, refuse_unknown
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
-from training.matchers.preset import made, refuse_unknown
 
 PRESETS = "proposers"  # the folder of proposals' presets
 

@@ -11,23 +11,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from models.proposers import detector
+from models.types import Box
 from models.vision import backbones
 from models.vision.backbones import Backbone, squash
 from models.vision.proposals import Proposer
-from models.proposers import detector
-from models.types import Box
-from training.runs.cache import Inputs, cached, digest, file_digest
 from training.data.corpus import Corpus, Example
 from training.data.entities import GroundedSentence
 from training.evaluation.embedding import pixels
-from training.evaluation.grounding import around
+from training.evaluation.localisation import around
 from training.evaluation.proposals import recalls
-from training.runs.fitting import SILENT, Reporter, fit
-from training.runs.folder import Place, RunFolder
+from training.proposers.recipe import Recipe
+from training.runs.cache import Inputs, cached, digest, file_digest
+from training.runs.folder import SILENT, Place, Reporter, RunFolder, fit
 from training.runs.loop import Measured, Part, Trainer, shuffled
 from training.runs.precision import half_precision
 from training.runs.progress import Progress, silent
-from training.proposers.recipe import Recipe
 
 Truth = Mapping[str, Sequence[GroundedSentence]]
 LARGEST = 0.6  # what covers more of the photo, the whole frame finds

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from training.report.claims import RECALLS, TWO_BRANCH, Claim, Difference, pairs, verdict
 from training.markdown import line, over_seeds, section, slashed
+from training.report.claims import RECALLS, TWO_BRANCH, Claim, Difference, pairs, verdict
 
 GROUNDING_SAY = (
     "Phrases of Flickr30K Entities. Matchers and weakly supervised grounders learn from sentences "

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from training.report import captions as caption_report
+from training.markdown import coefficient, line, section, slashed
 from training.report import boxes as grounding_report
+from training.report import captions as caption_report
 from training.report import region_captions as region_report
 from training.report.claims import RECALLS, WAYS
-from training.markdown import coefficient, line, section, slashed
 
 CHECKPOINTS_SAY = (
     "Measured from the photos on, by the path that a service takes. Ranks are those of image → "
@@ -151,7 +151,7 @@ def links_row(row: Measurement) -> str:
 
 
 def proposals_row(row: Measurement) -> str:
-    """What `tessera evaluate` or benchmarksmodelsproposal_recall.py measured of a proposal method."""
+    """What `tessera evaluate` or benchmarks/models/proposal_recall.py measured of a proposal method."""
     return line([f"{row['name']} {row['checkpoint']}", f"{row['data']} {row['split']}",
                  slashed(row["recalls"].values())])  # fmt: skip
 

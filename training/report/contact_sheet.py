@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torchvision.utils import make_grid
 
-from models.vision.images import png
 from models.types import Box
+from models.vision.images import png
 
 SIDE = 160  # pixels of a tile
 COLUMNS = 6

@@ -10,16 +10,16 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from training.report import checkpoints as checkpoint_report
-from training.runs import presets as inheritance
-from training.report import measurements
+from training.markdown import line, over_seeds, section, slashed
 from training.matchers import preset
+from training.report import checkpoints as checkpoint_report
+from training.report import measurements
 from training.report.checkpoints import Measurement
 from training.report.claims import CLAIMS, RECALLS, SOLVED, WAYS, Claim, Result, finding, recall_sum
-from training.runs.folder import VAL
-from training.markdown import line, over_seeds, section, slashed
-from training.runs.optimization import Optimizer, Schedule
 from training.report.systems import SYSTEMS, System
+from training.runs import presets as inheritance
+from training.runs.folder import VAL
+from training.runs.optimization import Optimizer, Schedule
 
 INTRODUCTION = """# Results
 

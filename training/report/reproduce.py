@@ -9,15 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
+from training.data.corpus import Corpus
+from training.matchers import train as run
+from training.matchers.preset import Preset
 from training.report import measurements
 from training.report import page as report
-from training.matchers import train as run
-from training.data.corpus import Corpus
-from training.runs.fitting import Reporter
-from training.runs.folder import Place, RunFolder
-from training.runs.loop import EpochRecord
 from training.report.measurements import Measurement
-from training.matchers.preset import Preset
+from training.runs.folder import Place, Reporter, RunFolder
+from training.runs.loop import EpochRecord
 from training.runs.progress import Progress, silent
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,11 +14,12 @@ import torch
 from torch import nn
 
 from models import checkpoint, header, registry
-from training.runs import workers
 from training.data.corpus import Corpus
+from training.matchers.preset import Preset
+from training.runs import workers
 from training.runs.loop import EpochRecord, Trainer
 from training.runs.precision import multiplies_halves
-from training.matchers.preset import Preset
+from training.runs.progress import Progress, silent
 
 # What a resumed run must share.
 MADE_OF = ("preset", "recipe", "seed", "start", "data", "boxes", "text")
@@ -191,3 +192,33 @@ def facts_of(corpus: Corpus, place: Place) -> dict[str, Any]:
         "versions": {"python": platform.python_version()}
         | {package: version(package) for package in packages},
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Where a training reports: bars, finished epochs, and the teachers that it waits for."""
+
+    progress: Progress = silent
+    report: Callable[[EpochRecord], None] = lambda _: None
+    begins: Callable[[str], None] = lambda _: None
+
+
+SILENT = Reporter()
+
+
+def fit(
+    trainer: Trainer[Any], folder: RunFolder, reporter: Reporter, *, resume: bool
+) -> dict[str, Any]:
+    """Train until all epochs are done; what the last one's validation came to.
+
+    Each finished epoch is in the folder before the next begins, so that a broken-off run loses one
+    at most. A run that broke off before its first epoch starts anew.
+    """
+    if resume and folder.resumable:
+        trainer.resume(folder.last())
+        folder.write(trainer.history)  # last.pt may know an epoch more than run.json
+    while not trainer.finished:
+        record = trainer.epoch(reporter.progress)
+        folder.save(trainer)
+        reporter.report(record)
+    return trainer.history[-1].validation

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-PRESETS = Path(__file__).parent / "presets"
+PRESETS = Path(__file__).parent.parent / "presets"
 
 Recipe = TypeVar("Recipe")
 

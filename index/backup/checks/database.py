@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from sqlalchemy import Engine, Table, func, select
 
-from index.catalog.catalog import Catalog
 from index.backup.checks.finding import RESTORE, Finding, named
-from index.database.errors import Damaged
-from index.items import Collection
-from index.database.tables import changes, items, retired
+from index.catalog.catalog import Catalog
 from index.catalog.views import View
+from index.database.errors import Damaged
+from index.database.tables import changes, items, retired
+from index.items import Collection
 
 MOST = 20  # findings of a kind: a damaged file has thousands
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
-from index.backup.snapshots import STAGING
-from index.catalog.catalog import Catalog
 from index.backup.checks.database import check_file, check_revisions
 from index.backup.checks.finding import Finding
 from index.backup.checks.items import check_items
 from index.backup.checks.segments import check_segments
-from index.segments.process import SEGMENTS
+from index.backup.snapshots import STAGING
+from index.backup.transfer import in_use
+from index.catalog.catalog import Catalog
 from index.catalog.garbage import TOKEN
+from index.database.tables import collections
 from index.items import ModelMismatch
 from index.progress import Progress
-from index.database.tables import collections
-from index.backup.transfer import in_use
+from index.segments.process import SEGMENTS
 
 
 def check(catalog: Catalog, folder: Path, progress: Progress) -> Iterator[Finding]:

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, delete, insert, select
 
+from index.backup.checks.finding import Finding, named
 from index.bags import unpack_bag, unpack_vectors
 from index.catalog.catalog import Catalog
-from index.backup.checks.finding import Finding, named
-from index.database.checksums import checksums_of
 from index.catalog.edits import Change, patch
 from index.catalog.facets import facets_of
+from index.catalog.pictures import PictureLost
+from index.catalog.read_rows import Values, picture_rows, select_items
+from index.database.checksums import checksums_of
+from index.database.tables import bags, facets, items
 from index.items import Collection, ConditionFailed, Expected, bucket_of
 from index.metadata import read_metadata
-from index.catalog.pictures import PictureLost
 from index.progress import Progress
-from index.catalog.read_rows import Values, picture_rows, select_items
-from index.database.tables import bags, facets, items
 
 BATCH = 200  # items that are read in one transaction
 Facets = set[tuple[str, str]]

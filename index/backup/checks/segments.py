@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from index.segments import manifest
-from index.catalog.catalog import Catalog
 from index.backup.checks.finding import Finding, named
-from index.segments.process import SEGMENTS, catch_up
-from index.items import Collection
-from index.segments.segment import Segment, mark_broken
-from index.segments.reader import opened_chain, valid_chain
+from index.catalog.catalog import Catalog
 from index.catalog.views import View
+from index.items import Collection
+from index.segments import manifest
+from index.segments.process import SEGMENTS, catch_up
+from index.segments.reader import opened_chain, valid_chain
+from index.segments.segment import Segment, mark_broken
 
 
 def check_segments(catalog: Catalog, collection: Collection, folder: Path) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Migrations: which version a catalog's tables have, and how they come to the newest.
 
 A version is a file of `versions/`, whose name begins with its number. It says what changes in its
-own words, not by `indexdatabasetables`, which only knows the newest state. In SQLite a migration adds and
+own words, not by `index.database.tables`, which only knows the newest state. In SQLite a migration adds and
 drops; a table that others refer to cannot be copied (`batch_alter_table`), because dropping it
 would delete their rows. alembic is imported where there is something to migrate.
 """

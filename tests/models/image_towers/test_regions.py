@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from models.image_towers.regions import Config, Model
-from models.vision.proposals import REGIONS
 from models.types import PaddedBags
+from models.vision.proposals import REGIONS
 
 
 def built(**options):

@@ -4,10 +4,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from models.vision import backbones
-from models.text import classes
 from models.image_towers.regions_in_context import ClassNames, Config, Model
+from models.text import classes
 from models.types import PaddedBags
+from models.vision import backbones
 
 CONFIG = Config(views=("lite0@32", "lite0@64"), embedding=8)
 NAMED = replace(CONFIG, classifiers=("lite0@64",), names=2.0)

@@ -3,8 +3,8 @@ import torch
 from torchvision.ops import box_iou
 
 from models import checkpoint
-from models.vision.proposals import REGIONS
 from models.proposers.detector import Config, Model
+from models.vision.proposals import REGIONS
 
 CONFIG = Config(fine=3, coarse=4, size=128, anchors=(32.0, 64.0), channels=16, hidden=16)
 

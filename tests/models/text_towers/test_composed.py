@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from models.text_towers.composed import SEQUENCES, Config, Model
 from models.text.trees import TREES
+from models.text_towers.composed import SEQUENCES, Config, Model
 from models.types import ParsedSentence, Span, Word
 
 TEXTS = ["Students ride bikes at night", "bikes ride"]

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from models.text.parsing import parse
-from models.types import ParsedSentence, Span, Word
 from models.text.words import UNKNOWN, Vocabulary
+from models.types import ParsedSentence, Span, Word
 from training.data.corpus import Example
 from training.data.vocabulary import relations, vocabulary
 

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from models.vision.images import Photo, display_copy
 from models.types import WHOLE_FRAME, Box, FragmentBag, Span
+from models.vision.images import Photo, display_copy
 
 RED, GREEN = (200, 0, 0), (0, 200, 0)
 PLACES = (WHOLE_FRAME, Box(0.0, 0.0, 0.5, 1.0), Box(0.5, 0.0, 1.0, 1.0))

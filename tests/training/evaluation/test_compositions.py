@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.text_towers.composed import Config, Model
-from training.evaluation.compositions import Composition, compositions
+from training.evaluation.inside import Composition, compositions
 
 
 def test_the_relation_of_the_largest_matrix_comes_first():

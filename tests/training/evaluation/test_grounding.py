@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
-from training.evaluation.grounding import around, fragments_in, holds_centre
+from training.evaluation.localisation import around, fragments_in, holds_centre
 
 SPANS = (Span(0, 3), Span(4, 7), Span(8, 12), Span(0, 12))
 SENTENCE = FragmentBag(torch.zeros(4, 2), SPANS, ("red", "dog", "runs", WHOLE_SENTENCE))

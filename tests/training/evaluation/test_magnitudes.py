@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.types import WHOLE_SENTENCE, FragmentBag, Span
-from training.evaluation.magnitudes import Magnitude, magnitudes
+from training.evaluation.inside import Magnitude, magnitudes
 
 BAG = FragmentBag(
     torch.tensor([[3.0, 4.0], [1.0, 0.0], [0.0, 9.0], [2.0, 0.0]]),

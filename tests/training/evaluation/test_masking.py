@@ -1,7 +1,7 @@
 import torch
 
-from models.vision.images import Photo, display_copy
 from models.types import Box
+from models.vision.images import Photo, display_copy
 from training.data.corpus import Example
 from training.evaluation.masking import Masking
 

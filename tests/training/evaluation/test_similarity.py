@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.evaluation.similarity import similarity
+from training.evaluation.retrieval import similarity
 
 # Two photos with two sentences each; a sentence is always most like itself.
 SCORES = np.array(

@@ -5,8 +5,8 @@ from rich.console import Console
 from training.evaluation import tables
 from training.evaluation.categories import CategorySearch
 from training.evaluation.faithfulness import Faithfulness
+from training.evaluation.inside import Magnitude
 from training.evaluation.localisation import Localisation
-from training.evaluation.magnitudes import Magnitude
 from training.evaluation.measure import Measured
 from training.evaluation.occlusion import Occlusion
 from training.evaluation.open_world import OpenWorld

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from models.text.words import Vocabulary
 from models.towers import Reader, TextTower
 from models.types import PaddedBags
-from models.text.words import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

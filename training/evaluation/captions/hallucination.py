@@ -11,8 +11,8 @@ from torchvision.ops import box_iou
 from models.text.parsing import parse_trees
 from models.types import Box, ParsedSentence, Span
 from training.data.entities import GroundedSentence
-from training.evaluation.grounding import IOU, around
 from training.evaluation.captions.wordnet import WordNet
+from training.evaluation.localisation import IOU, around
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,291 @@
+"""The command line finds, indexes and explains, and survives being killed."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx2
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from app.cli import app
+from app.engine.engine import Engine
+from app.settings import Settings
+from models import checkpoint
+from models.scores.calibration import Calibration
+
+Png = Callable[..., bytes]
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def command(
+    small_matcher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str]]:
+    """Runs a command in this process; its exit code and output."""
+    monkeypatch.setenv("TESSERA_MATCHER", str(small_matcher))
+    monkeypatch.setenv("TESSERA_CAPTIONER", str(tmp_path / "none"))
+    monkeypatch.setenv("TESSERA_REGION_CAPTIONER", str(tmp_path / "none"))
+    monkeypatch.setenv("TESSERA_DATA", str(tmp_path / "data"))
+
+    def run(*arguments: object) -> tuple[int, str]:
+        result = CliRunner().invoke(app, [str(one) for one in arguments])
+        return result.exit_code, result.output
+
+    return run
+
+
+@pytest.fixture
+def photos(tmp_path: Path, png: Png) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for colour in ("red", "blue"):
+        (folder / f"{colour}.png").write_bytes(png(colour))
+    return folder
+
+
+def test_indexed_photos_are_found_with_reasons(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    assert command("search", "a dog") == (0, "Nothing is indexed yet: tessera index FOLDER\n")
+    code, output = command("index", photos)
+    rate, counts = output.splitlines()
+    assert (code, counts) == (0, "2 stored, 0 skipped, 0 refused")
+    assert rate.endswith("items a second")
+    assert command("index", photos) == (0, "0 stored, 2 skipped, 0 refused\n")
+    code, said = command("search", "a dog")
+    assert code == 0
+    assert "photos/red.png" in said
+    assert "dog" in said
+
+
+def test_keep_is_never_ignored_silently(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    code, said = command("index", photos, "--keep")
+    assert (code, "--keep is for --reembed" in said) == (2, True)
+    command("index", photos)
+    code, said = command("index", "--reembed", "--keep")
+    assert (code, said.splitlines()[0]) == (
+        0,
+        "default is of this model already: nothing to re-embed or keep",
+    )
+
+
+def test_a_search_says_when_nothing_looks_like_the_query(
+    command: Callable[..., tuple[int, str]],
+    small_matcher: Path,
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weak, doubt = tmp_path / "weak.safetensors", "Nothing here looks like that"
+    for constant, nothing in ((-3.0, True), (3.0, False)):
+        coefficients = torch.tensor([[0.0, 0.0, 0.0, constant]] * 3)
+        made = Calibration(torch.zeros(1, 8), torch.zeros(1, 8), coefficients, 0.5)
+        checkpoint.calibrate(small_matcher, weak, made)
+        monkeypatch.setenv("TESSERA_MATCHER", str(weak))
+        command("index", photos)
+        code, said = command("search", "a dog")
+        assert code == 0
+        assert (doubt in said) is nothing
+        assert ("0.05" if nothing else "0.95") in said
+
+
+def test_audit_of_unknown_words_says_that_nothing_was_measured(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    command("index", photos)
+    assert command("index", "audit", "a dog") == (0, "recall 1.000, worst 1.000, of 1 queries\n")
+    code, said = command("index", "audit", "asdfgh")
+    assert code == 0
+    assert said.startswith("nothing was measured: no query has a word that the model knows")
+
+
+def test_a_search_for_unknown_words_says_so(command: Callable[..., tuple[int, str]]) -> None:
+    code, said = command("search", "asdfgh")
+    assert code == 0
+    assert '"asdfgh" is not a word that the model knows' in said
+    assert "No word of the query is known" in said
+    assert "indexed" not in said
+
+
+def test_nothing_indexed_is_a_failure_that_says_why(
+    command: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    code, said = command("index", tmp_path / "none")
+    assert code == 2
+    assert "does not exist" in " ".join(said.replace("│", "").split())
+    assert command("index")[0] == 2
+
+
+def test_a_table_that_ends_too_soon_is_stored_so_far_and_a_failure(
+    command: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text('id,title\n1,red\n2,"blue\n3,lime\n')
+    code, output = command("index", file)
+    assert (code, "1 stored" in output or "error: " in output) == (1, True)
+    assert "shop.csv: the row that begins in line 3: close its quote" in output
+    assert command("index", file)[1].count("skipped") <= 1
+
+
+def test_alignment_is_told_and_drawn(
+    command: Callable[..., tuple[int, str]], photos: Path, tmp_path: Path
+) -> None:
+    picture = tmp_path / "why.svg"
+    code, said = command("align", photos / "red.png", "a dog", "--out", picture)
+    assert code == 0
+    assert "score" in said
+    assert picture.read_text().startswith("<svg")
+    assert command("align", photos / "red.png", "a dog", "--out", "why.gif")[0] == 2
+    code, said = command("align", photos / "red.png", "?!")
+    assert (code, said) == (
+        1,
+        "error: the text has no words; describe what the photo should show\n",
+    )
+
+
+def test_phrases_are_found_and_drawn(
+    command: Callable[..., tuple[int, str]],
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    picture = tmp_path / "where.png"
+    asked = ("ground", photos / "red.png", "a dog on a log", "--phrase", "a dog", "--phrase", "log")
+    code, said = command(*asked, "--count", 2, "--out", picture)
+    assert code == 0
+    assert said.count("a dog") == said.count("log") == 2
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    code, said = command("ground", photos / "red.png", "a dog", "--phrase", "a cat")
+    assert code == 1
+    assert "a cat" in said
+    monkeypatch.setenv("TESSERA_GROUNDER", str(tmp_path / "none"))
+    code, said = command("ground", photos / "red.png", "a dog")
+    assert code == 1
+    assert "no grounder is loaded" in said
+
+
+def test_description_without_a_captioner_says_so(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    code, said = command("describe", photos / "red.png")
+    assert code == 1
+    assert "no captioner is loaded" in said
+
+
+def test_a_description_shows_its_support_and_its_regions(
+    command: Callable[..., tuple[int, str]],
+    describing: Engine,
+    tmp_path: Path,
+    png: Callable[..., bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.cli.options.load_models", lambda _: describing.models)
+    photo, picture = tmp_path / "two.png", tmp_path / "caption.svg"
+    photo.write_bytes(png("red", "blue"))
+    code, said = command("describe", photo, "--regions", 2, "--out", picture)
+    assert code == 0
+    assert "A red by a blue and lime" in said
+    (red,) = (line for line in said.splitlines() if "│ red" in line)
+    assert "0.00  0.00  0.50  0.50" in red
+    (lime,) = (line for line in said.splitlines() if "│ lime" in line)
+    assert "not supported" in lime
+    assert said.count("│ Red thing") + said.count("│ Blue thing") == 2
+    assert picture.read_text().startswith("<svg")
+    code, said = command("describe", photo, "--seed", 1)
+    assert (code, "send a temperature as well" in said) == (1, True)
+    describing.models.region_captioner = None
+    code, said = command("describe", photo, "--regions", 1)
+    assert (code, "no captioner of regions is loaded" in said) == (1, True)
+
+
+def test_models_lists_what_there_is(
+    command: Callable[..., tuple[int, str]], small_matcher: Path
+) -> None:
+    code, said = command("models")
+    assert code == 0
+    assert "dvsa" in said
+
+
+def test_every_command_teaches_by_example() -> None:
+    for name in ("serve", "index", "search", "describe", "align", "ground"):
+        said = CliRunner().invoke(app, [name, "--help"]).output
+        assert "tessera" in said, name
+        assert "xample" in said, name
+
+
+@pytest.mark.system
+@pytest.mark.timeout(300)  # a new process imports torch
+def test_killed_import_loses_nothing_and_goes_on(
+    command: Callable[..., tuple[int, str]],
+    small_matcher: Path,
+    photos: Path,
+    tmp_path: Path,
+    png: Png,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(60):
+        (photos / f"{number:02}.png").write_bytes(png("red", "blue"))
+    monkeypatch.setenv("TESSERA_BATCH", "1")
+    engine = Engine.load(
+        Settings(
+            matcher=small_matcher, captioner=None, region_captioner=None, data=tmp_path / "data"
+        )
+    )
+    home = engine.open("default")
+    child = start("index", photos)
+    while engine.catalog.count(home) < 5:
+        assert child.poll() is None, "it ended before it was killed"
+        threading.Event().wait(0.01)
+    seen = {item.id for item in engine.catalog.list_items(home)}
+    child.kill()
+    child.wait()
+    kept = {item.id for item in engine.catalog.list_items(home)}
+    engine.catalog.close()
+    assert seen <= kept
+    assert len(kept) < 62, "it was done before it was killed"
+    code, output = command("index", photos)
+    counts = f"{62 - len(kept)} stored, {len(kept)} skipped, 0 refused"
+    assert (code, output.splitlines()[-1]) == (0, counts)
+
+
+@pytest.mark.slow
+def test_served_photos_are_found_as_they_land(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    child = start("serve", "--photos", photos, "--port", port)
+    try:
+        while (items := listed(port)) is None or len(items) < 2:
+            assert child.poll() is None, "the server ended"
+            threading.Event().wait(0.1)
+    finally:
+        child.terminate()
+        assert child.wait() == 0
+    assert items == ["photos/blue.png", "photos/red.png"]
+    assert "photos/red.png" in command("search", "a dog")[1]
+
+
+def start(*arguments: object) -> subprocess.Popen[bytes]:
+    """The command in a process of its own, with this one's settings."""
+    command = [sys.executable, "-m", "tessera", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)  # noqa: S603 - our own
+
+
+def listed(port: int) -> list[str] | None:
+    """The ids that a server lists; None while it does not answer."""
+    try:
+        answer = httpx2.get(f"http://127.0.0.1:{port}/items", timeout=60)
+    except httpx2.ConnectError:
+        return None
+    return [item["id"] for item in answer.json()["items"]]

@@ -1,0 +1,153 @@
+"""The HTTP server itself: connections, headers, pipelines, upgrades, and what is no HTTP."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+import uvicorn
+
+from app.engine.engine import Engine
+from app.http import server
+from app.main import create_app
+from app.settings import Settings
+
+GET = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+CLOSE = (b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+
+
+@pytest.fixture
+def small(settings: Settings, engine: Engine) -> Iterator[str]:
+    """Where a server listens that has few connections."""
+    chosen = settings.model_copy(update={"connections": 8})
+    app = create_app(chosen, engine)
+    config = uvicorn.Config(app, port=0, log_level="error", **server.options(chosen))
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    while not running.started:
+        thread.join(0.01)
+        assert thread.is_alive(), "the server did not start"
+    yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
+    running.should_exit = True
+    thread.join()
+
+
+def connect(address: str, source: str = "127.0.0.1") -> socket.socket:
+    parts = urlsplit(address)
+    assert parts.port is not None
+    place = ("127.0.0.1", parts.port)
+    return socket.create_connection(place, timeout=30, source_address=(source, 0))
+
+
+def ask(address: str, request: bytes) -> bytes:
+    """All that a server answers to a request, and to one that asks it to close the connection."""
+    answer = b""
+    with connect(address) as connection, suppress(ConnectionError):
+        connection.sendall(request + GET.replace(*CLOSE))
+        while part := connection.recv(65536):
+            answer += part
+    return answer
+
+
+def test_an_address_that_keeps_connections_open_leaves_some_to_others(small: str) -> None:
+    with ExitStack() as stack:
+        answers = list[bytes]()
+        for _ in range(12):
+            connection = stack.enter_context(connect(small))
+            connection.sendall(GET)
+            answers.append(connection.recv(65536))
+        statuses = [answer[9:12] for answer in answers]
+        assert statuses == [b"200"] * 6 + [b"429"] * 6
+        for wanted in (b"application/problem+json", b"retry-after: 1", b"connection: close"):
+            assert wanted in answers[-1].lower()
+        assert b"127.0.0.1 has 6 of the 8 places for connections" in answers[-1]
+        other = stack.enter_context(connect(small, "127.0.0.2"))
+        other.sendall(GET)
+        assert other.recv(65536).startswith(b"HTTP/1.1 200 OK")
+    for _ in range(100):  # until the server has seen that they are closed
+        if httpx2.get(f"{small}/livez").status_code == 200:
+            return
+    raise AssertionError("closed connections still count")
+
+
+def test_sixty_four_clients_at_once_are_answered(address: str) -> None:
+    with ThreadPoolExecutor(64) as pool:
+        asked = [pool.submit(httpx2.get, f"{address}/readyz", timeout=60) for _ in range(64)]
+        assert {one.result().status_code for one in asked} == {200}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"no http at all\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",  # TLS
+        GET.replace(b"Host", b"Host "),
+        GET.replace(b"\r\n\r\n", b"\r\nContent-Length: -1\r\n\r\n"),
+        GET.replace(b"\r\n\r\n", b"\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"),
+        GET.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
+        GET.replace(b"/livez", b"/li\xffvez"),
+        b"POST /session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\nnot a length\r\n",
+    ],
+    ids=["no", "tls", "space", "negative", "two", "gzip", "byte", "chunk"],
+)
+def test_what_is_no_http_is_refused_in_so_many_words(address: str, request_: bytes) -> None:
+    answer = ask(address, request_)
+    assert answer[9:12] in (b"400", b"501"), answer[:200]
+    assert b"application/problem+json" in answer
+    assert b"frame-ancestors 'none'" in answer
+    assert answer.count(b"HTTP/1.1 ") == 1, "what follows is not believed either"
+    assert httpx2.get(f"{address}/livez").status_code == 200
+
+
+@pytest.mark.parametrize("header", [b"x" * 2**21, b"a: b\r\n" * 2**18], ids=["long", "many"])
+def test_endless_headers_are_not_read(address: str, header: bytes) -> None:
+    answer = ask(address, GET.replace(b"\r\n\r\n", b"\r\n" + header + b"\r\n"))
+    assert answer[9:12] in (b"400", b""), "the answer is lost where the rest is still being sent"
+    assert httpx2.get(f"{address}/livez").status_code == 200
+
+
+def test_requests_sent_in_one_go_are_answered_in_order(address: str) -> None:
+    asked = [f"/items/{number}" for number in range(20)]
+    sent = b"".join(GET.replace(b"/livez", path.encode()) for path in asked)
+    answer = ask(address, sent)
+    assert answer.count(b"HTTP/1.1 404 ") == 20
+    places = [answer.index(f'"instance":"{path}"'.encode()) for path in asked]
+    assert places == sorted(places)
+
+
+def test_no_request_hides_in_the_body_of_another(address: str) -> None:
+    hidden = GET.replace(b"/livez", b"/hidden")
+    head = b"POST /session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    for body in (
+        b"Content-Length: %d\r\n\r\n%b" % (len(hidden), hidden),
+        b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(hidden), hidden),
+    ):
+        assert b"/hidden" not in ask(address, head + body)
+
+
+@pytest.mark.parametrize("path", ["/livez", "/items", "/search/image", "/docs", "/"])
+def test_an_upgrade_is_no_way_around_and_no_error(address: str, path: str) -> None:
+    upgrade = (
+        b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    answer = ask(address, GET.replace(b"/livez", path.encode()).replace(b"\r\n\r\n", upgrade))
+    assert answer[9:12] in (b"200", b"405")
+
+
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PROPFIND", "OPTIONS", "FOO"])
+@pytest.mark.parametrize("target", ["/livez", "/items/a", "*", "http://evil.example/", "a:1", "//"])
+def test_odd_methods_and_targets_are_refused(address: str, method: str, target: str) -> None:
+    secret = b"\r\nCookie: tessera_session=secret\r\n\r\n"
+    line = f"{method} {target} HTTP/1.1".encode()
+    answer = ask(address, GET.replace(b"GET /livez HTTP/1.1", line).replace(b"\r\n\r\n", secret))
+    assert answer[9:12] in (b"400", b"403", b"404", b"405"), answer[:100]
+    assert b"secret" not in answer

@@ -1,0 +1,137 @@
+"""Folders may hold anything: nothing of it hangs or ends an import, and each file is named."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.engine.engine import Engine
+from app.imports import folder as folders
+from app.imports.folder import Outcome, Source, bring_in, find
+from models.vision import images
+
+Png = Callable[..., bytes]
+
+
+def run(engine: Engine, *paths: Path) -> dict[str, Outcome]:
+    """Import paths; what became of each place."""
+    outcomes = bring_in(engine, "default", find(paths), batch=2, most_bytes=10**6)
+    return {outcome.place: outcome for outcome in outcomes}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, png: Png) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "good.png").write_bytes(png("red"))
+    return folder
+
+
+def test_what_is_no_file_is_refused_by_name(engine: Engine, folder: Path) -> None:
+    os.mkfifo(folder / "pipe.jpg")
+    (folder / "zero.jpg").symlink_to("/dev/zero")
+    (folder / "loop.jpg").symlink_to("loop.jpg")
+    (folder / "lost.jpg").symlink_to("nowhere.jpg")
+    (folder / "folder.jpg").symlink_to(folder)
+    (folder / "dir.jpg").mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "so.jpg"))
+        outcomes = run(engine, folder)
+    reasons = {Path(place).name: one.reason for place, one in outcomes.items()}
+    assert reasons.pop("good.png") == ""
+    assert {name: bool(reason) for name, reason in reasons.items()} == dict.fromkeys(
+        ("pipe.jpg", "zero.jpg", "loop.jpg", "lost.jpg", "so.jpg"), True
+    )
+
+
+def test_names_of_any_kind_are_stored_or_refused_by_name(
+    engine: Engine, folder: Path, png: Png
+) -> None:
+    names = [b"a\nb.png", b"\xff\xfe.png", "\u202eabc.png".encode(), b"a" * 251 + b".png"]
+    for name in names:
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_bytes(png("red"))
+    outcomes = run(engine, folder)
+    assert len(outcomes) == 5
+    for outcome in outcomes.values():
+        assert outcome.place.isprintable() or outcome.status != "refused"
+        outcome.place.encode()
+        outcome.reason.encode()
+
+
+def test_a_folder_whose_path_is_no_utf_8_ends_no_import(
+    engine: Engine, tmp_path: Path, png: Png
+) -> None:
+    above = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    (above / "photos").mkdir(parents=True)
+    (above / "photos" / "a.png").write_bytes(png("red"))
+    (above / "items.jsonl").write_text('{"id": "x", "sentences": ["red"]}\n')
+    outcomes = run(engine, above / "photos", above / "items.jsonl")
+    assert {outcome.status for outcome in outcomes.values()} == {"refused"}
+    for outcome in outcomes.values():
+        (outcome.place + outcome.reason).encode()
+
+
+def test_a_path_that_is_too_long_is_refused_by_name(
+    engine: Engine, folder: Path, png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    for _ in range(20):
+        Path("d" * 250).mkdir()
+        os.chdir("d" * 250)
+    Path("deep.png").write_bytes(png("red"))
+    outcomes = run(engine, folder)
+    assert sorted(outcome.status for outcome in outcomes.values()) == ["refused", "stored"]
+    assert any("too long" in outcome.reason for outcome in outcomes.values())
+
+
+def test_a_sparse_file_is_refused_unread(engine: Engine, folder: Path) -> None:
+    with (folder / "huge.jpg").open("wb") as file:
+        file.truncate(100 * 10**9)
+    outcomes = run(engine, folder)
+    assert "100,000,000,000 bytes" in outcomes[str(folder / "huge.jpg")].reason
+
+
+@pytest.mark.parametrize("change", ["vanishes", "becomes a pipe", "grows", "becomes a folder"])
+def test_a_file_that_changes_before_it_is_read_is_refused_alone(
+    engine: Engine, folder: Path, png: Png, change: str
+) -> None:
+    file = folder / "change.png"
+    file.write_bytes(png("red"))
+
+    def sources() -> Iterator[Source | Outcome]:
+        for source in find([folder]):
+            if isinstance(source, Source) and source.place == str(file):
+                file.unlink()
+                if change == "becomes a pipe":
+                    os.mkfifo(file)
+                elif change == "becomes a folder":
+                    file.mkdir()
+                elif change == "grows":
+                    file.write_bytes(png("red") + bytes(10**6))
+            yield source
+
+    outcomes = bring_in(engine, "default", sources(), batch=2, most_bytes=10**6)
+    statuses = {Path(one.place).name: one.status for one in outcomes}
+    assert statuses == {"change.png": "refused", "good.png": "stored"}
+
+
+def test_whatever_a_decoder_raises_refuses_its_photo_alone(engine: Engine, folder: Path) -> None:
+    (folder / "odd.png").write_bytes(b"odd")
+
+    def decode(data: bytes) -> images.DisplayCopy:
+        return images.read(data)
+
+    outcomes = [
+        *bring_in(engine, "default", find([folder]), batch=1, most_bytes=9999, decode=decode)
+    ]
+    assert {one.status for one in outcomes} == {"stored", "refused"}
+
+
+def test_lines_of_a_pipe_are_not_waited_for(engine: Engine, folder: Path) -> None:
+    os.mkfifo(folder / "items.jsonl")
+    (outcome,) = run(engine, folder / "items.jsonl").values()
+    assert outcome.reason == folders.NO_FILE

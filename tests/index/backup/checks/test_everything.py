@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import delete, insert, update
+
+from index.backup.checks.everything import check
+from index.backup.checks.finding import Finding
+from index.backup.snapshots import STAGING
+from index.catalog.pictures import name_of
+from index.database.tables import bags, changes, collections, facets, items, retired
+from index.items import Picture
+from index.segments import manifest
+from index.segments import segment as segments
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def filled(catalog, collection, entry, follow):
+    """Ten items whose segments are written; the last two share a picture with none."""
+    for number in range(10):
+        made = entry(f"item {number}", metadata={"n": number, "tags": ["a", "b"]})
+        jpeg = str(number).encode()
+        object.__setattr__(made, "pictures", (Picture(jpeg, 4, 3, name_of(jpeg)),))
+        catalog.put(collection, made)
+    catalog.delete(collection, "item 9")
+    follow()
+    return catalog
+
+
+def wrong(catalog, folder) -> list[tuple[str, str, str]]:
+    return [(one.part, one.subject, one.problem) for one in findings(catalog, folder)]
+
+
+def findings(catalog, folder) -> list[Finding]:
+    return list(check(catalog, folder, lambda *_: None))
+
+
+def repaired(catalog, folder) -> bool:
+    """Whether repairs mend all that is wrong."""
+    found = findings(catalog, folder)
+    assert found
+    for finding in found:
+        assert finding.repair is not None, finding
+        finding.repair()
+    return wrong(catalog, folder) == []
+
+
+def change(catalog, *statements) -> None:
+    with catalog.writer.begin() as connection:
+        connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_nothing_is_wrong_with_what_was_just_stored(filled, folder):
+    stages = []
+    assert list(check(filled, folder, lambda *step: stages.append(step))) == []
+    assert stages[-1] == ("items of default", 9, 9)
+
+
+def test_facets_that_disagree_with_metadata_are_rebuilt(filled, folder, collection):
+    change(
+        filled,
+        delete(facets).where(facets.c.revision == 2, facets.c.value == '"a"'),
+        update(facets).where(facets.c.revision == 3, facets.c.key == "n").values(value="99"),
+    )
+    agree = "filters do not agree with its metadata"
+    assert wrong(filled, folder) == [
+        ("items", "default/item 1", agree),
+        ("items", "default/item 2", agree),
+    ]
+    assert repaired(filled, folder)
+    found = filled.list_items(collection, where={"n": [1, 2], "tags": "a"})
+    assert [item.id for item in found] == ["item 1", "item 2"]
+
+
+def test_metadata_that_is_too_deep_is_stored_as_it_is_read(filled, folder, collection):
+    deep = '{"n": 1, "tags": ["a", "b"], "x": ' + "[" * 980 + "]" * 980 + "}"
+    change(filled, update(items).where(items.c.revision == 2).values(metadata=deep))
+    problem = "its metadata is more than 50 deep; what is deeper is a text here"
+    assert wrong(filled, folder) == [("items", "default/item 1", problem)]
+    read = filled.get(collection, "item 1").metadata
+    assert repaired(filled, folder)
+    after = filled.get(collection, "item 1")
+    assert (after.metadata, after.notes, len(after.photos)) == (read, (), 1)
+
+
+def test_metadata_that_is_damaged_is_told(filled, folder):
+    change(filled, update(items).where(items.c.revision == 2).values(metadata='{"n": 1, "ta'))
+    ((_, subject, problem),) = wrong(filled, folder)
+    assert subject == "default/item 1"
+    assert problem.startswith("its metadata is damaged (")
+    assert problem.endswith("put it again")
+
+
+def test_facets_of_an_item_that_is_gone_are_not_rebuilt(filled, folder, collection):
+    change(filled, delete(facets).where(facets.c.revision == 2))
+    finding = findings(filled, folder)[0]
+    filled.delete(collection, "item 1")
+    finding.repair()
+    assert wrong(filled, folder) == []
+
+
+def test_lost_and_damaged_pictures_are_told_by_item(filled, folder):
+    names = {item: name_of(item[-1].encode()) for item in ("item 1", "item 2")}
+    filled.pictures.delete([names["item 1"]])
+    (folder / "pictures" / names["item 2"][:3] / f"{names['item 2']}.jpg").write_bytes(b"9")
+    problem = "its picture is missing or damaged; put it again"
+    assert wrong(filled, folder) == [
+        ("pictures", f"default/{item}", problem) for item in ("item 1", "item 2")
+    ]
+    assert all(one.repair is None for one in findings(filled, folder))
+
+
+def test_what_nothing_refers_to_is_deleted(filled, folder, collection):
+    filled.pictures.put({name_of(jpeg): jpeg for jpeg in (b"x", b"y")})
+    (folder / "segments" / ("0" * 32)).mkdir()
+    filled.collection("gone", fingerprint="m", dimension=8, score="sum_of_max")
+    change(filled, update(collections).where(collections.c.name == "gone").values(name=None))
+    assert "pictures" not in {part for part, _, _ in wrong(filled, folder)}, "not for a day"
+    filled.storage = replace(filled.storage, sweep_after=0)
+    assert [(part, problem) for part, _, problem in wrong(filled, folder)] == [
+        ("pictures", "2 that no item has"),
+        ("segments", "1 folders of no collection"),
+        ("database", "1 replaced collections"),
+    ]
+    assert repaired(filled, folder)
+    assert filled.count(collection) == 9
+
+
+def test_interrupted_restore_is_told(filled, folder):
+    (folder / STAGING).mkdir()
+    assert wrong(filled, folder) == [
+        ("database", STAGING, "a restore is running, or was interrupted: run it again")
+    ]
+
+
+@pytest.mark.parametrize("name", ["images-codes.npy", "sentences-revisions.npy"])
+def test_segment_that_is_damaged_is_built_anew(filled, folder, collection, name):
+    directory = folder / "segments" / collection.token
+    first = manifest.read(directory, collection.token).segments[0]
+    file = directory / first.folder / name
+    assert file.exists(), list(file.parent.iterdir())
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    assert wrong(filled, folder) == [
+        ("segments", "default", f"segment {first.folder} is damaged or missing")
+    ]
+    assert repaired(filled, folder)
+
+
+def test_segments_without_a_manifest_are_built_anew(filled, folder, collection):
+    (folder / "segments" / collection.token / manifest.NAME).write_text("{")
+    assert repaired(filled, folder)
+
+
+def test_segment_that_is_missing_is_built_anew(filled, folder, collection):
+    directory = folder / "segments" / collection.token
+    first = manifest.read(directory, collection.token).segments[0].folder
+    shutil.rmtree(directory / first)
+    assert wrong(filled, folder) == [
+        ("segments", "default", f"segment {first} is damaged or missing")
+    ]
+    assert repaired(filled, folder)
+
+
+def test_segments_of_another_history_are_built_anew(filled, folder, collection):
+    change(filled, update(changes).values(mark="another"))
+    assert "is of another history" in wrong(filled, folder)[0][2]
+    assert repaired(filled, folder)
+
+
+def test_segment_without_a_row_of_the_catalog_is_built_anew(filled, folder, collection):
+    """Its checksums are right: it was written so."""
+    directory = folder / "segments" / collection.token
+    listed = manifest.read(directory, collection.token).segments
+    first = segments.opened(directory / listed[0].folder, listed[0].span, listed[0].sums)
+    fewer = first.without(first.images.revisions[:1])
+    written, sums = segments.write([fewer], directory)
+    replaced = manifest.Listed(written.name, listed[0].span, sums)
+    manifest.publish(directory, manifest.Manifest(collection.token, (replaced, *listed[1:])))
+    assert wrong(filled, folder) == [
+        ("segments", "default", f"segment {written.name} has other rows than the catalog")
+    ]
+    first.hold.close()
+    assert repaired(filled, folder)
+
+
+def test_items_that_are_not_whole_are_told(filled, folder):
+    change(
+        filled,
+        update(items).where(items.c.revision == 1).values(metadata="{"),
+        update(bags).where(bags.c.revision == 2, bags.c.position == 0).values(vectors=b"e123"),
+        delete(bags).where(bags.c.revision == 3, bags.c.position == -1),
+        update(bags).where(bags.c.revision == 4, bags.c.position == 1).values(details=b"[]"),
+        update(items).where(items.c.revision == 5).values(bucket=70_000),
+    )
+    found = [one for one in findings(filled, folder) if one.part == "items"]
+    assert [one.subject for one in found] == [f"default/item {number}" for number in range(5)]
+    parts = ["metadata", "bag 0 is broken", "has bags [0, 1]", "bag 1 is broken", "bucket"]
+    assert all(part in one.problem for part, one in zip(parts, found, strict=True))
+    assert not any(one.repair for one in found)
+
+
+def test_numbers_that_contradict_each_other_are_told(filled, folder, collection):
+    here = collections.c.key == collection.key
+    change(
+        filled,
+        update(collections).where(here).values(revision=8),
+        insert(retired).values(collection=collection.key, revision=4, was=2, id="item 1"),
+    )
+    problems = [problem for part, _, problem in wrong(filled, folder) if part == "revisions"]
+    assert "it has change 11 and forgot up to 0, but ends at 8" in problems[0]
+    assert "it counts as replaced or deleted and is there" in problems[1]
+
+
+def test_row_that_belongs_to_nothing_is_told(filled, folder):
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM items WHERE revision = 1")  # without foreign keys
+    assert {(part, subject) for part, subject, _ in wrong(filled, folder)} == {
+        ("database", "bags"),
+        ("database", "facets"),
+        ("database", "pictures"),
+    }
+
+
+def test_damaged_file_is_told_and_not_read_on(filled, folder):
+    filled.close()
+    file = folder / "catalog.sqlite"
+    data = bytearray(file.read_bytes())
+    for place in range(3 * 4096, len(data), 4096):
+        data[place : place + 512] = b"\xff" * 512
+    file.write_bytes(data)
+    found = findings(filled, folder)
+    assert found
+    assert {one.part for one in found} == {"database"}
+    assert all(one.problem.endswith("restore a snapshot") for one in found)

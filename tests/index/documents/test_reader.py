@@ -1,0 +1,90 @@
+"""Documents follow the catalog: what is put, replaced, deleted or forgotten."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from index.documents import reader as document_reader
+from index.documents.reader import DocumentReader
+from index.products.ranking import search
+from index.products.requests import ProductRequest
+
+
+@pytest.fixture
+def reader(catalog, collection):
+    reader = DocumentReader(catalog, collection)
+    yield reader
+    reader.close()
+
+
+@pytest.fixture
+def put(catalog, collection, entry):
+    def store(item, **metadata):
+        catalog.put(collection, entry(item, metadata=metadata))
+
+    return store
+
+
+def there(documents):
+    return [documents.ids[number] for number in np.flatnonzero(documents.live)]
+
+
+def test_changes_are_followed_one_by_one(catalog, collection, reader, put):
+    for number in range(3):
+        put(f"{number}", title=f"chair {number}")
+    first = reader.current()
+    assert there(first) == ["0", "1", "2"]
+    put("3", title="table")
+    assert reader.current() is first
+    assert there(first) == ["0", "1", "2", "3"]
+    assert first.behind == 0
+
+
+def test_documents_without_those_that_are_gone_are_as_if_read_anew(
+    catalog, collection, reader, put, monkeypatch
+):
+    monkeypatch.setattr(document_reader, "STEP", 2)
+    for number in range(7):
+        put(f"{number % 4}", title=f"chair {number}")
+        reader.current()
+    catalog.delete(collection, "2")
+    documents = reader.current()
+    assert sorted(there(documents)) == ["0", "1", "3"]
+    assert reader.current().wasteful is False
+    assert "2" not in documents.lexical.vocabulary
+
+
+def test_many_documents_are_kept_when_one_is_gone(catalog, collection, reader, put, monkeypatch):
+    monkeypatch.setattr("index.documents.documents.FEW", 2)
+    for number in range(10):
+        put(f"{number}", colour="red")
+    before = reader.current()
+    catalog.delete(collection, "4")
+    assert reader.current() is before
+    assert "4" not in there(before)
+    found = search(before, ProductRequest(where={"colour": "red"}), {})
+    assert (found.total, found.items) == (9, 9)
+
+
+def test_forgotten_retirements_are_found_by_what_is_left(catalog, collection, reader, put):
+    for number in range(20):
+        put(f"{number}")
+    reader.current()
+    catalog.delete(collection, "7")
+    catalog.purge(collection, catalog.revision(collection))
+    assert "7" not in there(reader.current())
+
+
+def test_background_reader_waits_for_what_this_process_wrote(catalog, collection, reader, put):
+    put("a", title="chair")
+    reader.start()
+    assert there(reader.current()) == ["a"]
+    put("b", title="table")
+    assert there(reader.current()) == ["a", "b"]
+
+
+def test_fields_are_metadata_texts_sentences_and_the_id(catalog, collection, reader, put):
+    put("AB-1", title="Oak chair", tags=["big", 3], price=3)
+    documents = reader.current()
+    assert {"oak", "chair", "big", "sentence", "ab1"} <= documents.lexical.vocabulary.keys()

@@ -1,0 +1,66 @@
+"""Rows on a device score as they do by their codes on the processor."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+import torch
+
+from index.search.estimates import Coded
+from index.search.gpu import Device
+from index.search.query import Role, Term, exact
+from index.search.rescorer import Rescorer
+from index.search.threads import Workers
+from index.segments.rows import Rows, Side, of_vectors
+from models.scores.kernels import Floats
+from models.scores.scoring import SCORES, Score
+
+DIMENSION = 16
+
+
+def bags(count: int, seed: int) -> list[Floats]:
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 7, count)
+    return [random.standard_normal((size, DIMENSION)).astype(np.float32) for size in sizes]
+
+
+def rows_of(stored: list[Floats], side: Side, score: Score) -> Rows:
+    positions = [-1 if side == "images" else 0] * len(stored)
+    return of_vectors(stored, range(1, len(stored) + 1), positions, side, score, DIMENSION)
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+@pytest.mark.parametrize(
+    ("side", "role", "weight"),
+    [
+        ("images", Role.QUERY_IS_SENTENCE, 1.0),
+        ("images", Role.QUERY_IS_SENTENCE, -0.5),
+        ("sentences", Role.ROWS_ARE_SENTENCES, 1.0),
+        ("sentences", Role.QUERY_IS_SENTENCE, 1.0),
+    ],
+)
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_scores_are_within_the_error_of_codes(
+    score: Score, side: Side, role: Role, weight: float, device: str
+) -> None:
+    stored = bags(50, seed=1)
+    rows, term = rows_of(stored, side, score), Term(bags(1, seed=2)[0], weight, floored=weight < 0)
+    rescorer = Rescorer(score, Workers(1))
+    rescorer.device = Device(device, score)
+    part = Coded(term, score, role, rows_have_base=side == "images")
+    found = rescorer.estimates([part], rows)
+    true = exact(score, stored, term, role)
+    assert (np.abs(found.scores - true) <= found.errors + 1e-4).all()
+
+
+def test_rows_leave_the_device_with_their_segment() -> None:
+    score = SCORES["sum_of_max"]
+    device, query = Device("cpu", score), torch.ones(2, DIMENSION).numpy()
+    rows = rows_of(bags(5, seed=1), "images", score)
+    device.scores(rows, query, rows_are_images=True, floored=False)
+    assert device.held == 1
+    del rows
+    gc.collect()
+    assert device.held == 0

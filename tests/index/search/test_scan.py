@@ -1,0 +1,131 @@
+"""Scans: exact answers from heads equal brute force, and read few of the rows' codes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from index.items import Entry, Picture
+from index.search import scan
+from index.search.index import Index
+from index.search.requests import Request
+from index.segments import heads
+from index.segments.process import catch_up
+from models.text.queries import Query
+from models.types import Box, FragmentBag, Span
+
+D, ITEMS, PER_ITEM, TAIL = 24, 300, 3, 40
+
+
+def bag(random, fragments, kind):
+    """Fragments that share something, and differ most in their first numbers."""
+    spread = torch.logspace(0, -2, D)
+    vectors = torch.randn(D, generator=random) + spread * torch.randn(
+        fragments, D, generator=random
+    )
+    places = tuple(kind(i) for i in range(fragments))
+    return FragmentBag(vectors, places, tuple("ab"[i % 2] for i in range(fragments)))
+
+
+def query(random, words, negated=0):
+    parts = [bag(random, words, lambda i: Span(2 * i, 2 * i + 1))]
+    weights = [1.0]
+    if negated:
+        parts.append(bag(random, negated, lambda i: Span(2 * i, 2 * i + 1)))
+        weights.append(-0.5)
+    return Query(tuple(parts), tuple(weights), None)
+
+
+@pytest.fixture
+def collection(catalog):
+    return catalog.collection("default", fingerprint="a", dimension=D, score="sum_of_max")
+
+
+@pytest.fixture
+def index(catalog, collection, segments_folder, random, monkeypatch):
+    """An index over a published segment with heads, and a tail without."""
+    monkeypatch.setattr(heads, "LEAST", 2)
+    monkeypatch.setattr(heads, "WIDTH", 6)
+    monkeypatch.setattr(scan, "MANY", 0)
+    photo = Picture(b"jpeg", 4, 3, "0" * 64)
+    entries = [
+        Entry(
+            f"{i:03}",
+            pictures=(photo,) * (1 + i % PER_ITEM),
+            images=tuple(
+                bag(random, 1 + i % 5, lambda _: Box(0.0, 0.0, 1.0, 1.0))
+                for _ in range(1 + i % PER_ITEM)
+            ),
+            metadata={"even": i % 2 == 0},
+        )
+        for i in range(ITEMS)
+    ]
+    catalog.put_many(collection, entries[TAIL:])
+    catch_up(catalog, segments_folder.parent)
+    catalog.put_many(collection, entries[:TAIL])
+    index = Index(catalog, collection, segments_folder)
+    snapshot = index.snapshot()
+    assert [one.images.heads is not None for one in snapshot.segments] == [True, False]
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize("negated", [0, 3])
+def test_exact_answer_from_heads_is_right_and_looks_at_few_codes(index, random, right, negated):
+    for words in (1, 2, 9):
+        request = Request("images", query(random, words, negated), limit=5, exact=True)
+        answer = index.best(request)
+        assert right(request, answer)
+        assert answer.exact
+        assert answer.candidates < answer.rows / 2
+
+
+def test_exact_answer_to_a_mere_negation_is_right(index, random, right):
+    for words in (1, 4):
+        negated = replace(query(random, words), weights=(-0.5,))
+        request = Request("images", negated, limit=5)
+        answer = index.best(request)
+        assert right(request, answer)
+        assert answer.exact
+        assert len({hit.score for hit in answer.hits}) == 5
+
+
+def test_pages_from_heads_are_one_order_without_gaps(index, random, right):
+    request = Request("images", query(random, 4), limit=ITEMS, exact=True)
+    whole = [hit.key for hit in index.best(request).hits]
+    assert len(whole) == ITEMS
+    paged, after = [], None
+    for _ in range(20):
+        page = index.best(replace(request, limit=7, after=after, seen=len(paged)))
+        paged += [hit.key for hit in page.hits]
+        after = paged[-1]
+        assert page.candidates < page.rows
+    assert paged == whole[:140]
+
+
+def test_filters_and_deletions_hold_where_heads_bound(catalog, collection, index, random, right):
+    for number in range(0, ITEMS, 3):
+        catalog.delete(collection, f"{number:03}")
+    request = Request("images", query(random, 4), limit=9, exact=True)
+    assert right(request, index.best(request))
+    even = replace(request, where={"even": True})
+    assert all(int(hit.item) % 2 == 0 for hit in index.best(even).hits)
+
+
+def test_rows_that_score_alike_are_all_kept(catalog, collection, segments_folder, monkeypatch):
+    monkeypatch.setattr(heads, "LEAST", 2)
+    monkeypatch.setattr(heads, "WIDTH", 6)
+    monkeypatch.setattr(heads, "HELD", 0.0)
+    monkeypatch.setattr(scan, "MANY", 0)
+    random = torch.Generator().manual_seed(1)
+    same = bag(random, 3, lambda _: Box(0.0, 0.0, 1.0, 1.0))
+    photo = Picture(b"jpeg", 4, 3, "0" * 64)
+    entries = [Entry(f"{i:03}", pictures=(photo,), images=(same,)) for i in range(100)]
+    catalog.put_many(collection, entries)
+    catch_up(catalog, segments_folder.parent)
+    index = Index(catalog, collection, segments_folder)
+    request = Request("images", query(random, 3), limit=10, exact=True)
+    answer = index.best(request)
+    assert [hit.item for hit in answer.hits] == [f"{i:03}" for i in range(10)]
+    assert np.ptp([hit.score for hit in answer.hits]) == 0

@@ -1,0 +1,89 @@
+"""Choice of rows: what passes a filter, and what negated parts take off what a row promises."""
+
+import numpy as np
+import pytest
+import torch
+
+from index.search import shortlist as choice
+from index.search.query import terms_of
+from index.search.requests import Request
+from index.search.threads import Workers
+from index.segments import candidates
+from models.scores.scoring import SCORES
+from models.text.queries import Query
+
+SCORE = SCORES["sum_of_max"]
+ALONE = Workers(1)
+
+
+@pytest.fixture
+def snapshot(catalog, collection, index, entry):
+    catalog.put_many(collection, [entry(f"{i:02}") for i in range(60)])
+    return index.snapshot()
+
+
+def test_without_a_score_every_row_that_passes_is_chosen(snapshot, sentence_bag):
+    request = Request("images", Query.of(sentence_bag()))
+    passing = np.array([3, 5, 59])
+    ((rows, numbers),), whole = choice.choose(
+        snapshot.segments, request, terms_of(request.query), passing, None, ALONE
+    )
+    assert (rows.revisions[numbers].tolist(), whole) == ([3, 5, 59], True)
+
+
+def test_candidates_are_those_that_promise_most_less_what_is_negated(
+    snapshot, sentence_bag, monkeypatch
+):
+    """S = fᵀ Σ_t s_t − w Σ_t max(0, fᵀ n_t) of each photo's first fragment f, the ten highest."""
+    monkeypatch.setattr(candidates, "SCANNED", 10)
+    monkeypatch.setattr(candidates, "wanted", lambda *_: 10)
+    asked, negated = sentence_bag(3), sentence_bag(2)
+    request = Request("images", Query((asked, negated), (1.0, -0.7)))
+    ((rows, numbers),), whole = choice.choose(
+        snapshot.segments, request, terms_of(request.query), None, SCORE, ALONE
+    )
+    first = torch.from_numpy(rows.summaries.astype(np.float32))
+    promised = (first @ asked.vectors.T).sum(1) - 0.7 * (first @ negated.vectors.T).relu().sum(1)
+    assert set(numbers.tolist()) == set(promised.topk(10).indices.tolist())
+    assert set(numbers.tolist()) != set((first @ asked.vectors.T).sum(1).topk(10).indices.tolist())
+    assert not whole
+
+
+def test_a_shard_chooses_its_share_of_what_the_collection_would(
+    snapshot, sentence_bag, monkeypatch
+):
+    """Of 60 rows in a fifth of all buckets: of 300, 20 are wanted: 20 / 5 + 3 √(20 / 5 · 4 / 5)."""
+    monkeypatch.setattr(candidates, "SCANNED", 10)
+    monkeypatch.setattr(candidates, "PER_HIT", 1)
+    asked = []
+    monkeypatch.setattr(candidates, "wanted", lambda *about: asked.append(about) or 20)
+    request = Request("images", Query.of(sentence_bag(3)), limit=1)
+    terms = terms_of(request.query)
+    ((rows, numbers),), whole = choice.choose(
+        snapshot.segments, request, terms, None, SCORE, ALONE, 0.2
+    )
+    first = torch.from_numpy(rows.summaries.astype(np.float32))
+    best = (first @ request.query.parts[0].vectors.T).sum(1).topk(10).indices
+    assert (set(numbers.tolist()), whole) == ({*best.tolist()}, False)
+    assert [about[0] for about in asked] == [300]
+
+
+def test_threads_choose_what_one_does(
+    catalog, collection, follow, index, entry, sentence_bag, monkeypatch
+):
+    """Segments are shared by threads once there are many rows."""
+    monkeypatch.setattr(candidates, "SCANNED", 30)
+    monkeypatch.setattr(candidates, "wanted", lambda *_: 20)
+    monkeypatch.setattr(choice, "SHARED", 0)
+    catalog.put_many(collection, [entry(f"{i:03}") for i in range(150)])
+    follow()
+    segments = index.snapshot().segments
+    assert len(segments) > 2
+    request = Request("images", Query.of(sentence_bag(3)))
+    terms = terms_of(request.query)
+    alone, shared = (
+        choice.choose(segments, request, terms, None, SCORE, Workers(threads))[0]
+        for threads in (1, 4)
+    )
+    assert [numbers.tolist() for _, numbers in alone] == [numbers.tolist() for _, numbers in shared]
+    assert sum(len(numbers) for _, numbers in alone) == 20

@@ -1,0 +1,294 @@
+"""Candidates: what FAISS finds holds the best, and nothing that a filter keeps out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from index.items import Entry, Picture
+from index.search.requests import Request
+from index.segments import candidates, rows
+from index.segments.builder import Follower, Sizes
+from index.segments.rows import SIDES
+from models.scores.scoring import SCORES
+from models.text.queries import Query
+from models.types import Box, FragmentBag, Span
+
+CLUSTERS = 12
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """FAISS serves small segments too."""
+    monkeypatch.setattr(candidates, "SCANNED", 40)
+    monkeypatch.setattr(candidates, "LEAST", 40)
+    monkeypatch.setattr(candidates, "GROWTH", 1.0)
+    monkeypatch.setattr(candidates, "FEW", 0)
+
+
+class World:
+    """Photos and sentences that come in clusters, as those of albums do."""
+
+    def __init__(self):
+        self.random = torch.Generator().manual_seed(3)
+        self.centres = torch.randn(CLUSTERS, 8, generator=self.random)
+
+    def near(self, cluster, fragments, spread):
+        centre = self.centres[cluster] + 0.5 * torch.randn(8, generator=self.random)
+        return centre + spread * torch.randn(fragments, 8, generator=self.random)
+
+    def photo(self, cluster):
+        vectors = self.near(cluster, 4, 0.2)
+        return FragmentBag(vectors, (Box(0, 0, 1, 1),) * 4, ("whole photo", "a", "b", "c"))
+
+    def text(self, cluster):
+        spans = tuple(Span(2 * i, 2 * i + 1) for i in range(3))
+        return FragmentBag(self.near(cluster, 3, 0.5), spans, ("w",) * 3)
+
+    def entry(self, number):
+        cluster = number % CLUSTERS
+        return Entry(
+            f"{number:03}",
+            metadata={"cluster": cluster, "even": number % 2 == 0, "tenth": number % 10},
+            pictures=(Picture(b"jpeg", 4, 3, "0" * 64),),
+            images=(self.photo(cluster),),
+            sentences=("a b c",),
+            bags=(self.text(cluster),),
+        )
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def filled(catalog, collection, segments_folder, world):
+    """600 items in one segment."""
+    catalog.put_many(collection, [world.entry(i) for i in range(600)])
+    follower = Follower(
+        catalog, collection, segments_folder / collection.token, Sizes(chunk=1000, largest=10**6)
+    )
+    while follower.step(flush=True):
+        pass
+    return follower
+
+
+@pytest.fixture
+def asked(world):
+    """Requests of both directions that FAISS answers."""
+    return [
+        Request(side, Query.of(bag), limit=5)
+        for cluster in range(CLUSTERS)
+        for side, bag in (("images", world.text(cluster)), ("sentences", world.photo(cluster)))
+    ]
+
+
+def recall(index, request):
+    usual, exact = (index.best(replace(request, exact=one)).hits for one in (False, True))
+    return len({hit.key for hit in usual} & {hit.key for hit in exact}) / len(exact)
+
+
+def test_few_candidates_hold_nearly_all_of_the_best(index, filled, asked):
+    (segment,) = index.snapshot().published
+    assert segment.structures.keys() == set(SIDES)
+    assert index.overview().images.found_by == {"codes": 600}
+    for request in asked:
+        answer = index.best(request)
+        assert (answer.exact, answer.candidates, answer.rows) == (False, 40, 600)
+    assert np.mean([recall(index, request) for request in asked]) > 0.97
+
+
+def test_exact_answers_are_exact(index, filled, asked, right):
+    for request in asked[:6]:
+        answer = index.best(replace(request, exact=True))
+        assert (answer.exact, answer.candidates) == (True, 600)
+        assert right(request, answer)
+
+
+@pytest.mark.parametrize(
+    ("where", "share"),
+    [({"even": True}, 0.5), ({"tenth": [1, 2, 3, 4, 5, 6, 7, 8, 9]}, 0.9), ({"tenth": 3}, 0.1)],
+)
+def test_filter_lets_only_what_passes_be_found(
+    catalog, collection, index, filled, asked, where, share
+):
+    passing = {one.id for one in catalog.list_items(collection, limit=1_000, where=where)}
+    assert len(passing) == 600 * share
+    for request in asked:
+        hits = index.best(replace(request, where=where)).hits
+        assert len(hits) == 5
+        assert {hit.item for hit in hits} <= passing
+    found = [recall(index, replace(request, where=where)) for request in asked]
+    assert np.mean(found) > 0.95
+
+
+def test_full_pages_are_found_where_all_that_passes_is_far_from_the_query(index, filled, world):
+    request = Request("images", Query.of(world.text(0)), limit=5)
+    far = min(range(CLUSTERS), key=lambda one: float(world.centres[one] @ world.centres[0]))
+    for where in ({"cluster": [far]}, {"cluster": [far, (far + 1) % CLUSTERS or 1]}):
+        answer = index.best(replace(request, where=where, limit=8))
+        assert len(answer.hits) == 8
+        assert recall(index, replace(request, where=where)) == 1
+
+
+def test_what_was_deleted_or_replaced_is_no_candidate(
+    catalog, collection, index, filled, world, asked
+):
+    gone = {f"{number:03}" for number in range(0, 600, 3)}
+    for item in gone:
+        catalog.delete(collection, item)
+    replaced = {f"{number:03}": world.entry(number) for number in range(1, 600, 30)}
+    catalog.put_many(collection, list(replaced.values()))
+    for request in asked:
+        hits = index.best(replace(request, limit=20)).hits
+        assert len(hits) == 20
+        assert not gone & {hit.item for hit in hits}
+        for hit in hits:
+            if hit.item in replaced:
+                truth = replaced[hit.item]
+                bag = truth.images[0] if request.side == "images" else truth.bags[0]
+                assert torch.allclose(bag.vectors, hit.bag.vectors, atol=4e-3)
+    assert np.mean([recall(index, request) for request in asked]) > 0.95
+
+
+def test_newer_rows_are_found_beside_what_faiss_has(catalog, collection, index, filled, world):
+    text = world.text(4)
+    catalog.put(collection, replace(world.entry(4), id="new", images=(world.photo(4),)))
+    photo = catalog.entry(collection, "new").images[0]
+    stronger = replace(photo, vectors=3 * photo.vectors)
+    catalog.put(collection, replace(world.entry(4), id="new", images=(stronger,)))
+    assert index.best(Request("images", Query.of(text), limit=1)).hits[0].item == "new"
+
+
+def test_pages_of_candidates_hold_no_hit_twice(index, filled, asked):
+    for request in asked[:2]:
+        found, hit = [], None
+        for _ in range(8):
+            answer = index.best(request.behind(hit, len(found)))
+            found += [one.key for one in answer.hits]
+            hit = answer.hits[-1]
+        assert found == sorted(set(found))
+        exact = index.best(replace(request, exact=True, limit=40)).hits
+        assert len({one.key for one in exact} & set(found)) > 36
+
+
+def test_texts_among_texts_and_mere_negations_are_scanned(index, filled, world, right):
+    text = world.text(1)
+    for request in (
+        Request("sentences", Query((text,), (1.0,), "a text"), limit=5),
+        Request("images", Query((text,), (-1.0,)), limit=5),
+    ):
+        answer = index.best(request)
+        assert (answer.exact, answer.candidates) == (True, 600)
+        assert right(request, answer)
+
+
+def test_negated_part_is_left_to_the_scores(index, filled, world):
+    found = [
+        recall(
+            index, Request("images", Query((world.text(a), world.text(b)), (1.0, -0.3)), limit=5)
+        )
+        for a, b in zip(range(CLUSTERS), range(1, CLUSTERS), strict=False)
+    ]
+    assert np.mean(found) > 0.9
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("side", SIDES)
+def test_structures_find_what_a_plain_product_finds(world, score, side):
+    make = world.photo if side == "images" else world.text
+    bags = [make(number % CLUSTERS).vectors.numpy() for number in range(300)]
+    held = rows.of_vectors(bags, range(300), range(300), side, SCORES[score], 8)
+    structure = candidates.build(held)
+    allowed = np.arange(300) % 3 > 0
+    hits = 0
+    for number in range(CLUSTERS):
+        query = world.centres[number].numpy()
+        products = held.summaries.astype(np.float32) @ query
+        for passing in (None, allowed):
+            found = structure.nearest(query, 40, passing)
+            assert len(set(found.rows.tolist())) == 40
+            assert passing is None or passing[found.rows].all()
+            assert (np.diff(found.products) <= 0).all()
+            truth = np.argsort(-np.where(True if passing is None else passing, products, -np.inf))
+            hits += len(set(truth[:10].tolist()) & set(found.rows.tolist()))
+            (fine,) = candidates.best([candidates.scan(held, found.rows, query)], 10)
+            assert fine.products == pytest.approx(products[fine.rows], abs=1e-3)
+            assert (np.diff(fine.rows) > 0).all()
+    assert hits / (2 * CLUSTERS * 10) > 0.95
+
+
+def test_no_more_rows_are_found_than_pass(world):
+    bags = [world.photo(number % CLUSTERS).vectors.numpy() for number in range(300)]
+    held = rows.of_vectors(bags, range(300), range(300), "images", SCORES["sum_of_max"], 8)
+    allowed = np.arange(300) % 100 == 0
+    found = candidates.build(held).nearest(world.centres[0].numpy(), 1_000, allowed)
+    assert sorted(found.rows.tolist()) == [0, 100, 200]
+
+
+def test_file_of_another_version_is_refused(tmp_path):
+    """Codes of 8 bits, as segments had them before: such a segment is built anew."""
+    faiss = candidates.library()
+    before = faiss.IndexScalarQuantizer(8, faiss.ScalarQuantizer.QT_8bit)
+    before.train(np.eye(8, dtype=np.float32))
+    candidates.write(candidates.Structure(before), tmp_path / "images.faiss")
+    with pytest.raises(ValueError, match="another version: it holds IndexScalarQuantizer"):
+        candidates.read(tmp_path / "images.faiss", 0)
+
+
+def test_more_is_wanted_of_more_rows_for_more_hits_and_for_fewer_words(monkeypatch):
+    monkeypatch.undo()
+    assert candidates.wanted(10, 1, 12) == candidates.LEAST
+    assert candidates.wanted(10, 100, 12) == 100 * candidates.PER_HIT
+    assert candidates.wanted(10**6, 1, 12) == pytest.approx(
+        candidates.GROWTH * 10 ** (6 * candidates.POWER), abs=1
+    )
+    assert candidates.wanted(20_000, 10, 40) == candidates.wanted(20_000, 10, candidates.LONG)
+    few = [candidates.wanted(20_000, 10, words) for words in (12, 2, 1)]
+    assert np.diff(few).tolist() == [250, 300]
+
+
+def test_of_many_rows_codes_find_more_than_three_times_what_is_wanted():
+    assert candidates.refined(3_000, 200) == 600
+    assert candidates.refined(10**6, 1_000) == int(10 ** (6 * candidates.COARSE)) > 3_000
+
+
+def test_portions_of_shards_hold_the_best_of_all():
+    """By hand: 400 / 4 + 3 √(400 / 4 · 3 / 4) = 125.98; then of 20,000 rows in four shards."""
+    assert candidates.portion(400, 0.25) == 126
+    assert candidates.portion(400, 1.0) == 400
+    assert candidates.portion(3, 0.25) == 3
+    random = np.random.default_rng(7)
+    ranks = [np.flatnonzero(random.integers(4, size=20_000) == 0) for _ in range(100)]
+    missed = sum(np.count_nonzero(of_one[126:] < 400) for of_one in ranks)
+    assert missed <= 0.001 * 100 * 400
+
+
+def test_portions_hold_the_best_where_rows_of_an_item_share_its_shard():
+    """Eight rows an item of the best 400: 400 / 4 + 3 √(8 · 400 / 4 · 3 / 4) = 173.5."""
+    assert candidates.portion(400, 0.25, 8) == 174
+    random = np.random.default_rng(7)
+    held = 8 * random.binomial(50, 0.25, size=2_000)  # rows of the best 400 in a shard
+    assert np.maximum(held - 174, 0).sum() <= 0.001 * held.sum()
+    assert np.maximum(held - 126, 0).sum() > 0.01 * held.sum()  # as if each row had a shard
+
+
+@pytest.mark.parametrize(("side", "sign"), [("images", -1), ("sentences", 1)])
+def test_an_average_row_is_known_to_have_so_many_of_its_item(side, sign):
+    """Items of one, two and five rows: (1 + 4 + 25) / 8."""
+    positions = [sign * place - (sign < 0) for m in (1, 2, 5) for place in range(m)]
+    items = [number for number, m in enumerate((1, 2, 5)) for _ in range(m)]
+    bags = [np.ones((1, 4), np.float32)] * 8
+    held = rows.of_vectors(bags, items, positions, side, SCORES["sum_of_max"], 4)
+    assert candidates.together([held.until(1), held.since(1)]) == 30 / 8
+    assert candidates.together([]) == 1
+
+
+def test_only_many_rows_have_a_structure(monkeypatch):
+    held = rows.of_vectors(
+        [np.ones((1, 4), np.float32)] * 41, range(41), range(41), "images", SCORES["sum_of_max"], 4
+    )
+    assert candidates.build(held).index.ntotal == 41
+    assert candidates.build(held.until(39)) is None

@@ -1,0 +1,104 @@
+"""Heads: bounds of scores that hold, components found, and files that are checked."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index.search import query as query_parts
+from index.search.estimates import Coded
+from index.search.query import Role, Term
+from index.search.rescorer import Rescorer
+from index.search.threads import Workers
+from index.segments import heads, rows
+from models.scores.scoring import SCORES
+
+MAGNITUDES = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e12])
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(heads, "LEAST", 1)
+    monkeypatch.setattr(heads, "WIDTH", 3)
+    monkeypatch.setattr(heads, "HELD", 0.0)
+
+
+def random_bags(sizes, dimension, seed, magnitude=1.0):
+    random = np.random.default_rng(seed)
+    spread = magnitude / (1 + np.arange(dimension))
+    shift = random.normal(size=dimension)
+    return [
+        (spread * (shift + random.normal(size=(size, dimension)))).astype(np.float32)
+        for size in sizes
+    ]
+
+
+def with_heads(bags, score="sum_of_max"):
+    numbers = range(len(bags))
+    held = rows.of_vectors(bags, numbers, numbers, "images", SCORES[score], bags[0].shape[1])
+    built = heads.build(held.codes, held.offsets, held.scales, rows.in_memory)
+    return replace(held, heads=built)
+
+
+@pytest.mark.parametrize(("score", "weight"), [*product(SCORES, (1.0, -0.5))])
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(1, 7), min_size=1, max_size=8),
+    st.integers(1, 9),
+    st.integers(7, 40),
+    st.integers(0, 99),
+    MAGNITUDES,
+    MAGNITUDES,
+)
+def test_score_from_heads_is_no_farther_from_the_exact_one_than_it_says(
+    score, weight, sizes, T, D, seed, large, long
+):
+    bags, term = (
+        random_bags(sizes, D, seed, large),
+        Term(random_bags([T], D, seed + 1, long)[0], weight, floored=weight < 0),
+    )
+    held = with_heads(bags, score)
+    part = Coded(
+        term,
+        SCORES[score],
+        Role.QUERY_IS_SENTENCE,
+        rows_have_base=True,
+        directions=held.heads.directions,
+    )
+    found = Rescorer(SCORES[score], Workers(1)).estimates([part], held, None, held.heads)
+    exact = query_parts.exact(SCORES[score], bags, term, Role.QUERY_IS_SENTENCE)
+    assert (np.abs(found.scores - exact) <= found.errors).all()
+
+
+def test_directions_are_those_of_the_largest_variance_and_orthonormal():
+    vectors = random_bags([4_000], 9, seed=2)[0]
+    directions, held = heads.components(vectors)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(3), atol=1e-5)
+    _, singular, components = np.linalg.svd(vectors.astype(float), full_matrices=False)
+    np.testing.assert_allclose(np.abs(np.diag(components[:3] @ directions)), 1, atol=1e-4)
+    assert held == pytest.approx((singular[:3] ** 2).sum() / (singular**2).sum())
+
+
+def test_no_heads_are_built_where_they_would_bound_little(monkeypatch):
+    bags = random_bags([3] * 40, 12, seed=3)
+    assert with_heads(bags).heads is not None
+    assert with_heads([bag[:, :6] for bag in bags]).heads is None  # 3 of 6 numbers save little
+    monkeypatch.setattr(heads, "HELD", 1.0)
+    assert with_heads(bags).heads is None
+    monkeypatch.setattr(heads, "HELD", 0.0)
+    monkeypatch.setattr(heads, "LEAST", 41)
+    assert with_heads(bags).heads is None
+
+
+def test_heads_of_other_rows_are_refused():
+    held = with_heads(random_bags([3] * 4, 12, seed=3)).heads
+    arrays = {name: getattr(held, name).copy() for name in heads.STORED}
+    assert heads.closed(dict(arrays), 4, 12, 12).size == held.size
+    for wrong in ((5, 12, 12), (4, 11, 12), (4, 12, 13)):
+        with pytest.raises(ValueError, match="do not belong"):
+            heads.closed(dict(arrays), *wrong)
+    with pytest.raises(ValueError, match="float64"):
+        heads.closed(arrays | {"rest": arrays["rest"].astype(float)}, 4, 12, 12)

@@ -1,0 +1,63 @@
+import pytest
+import torch
+
+from models.image_towers import correlated as photo
+from models.scores.correlation import Correlation, correlate, directions, regularised
+from models.scores.scoring import SCORES
+from models.text_towers import correlated as sentence
+from models.types import PaddedBags
+
+TEXTS = ["A dog runs on the beach", "dog", "Two pinnipeds and a naïve café", "a red car", "snow"]
+
+
+@pytest.fixture(scope="module", params=["linear", "rbf"])
+def towers(request):
+    sizes = {"kernel": request.param, "embedding": 4, "landmarks": 5}
+    return photo.Model(photo.Config(sizes=(64,), **sizes)), sentence.Model(sentence.Config(**sizes))
+
+
+def pairs(image, text):
+    """Photos whose features are those of a sentence, up to a rotation."""
+    generator = torch.Generator().manual_seed(0)
+    sentences, _ = text.reader(TEXTS)
+    means = torch.stack([words.mean(0) for words in sentences])  # (L, W)
+    turn = torch.randn(means.shape[1], image.sight.channels, generator=generator)
+    return list((means @ turn).exp()[:, None]), sentences
+
+
+def solve(image, text, images, sentences):
+    image.prepare(images)
+    text.prepare(sentences, range(5))
+    correlate(image, text, images, sentences, range(5), Correlation(ridge=0.01))
+    return SCORES["sum_of_max"](
+        image(PaddedBags.of(images)), text(text.fixed(PaddedBags.of(sentences)))
+    )
+
+
+def test_each_photo_answers_its_own_sentence(towers):
+    assert solve(*towers, *pairs(*towers)).argmax(1).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_landmarks_that_repeat_do_no_harm(towers):
+    images, sentences = pairs(*towers)
+    assert solve(*towers, images, [*sentences[:3], *sentences[:2]]).isfinite().all()
+
+
+def test_directions_correlate_as_the_definition_says():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(500, 4, generator=generator)
+    y = torch.stack([x[:, 0] * 2 - x[:, 1], *torch.randn(2, 500, generator=generator)], dim=1)
+    x, y = x - x.mean(0), y - y.mean(0)
+    a, b, correlations = directions(x.T @ x / 500, y.T @ y / 500, x.T @ y / 500, 3)
+    u, v = x @ a, y @ b
+    torch.testing.assert_close(u.T @ u / 500, torch.eye(3), rtol=0, atol=1e-4)
+    torch.testing.assert_close(v.T @ v / 500, torch.eye(3), rtol=0, atol=1e-4)
+    torch.testing.assert_close(u.T @ v / 500, correlations.diag(), rtol=0, atol=1e-4)
+    assert correlations[0] == pytest.approx(1, abs=1e-4)
+    assert correlations[1] < 0.2
+
+
+def test_a_ridge_makes_a_flat_covariance_whole():
+    flat = torch.diag(torch.tensor([2.0, 0.0]))
+    whole = regularised(flat, torch.eye(2), 0.5)
+    torch.testing.assert_close(whole, torch.tensor([[2.5, 0.0], [0.0, 0.5]]), rtol=2e-3, atol=0)

@@ -1,0 +1,61 @@
+import torch
+
+from models import checkpoint
+from models.captioners import multimodal_rnn
+from models.registry import Generation
+from training.captioners import train as captioning
+from training.captioners.batches import CaptionDataset
+from training.captioners.describe import described
+from training.captioners.objectives import CrossEntropy
+from training.captioners.recipe import Recipe
+from training.data import readers as folders
+from training.data import synthetic
+from training.evaluation.captions.bleu import bleu
+from training.runs.folder import Place, Reporter
+from training.runs.loop import Measured, Part, Trainer
+from training.runs.optimization import Optimizer, Schedule
+
+SIGHT = {"views": ("lite0@64",), "proposals": "windows"}
+SMALL = {**SIGHT, "recurrence": "lstm", "embedding": 32, "hidden": 32, "dropout": 0.0}
+
+
+def recipe(epochs):
+    schedule = Schedule(epochs, batch=4, average=0.9)
+    return Recipe("multimodal_rnn", SMALL, Optimizer(learning_rate=1e-2), schedule, least_count=1)
+
+
+def test_a_trained_captioner_tells_photos_apart():
+    torch.manual_seed(1)
+    model = multimodal_rnn.Model(multimodal_rnn.Config(("a", "red", "blue", "dog", "cat"), **SMALL))
+    captions = [[2, 3, 5], [2, 4, 5], [2, 3, 6], [2, 4, 6]]
+    sentences = [[torch.tensor(one)] for one in captions]
+    dataset = CaptionDataset(list(torch.rand(4, 1, 1280)), sentences, size=4)
+    how = recipe(60)
+    objective = CrossEntropy(model, "cpu", "float32")
+    part = Part(model, dataset, objective, lambda: Measured({}), once=True)
+    trainer = Trainer(part, how.optimizer, how.schedule)
+    losses = [trainer.epoch().loss for _ in range(60)]
+    trainer.descent.average.settle()
+    model.eval()
+    texts = [best[0].text for best in model.describe(dataset.photos, Generation(beam=2))]
+    assert losses[-1] < losses[0] / 10
+    assert texts == ["A red dog", "A blue dog", "A red cat", "A blue cat"]
+
+
+def test_from_a_corpus_to_a_checkpoint_that_scores_what_it_says(tmp_path):
+    synthetic.write(tmp_path / "scenes", {"train": 24, "val": 8}, 0)
+    corpus = folders.read(tmp_path / "scenes")
+    told = []
+    file = tmp_path / "captioner.safetensors"
+    place, reporter = Place(file, tmp_path / "cache"), Reporter(report=told.append)
+    score = captioning.train(corpus, place, recipe(20), reporter=reporter)
+    assert [record.epoch for record in told] == [*range(1, 21)]
+    loaded = checkpoint.load(file)
+    assert loaded.facts["validation"]["bleu"] == list(score.bleu)
+    examples = corpus.split("val")
+    captions = [one.text for one in described(loaded.model, examples)]
+    again = bleu(captions, [one.sentences for one in examples])
+    # The same captions but for half precision: of the cached features there, of the weights here.
+    assert abs(again.scores[0] - score.bleu[0]) < 5
+    assert score.bleu[0] > 30
+    assert loaded.facts["validation"]["cider"] == score.cider > 30

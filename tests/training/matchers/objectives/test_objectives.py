@@ -1,0 +1,37 @@
+import inspect
+
+import pytest
+import torch
+
+from training.matchers import objectives
+from training.matchers.objectives import Term, total
+
+HALF = """
+from training.matchers.match import Match
+
+def half(match: Match, share: float = 0.5):
+    return share * match.scores.sum()
+"""
+
+
+@pytest.mark.parametrize("name", objectives.names())
+def test_every_module_of_the_folder_is_an_objective_whose_options_have_defaults(name):
+    match, *others = inspect.signature(objectives.find(name)).parameters.values()
+    assert (match.name, match.annotation) == ("match", "Match")
+    assert {one.name for one in others} == objectives.options(name)
+    assert all(one.default is not inspect.Parameter.empty for one in others)
+
+
+def test_a_module_put_into_the_folder_can_be_named(tmp_path, monkeypatch, matched):
+    (tmp_path / "half.py").write_text(HALF)
+    monkeypatch.setattr(objectives, "__path__", [*objectives.__path__, str(tmp_path)])
+    assert "half" in objectives.names()
+    assert objectives.options("half") == {"share"}
+    terms = [Term("half", weight=2.0), Term("half", last=1, options={"share": 0.25})]
+    scores = matched(torch.ones(2, 2))
+    assert (total(terms, scores, 1).item(), total(terms, scores, 2).item()) == (5.0, 4.0)
+
+
+def test_an_unknown_objective_names_the_ones_there_are():
+    with pytest.raises(LookupError, match="no objective 'hinge'; there are: contrastive, dist"):
+        objectives.find("hinge")

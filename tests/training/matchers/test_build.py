@@ -1,0 +1,140 @@
+import pytest
+import torch
+
+from models import checkpoint, header, shipped
+from models.checkpoint import Checkpoint
+from models.matcher import Config, Matcher
+from models.shipped import PRETRAINED
+from models.vision import backbones
+from training.matchers import preset
+from training.matchers import train as run
+from training.matchers.build import built, completed
+from training.matchers.preset import parsed
+from training.runs.folder import Place
+from training.runs.loop import Trainer
+
+VIEWS = ["lite0@32", "lite0-tuned@32"]
+
+
+def ship(path, scale):
+    """Make "lite0-tuned" the packaged Lite0 with its weights scaled."""
+    network = backbones.load("lite0", tuned=True)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.mul_(scale)
+    described = {"kind": "backbones", "name": "tuned", "config": {"start": "lite0"}, "facts": {}}
+    weights = {key: value.half() for key, value in checkpoint.trained_state(network).items()}
+    checkpoint.write(path, weights, described)
+
+
+@pytest.fixture
+def shipped_backbone(tmp_path, monkeypatch):
+    path = tmp_path / "lite0-tuned.safetensors"
+    monkeypatch.setitem(shipped.BACKBONES, "lite0-tuned", path)
+    ship(path, 0.9)
+    return path
+
+
+def preset_of(epochs=1, shape=(("embedding", 8),), references=(), **image):
+    """A preset of the towers that ship, small; `shape` are options of both towers."""
+    options = {"views": VIEWS, **dict(shape)} | image
+    tables = {
+        "model": {
+            "image": {"name": "regions_in_context", **options},
+            "text": {"name": "minilm", "frozen_layers": 6, **dict(shape)},
+            **dict(references),
+        },
+        "objective": {"name": "contrastive"},
+        "schedule": {"epochs": epochs, "batch": 6},
+    }
+    return parsed("views", tables)
+
+
+def backbone(path):
+    """The digest of the tuned backbone in a matcher's checkpoint."""
+    return checkpoint.load(path).model.image.sight.digest("lite0-tuned")
+
+
+def test_a_start_goes_on_seeing_with_its_own_backbone_whatever_ships_by_now(
+    shipped_backbone, few, tmp_path
+):
+    cache = tmp_path / "features"
+    start = run.train(preset_of(), few, Place(tmp_path / "old", cache))
+    features = set(cache.glob("images/*.pt"))
+    ship(shipped_backbone, 1.1)
+    best = run.train(preset_of(), few, Place(tmp_path / "new", cache, start=start))
+    assert backbone(best) == backbone(start)
+    assert set(cache.glob("images/*.pt")) == features  # it sees what the start saw
+    anew = run.train(preset_of(), few, Place(tmp_path / "anew", cache))
+    assert backbone(anew) != backbone(start)
+    assert len(set(cache.glob("images/*.pt"))) == 2 * len(features)
+
+
+def test_a_resumed_run_goes_on_seeing_with_its_own_backbone(
+    shipped_backbone, few, tmp_path, monkeypatch
+):
+    place, learn = Place(tmp_path / "runs", tmp_path / "features"), Trainer.learn
+
+    def stop_in_the_second(trainer, progress):
+        if trainer.history:
+            raise KeyboardInterrupt
+        return learn(trainer, progress)
+
+    monkeypatch.setattr(Trainer, "learn", stop_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(preset_of(2), few, place)
+    monkeypatch.setattr(Trainer, "learn", learn)
+    features = set(place.cache.glob("images/*.pt"))
+    ship(shipped_backbone, 1.1)
+    run.train(preset_of(2), few, place, resume=True)
+    assert set(place.cache.glob("images/*.pt")) == features
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        (
+            {"views": ["lite0@32", "lite0-tuned@64"]},
+            r'image\.views is \["lite0@32", .*@64"\], in the checkpoint',
+        ),
+        ({"proposals": "frame"}, r'image\.proposals is "frame", in the checkpoint "windows"'),
+        ({"maximum": True}, r"image\.maximum is true, in the checkpoint false"),
+    ],
+)
+@pytest.mark.usefixtures("shipped_backbone")
+def test_a_start_with_other_options_is_refused_by_their_names(image, said, few):
+    start = Checkpoint("matchers", "views", Matcher(preset_of().model), "f", {})
+    with pytest.raises(ValueError, match=f"the checkpoint to start from: {said}"):
+        built(preset_of(**image), few.split("train"), start)
+
+
+def test_the_shape_that_an_average_gave_to_vectors_stays_unless_the_preset_has_its_own():
+    named = {"views": ["lite0@32"], "classifiers": ["lite0@32"]}
+    averaged = preset_of(shape={"embedding": 6, "conse": 4}, **named)
+    start = Checkpoint("matchers", "views", Matcher(averaged.model), "f", {})
+    assert built(preset_of(shape={}, **named), [], start).dimension == 6 + 4
+    with pytest.raises(ValueError, match=r"image\.embedding is 8, in the checkpoint 6"):
+        built(preset_of(shape={"embedding": 8}, **named), [], start)
+
+
+def test_a_start_may_have_other_numbers_of_references_than_the_preset():
+    """They are measured anew; where the numbers are the same, they stay until then."""
+    torch.manual_seed(0)
+    photos = {"references": 4}
+    former = Matcher(preset_of(views=["lite0@32"], references=photos).model)
+    former.refer(torch.rand(4, former.dimension))
+    start = Checkpoint("matchers", "views", former, "f", {})
+    same = built(preset_of(views=["lite0@32"], references=photos), [], start)
+    assert torch.equal(same.offsets.references, former.offsets.references)
+    both = photos | {"reference_sentences": 6}
+    more = built(preset_of(views=["lite0@32"], references=both), [], start)
+    assert more.dimension == former.dimension + 1
+    assert torch.equal(more.image.photo.weight, former.image.photo.weight)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("tessera", "matcher"), ("tessera-light", "matcher-light")]
+)
+def test_a_matcher_that_ships_is_a_start_for_its_preset(name, file):
+    shipped_config = Config(**header.read(PRETRAINED / f"{file}.safetensors")["config"])
+    assert completed(preset.read(name).model, shipped_config) == shipped_config

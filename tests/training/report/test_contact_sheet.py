@@ -1,0 +1,35 @@
+import pytest
+import torch
+
+from models.types import Box
+from models.vision.images import decode
+from training.report import contact_sheet
+from training.report.contact_sheet import SIDE
+
+
+def test_a_crop_is_the_part_in_the_box():
+    pixels = torch.arange(3 * 4 * 10).view(3, 4, 10)
+    assert torch.equal(contact_sheet.crop(pixels, Box(0.2, 0.5, 0.4, 1)), pixels[:, 2:4, 2:4])
+    assert contact_sheet.crop(pixels, Box(0.99, 0.99, 1, 1)).shape == (3, 1, 1)
+
+
+def test_a_tile_shows_the_whole_crop_in_the_middle_of_white():
+    tile = contact_sheet.tile(torch.zeros(3, 10, 20, dtype=torch.uint8))
+    assert tile.shape == (3, SIDE, SIDE)
+    assert (tile[:, : SIDE // 4] == 255).all()
+    assert (tile[:, SIDE // 4 : 3 * SIDE // 4] == 0).all()
+    assert (tile[:, 3 * SIDE // 4 :] == 255).all()
+
+
+def test_a_sheet_is_written_row_by_row(tmp_path):
+    crops = [torch.full((3, 5, 5), 30 * place, dtype=torch.uint8) for place in range(8)]
+    contact_sheet.write(tmp_path / "new" / "sheet.png", crops)
+    sheet = decode((tmp_path / "new" / "sheet.png").read_bytes()).pixels
+    assert sheet.shape == (3, 2 * (SIDE + 4) + 4, 6 * (SIDE + 4) + 4)
+    assert sheet[0, SIDE // 2, SIDE + SIDE // 2] == 30
+    assert sheet[0, SIDE + SIDE // 2, SIDE // 2] == 180
+
+
+def test_a_sheet_of_nothing_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="at least one region"):
+        contact_sheet.write(tmp_path / "sheet.png", [])

@@ -1,0 +1,72 @@
+"""Every part is trained by one loop: a run that broke off goes on, and equals an unbroken one."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from training.captioners import train as captioning
+from training.captioners.recipe import Recipe
+from training.data import entities
+from training.grounders import recipe as grounding_recipe
+from training.grounders import train as grounding
+from training.proposers import recipe as proposal_recipe
+from training.proposers import train as proposals
+from training.runs.folder import Place, Reporter
+from training.runs.optimization import Optimizer, Schedule
+
+SHORT = Schedule(2, batch=4, average=0.9)
+TINY = {"views": ("lite0@64",), "proposals": "windows", "embedding": 8, "hidden": 8}
+CAPTIONER = Recipe("multimodal_rnn", TINY, Optimizer(learning_rate=2e-3), SHORT, least_count=1)
+BOTH = grounding_recipe.read("mined-both")
+GROUNDER = replace(BOTH, schedule=SHORT, objective=replace(BOTH.objective, mined=1))
+PARTS = {
+    "captioner": lambda corpus, truth, *given, **more: captioning.train(
+        corpus, *given, CAPTIONER, **more
+    ),
+    "proposals": lambda *given, **more: proposals.train(
+        *given, proposal_recipe.Recipe({"size": 64}, schedule=SHORT), **more
+    ),
+    "grounder": lambda *given, **more: grounding.train(*given, GROUNDER, **more),
+}
+
+
+@pytest.fixture(scope="session")
+def truth(scenes):
+    return entities.read(entities.find(scenes))
+
+
+def stop(record):
+    """As a user who ends the first epoch of a run."""
+    raise KeyboardInterrupt(record.epoch)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_broken_off_run_of_any_part_goes_on_and_equals_an_unbroken_one(
+    part, few, truth, cache, tmp_path
+):
+    train = PARTS[part]
+    whole, broken = (Place(tmp_path / f"{name}.safetensors", cache) for name in ("whole", "broken"))
+    measured = train(few, truth, whole)
+    with pytest.raises(KeyboardInterrupt):
+        train(few, truth, broken, reporter=Reporter(report=stop))
+    assert not broken.out.exists()
+    with pytest.raises(ValueError, match="holds a run: resume it"):
+        train(few, truth, broken)
+    torch.rand(7)  # whatever happens in between
+    assert train(few, truth, broken, resume=True) == measured
+    expected = load_file(whole.out)
+    assert all(torch.equal(one, expected[name]) for name, one in load_file(broken.out).items())
+    assert train(few, truth, broken, resume=True) == measured  # nothing is left to do
+
+
+def test_a_run_of_other_options_is_not_resumed(few, cache, tmp_path):
+    place = Place(tmp_path / "captioner.safetensors", cache)
+    with pytest.raises(KeyboardInterrupt):
+        captioning.train(few, place, CAPTIONER, reporter=Reporter(report=stop))
+    other = replace(CAPTIONER, label_smoothing=0.2)
+    with pytest.raises(ValueError, match=r"\.run was made with another recipe: start anew"):
+        captioning.train(few, place, other, resume=True)
+    with pytest.raises(LookupError, match="holds no run to resume"):
+        captioning.train(few, Place(tmp_path / "x.safetensors", cache), CAPTIONER, resume=True)
