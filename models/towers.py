@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from models.text.parsing import parse
 from models.types import PaddedBags, ParsedSentence, Span
 
 LIKELIHOOD_SCALE = 0.2  # ε of a likelihood among vectors, and of its prior among words
@@ -72,9 +71,9 @@ class Reader(Frozen):
         sentences = self.parse(texts)
         return self.inputs(sentences), [self.places(sentence) for sentence in sentences]
 
+    @abstractmethod
     def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
         """Texts as far as the fragments need it: words, or trees."""
-        return [parse(text) for text in texts]
 
     @abstractmethod
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:

@@ -13,7 +13,6 @@ from app.cli import backup as upkeep
 from app.cli import cluster, keys
 from app.cli import collections as stored
 from app.cli import explain as explaining
-from app.cli import export as exporting
 from app.cli import index as indexing
 from app.cli import models as listing
 from app.cli import search as ranking
@@ -36,6 +35,5 @@ app.command()(upkeep.sweep)
 app.command()(stored.delete)
 app.add_typer(indexing.app, name="index")
 app.add_typer(cluster.app, name="cluster")
-app.add_typer(exporting.app, name="export")
 app.add_typer(keys.app, name="keys")
 app.add_typer(stored.collections, name="collections")

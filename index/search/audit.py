@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from index.search.requests import Request
-from index.shards import Shard
+from index.search.requests import Request, Shard
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,3 +166,11 @@ class Promising:
 
 
 NONE = Promising(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), asked=False)
+
+
+class Shard(Protocol):
+    """Some of a collection's rows. Safe for many threads."""
+
+    def best(self, request: Request) -> Answer:
+        """The best hits among its rows; errors are those of index.search.index.Index.best."""
+        ...

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.text.edges import Edge, alone, bigrams, dependencies, joined, places
-from models.text.parsing import parse_trees, parser_key, require
+from models.text.parsing import parse, parse_trees, parser_key, require
 from models.text.trees import columns
 from models.text.words import Vocabulary, WordVectors
 from models.towers import Place, Reader
@@ -24,7 +24,15 @@ def whole(sentence: ParsedSentence) -> list[Place]:
     return [(WHOLE_SENTENCE, Span(words[0].span.start, words[-1].span.end))]
 
 
-class WordReader(Reader):
+class SentenceReader(Reader):
+    """A reader that needs the words of a text, and no tree."""
+
+    def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
+        """Split texts into words."""
+        return [parse(text) for text in texts]
+
+
+class WordReader(SentenceReader):
     """The vectors (T, W) of a sentence's words; with `whole` the sentence is one fragment."""
 
     def __init__(self, whole: bool = False) -> None:
@@ -45,7 +53,7 @@ class WordReader(Reader):
         return whole(sentence) if self.whole else super().places(sentence)
 
 
-class NumberReader(Reader):
+class NumberReader(SentenceReader):
     """The numbers (T, 1) of a sentence's words in a vocabulary; the sentence is one fragment."""
 
     def __init__(self, words: Sequence[str]) -> None:

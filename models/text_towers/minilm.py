@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from models.text import classes
+from models.text.readers import SentenceReader
 from models.text.words import MINILM_HIDDEN, LowerMiniLM, upper_minilm
-from models.towers import LIKELIHOOD_SCALE, Reader, TextTower
+from models.towers import LIKELIHOOD_SCALE, TextTower
 from models.types import PaddedBags, ParsedSentence
 from models.vision.conse import NamedTexts
 
@@ -50,7 +51,7 @@ class Config:
         return ("conse", "embedding")
 
 
-class WeightedWords(Reader):
+class WeightedWords(SentenceReader):
     """MiniLM's states below the tuned layers, and the weight of each word."""
 
     def __init__(self, config: Config) -> None:

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from models.encoders.adapter import Adapter
 from models.encoders.halves import Reading
 from models.encoders.source import Files, Source, family
-from models.towers import Place, Reader, TextTower
+from models.text.readers import SentenceReader
+from models.towers import Place, TextTower
 from models.types import WHOLE_SENTENCE, PaddedBags, ParsedSentence, Span
 
 LEAST_REST = 1e-5  # of a text's length, from which what no word gave is a fragment
@@ -41,7 +42,7 @@ class Config:
         return Source(self.folder, self.files, self.revision)
 
 
-class EncoderReader(Reader):
+class EncoderReader(SentenceReader):
     """Each word's part of a text's vector, and what no word gave, if anything is left.
 
     The parts add up to the encoder's vector, of length one. Its vocabulary is open: no word of a

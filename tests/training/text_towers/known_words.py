@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from models.text.readers import SentenceReader
 from models.text.words import Vocabulary
-from models.towers import Reader, TextTower
+from models.towers import TextTower
 from models.types import PaddedBags
 
 
@@ -19,7 +20,7 @@ class Config:
         return ("words",)
 
 
-class Numbers(Reader):
+class Numbers(SentenceReader):
     def __init__(self, words) -> None:
         super().__init__()
         self.words, self.vocabulary = words, Vocabulary(words)
