@@ -8,32 +8,23 @@ from __future__ import annotations
 
 import typer
 
-from app.cli import backup as migrating
-from app.cli import backup as upkeep
-from app.cli import cluster, keys
-from app.cli import collections as stored
-from app.cli import explain as explaining
-from app.cli import index as indexing
-from app.cli import models as listing
-from app.cli import search as ranking
-from app.cli import search as searching
-from app.cli import serve as serving
+from app.cli import backup, cluster, collections, explain, index, keys, models, search, serve
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
-app.command()(serving.serve)
-app.command()(migrating.migrate)
-app.command()(searching.search)
-app.command()(ranking.rank)
-app.command()(explaining.describe)
-app.command()(explaining.align)
-app.command()(explaining.ground)
-app.command()(listing.models)
-app.command()(upkeep.snapshot)
-app.command()(upkeep.restore)
-app.command()(upkeep.check)
-app.command()(upkeep.sweep)
-app.command()(stored.delete)
-app.add_typer(indexing.app, name="index")
+app.command()(serve.serve)
+app.command()(backup.migrate)
+app.command()(search.search)
+app.command()(search.rank)
+app.command()(explain.describe)
+app.command()(explain.align)
+app.command()(explain.ground)
+app.command()(models.models)
+app.command()(backup.snapshot)
+app.command()(backup.restore)
+app.command()(backup.check)
+app.command()(backup.sweep)
+app.command()(collections.delete)
+app.add_typer(index.app, name="index")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(keys.app, name="keys")
-app.add_typer(stored.collections, name="collections")
+app.add_typer(collections.collections, name="collections")

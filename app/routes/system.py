@@ -45,7 +45,7 @@ from app.schemas.system import (
     ModelOut,
     ModelsOut,
 )
-from app.telemetry import metrics
+from app.telemetry.metrics import counted, shared
 from index.database.errors import Busy
 from models.checkpoint import Checkpoint
 
@@ -55,9 +55,9 @@ def exposition(engine: Engine | None) -> bytes:
     disable_created_metrics()  # type: ignore[no-untyped-call]  # of when each series began
     now = CollectorRegistry()
     now.register(Gauges(engine))
-    if not metrics.shared():  # processor time and memory of one worker would mislead
+    if not shared():  # processor time and memory of one worker would mislead
         ProcessCollector(registry=now)
-    return generate_latest(metrics.counted()) + generate_latest(now)
+    return generate_latest(counted()) + generate_latest(now)
 
 
 class Gauges(Collector):
