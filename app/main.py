@@ -7,16 +7,12 @@ import gc
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
-from socket import socket
 
-import uvicorn
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from uvicorn.supervisors import Multiprocess
 
-from app import __version__, lean
+from app import __version__
 from app.access.door import Door
 from app.engine.engine import Engine
 from app.http import errors
@@ -34,7 +30,6 @@ from app.http.observation import observe
 from app.http.openapi import describe
 from app.http.readiness import Readiness
 from app.http.security_headers import SecurityHeaders
-from app.http.server import address, options
 from app.http.timeouts import Patience
 from app.imports import fetching
 from app.imports.decoders import Decoders
@@ -53,10 +48,8 @@ from app.routes import (
     system,
 )
 from app.settings import Settings
-from app.telemetry import logs
 
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
-STARTING = 120  # seconds that a worker may take to import everything, before it is replaced
 
 logger = logging.getLogger("tessera")
 
@@ -107,25 +100,6 @@ def create_app(
     app.add_middleware(SecurityHeaders)
     observe(app, queries=settings.log_queries)
     return app
-
-
-def serve_by_workers(settings: Settings, listener: socket) -> None:
-    """Serve a bound socket by processes with an engine each, until told to stop."""
-    config = uvicorn.Config(
-        partial(lean.create_app, settings),
-        factory=True,
-        host=settings.host,
-        port=settings.port,
-        workers=settings.workers,
-        timeout_worker_healthcheck=STARTING,
-        log_config=logs.configuration(settings.log_style),
-        ssl_certfile=settings.ssl_certfile,
-        ssl_keyfile=settings.ssl_keyfile,
-        **options(settings),
-    )
-    logger.warning("%s processes will be running on %s", config.workers, address(listener, config))
-    # What uvicorn.run does itself, which takes only the name of an application.
-    Multiprocess(config, sockets=[listener]).run()
 
 
 @asynccontextmanager

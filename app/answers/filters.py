@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from app.imports.columns import nearest, nearest_name
+from app.nearest import nearest, nearest_name
 from index.documents.documents import Schema
 from index.filters import (
     LONGEST_VALUE,

@@ -45,7 +45,12 @@ def opened_import(
     """
     with Decoders(folder.DECODERS, Allowance.of(settings)) as decode:
         if settings.cluster:
-            outcomes: Iterable[Outcome] = cluster.bring_in(engine, collection, sources, settings)
+            cluster.check(settings)
+            from app.imports import cluster as cluster_import  # needs Ray
+
+            outcomes: Iterable[Outcome] = cluster_import.bring_in(
+                engine, collection, sources, settings
+            )
         else:
             outcomes = folder.bring_in(
                 engine,

@@ -127,9 +127,7 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
         by = ", ".join(f"{kind} {rows:,}" for kind, rows in side.found_by.items())
         table.add_row(name, f"{side.rows:,}", f"{side.in_memory:,}", by)
     Console().print(table)
-    typer.echo(
-        f"{index.segments.segment} segments, {index.bytes:,} bytes, {index.behind:,} changes behind"
-    )
+    typer.echo(f"{index.segments} segments, {index.bytes:,} bytes, {index.behind:,} changes behind")
 
 
 @app.command()

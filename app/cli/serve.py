@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import resource
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 
 
 FILES = 1000  # besides connections: segments, uploads and the database
+STARTING = 120  # seconds that a worker may take to import everything, before it is replaced
+
+logger = logging.getLogger("tessera")
+
 Host = Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")]
 Port = Annotated[int | None, typer.Option(help="Port. [default: 8000]")]
 Photos = Annotated[
@@ -149,11 +155,30 @@ def _serve(settings: Settings, engine: Engine, listener: socket.socket) -> None:
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
-    from app.main import serve_by_workers
+    """Serve a bound socket by processes with an engine each, until told to stop."""
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    from app.http.server import address, options
+    from app.telemetry import logs
     from app.telemetry.metrics import share
 
+    config = uvicorn.Config(
+        partial(lean.create_app, settings),
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        timeout_worker_healthcheck=STARTING,
+        log_config=logs.configuration(settings.log_style),
+        ssl_certfile=settings.ssl_certfile,
+        ssl_keyfile=settings.ssl_keyfile,
+        **options(settings),
+    )
+    logger.warning("%s processes will be running on %s", config.workers, address(listener, config))
     with share():
-        serve_by_workers(settings, listener)
+        # What uvicorn.run does itself, which takes only the name of an application.
+        Multiprocess(config, sockets=[listener]).run()
 
 
 def allow_files(count: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -11,9 +10,7 @@ from app import __version__
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.engine.engine import Engine
     from app.engine.inference import Models
-    from app.imports.folder import Outcome, Source
     from index.catalog.catalog import Catalog
     from index.cluster.merged import ShardedIndexes
     from index.documents.query_words import Synonyms
@@ -46,16 +43,6 @@ def check(settings: Settings) -> None:
             "a cluster's nodes share a database: set TESSERA_DATABASE=postgresql://…, "
             "and TESSERA_PICTURES to a folder or an object store that all of them reach"
         )
-
-
-def bring_in(
-    engine: Engine, collection: str, incoming: Iterable[Source | Outcome], settings: Settings
-) -> Iterator[Outcome]:
-    """See app.imports.cluster.bring_in; errors are those of `check`, too."""
-    check(settings)
-    from app.imports import cluster as cluster_import
-
-    return cluster_import.bring_in(engine, collection, incoming, settings)
 
 
 def indexes(

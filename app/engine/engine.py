@@ -15,7 +15,7 @@ from app.engine import segment_process as follower
 from app.engine.bounds import Bounds, OutOfBounds
 from app.engine.drafts import Draft, embed
 from app.engine.inference import Models
-from app.imports.refusals import reason_of
+from app.engine.refusals import reason_of
 from app.settings import Settings
 from app.telemetry.logs import note
 from app.telemetry.stages import stage

@@ -20,6 +20,7 @@ from starlette.routing import Match
 from app.engine.bounds import OutOfBounds
 from app.engine.inference import NoCaptioner, NoGrounder, NoRegionCaptioner
 from app.http import security_headers as security
+from app.imports.fetching import NotFetched
 from index.backup.snapshots import InProgress
 from index.catalog.pictures import PictureLost
 from index.database.checksums import ItemDamaged
@@ -60,10 +61,6 @@ class NoSuchBytes(ValueError):
 
 class NotAcceptable(ValueError):
     """The client accepts none of the kinds that the route can send."""
-
-
-class NotFetched(ValueError):
-    """An address gave no photo, or is not one that is asked."""
 
 
 class Unavailable(RuntimeError):

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import from_json
 
 from app import unique_keys
-from app.imports.columns import nearest
+from app.nearest import nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[str | int, ...]  # the keys and numbers that lead to a value

@@ -10,10 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
+from app.nearest import nearest
 
-NEAR = 0.5  # of a name's letters, those that must agree with the one that is named as nearest
 NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")  # no leading zeros: those are of codes
 PHOTOS = re.compile(r"(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*")
 IDS = (
@@ -64,24 +62,6 @@ class Columns:
         lines = [f"{name} = {_toml(value)}" for name, value in values.items() if value != ()]
         pairs = [f"{_toml(key)} = {_toml(column)}" for key, column in metadata.items()]
         return "\n".join([*lines, "[metadata]", *pairs])
-
-
-def nearest(key: str, known: Iterable[str], kind: str = "key") -> str:
-    """The end of a sentence about an unknown name: the nearest one of those there are."""
-    near = nearest_name(key, known)
-    return "" if near is None else f"; the nearest {kind} is {near!r:.100}"
-
-
-def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The nearest one of some names, whatever its case; None if there is none near."""
-    near = process.extractOne(
-        name,
-        list(known),
-        scorer=OSA.normalized_similarity,
-        processor=str.casefold,
-        score_cutoff=NEAR,
-    )
-    return None if near is None else near[0]
 
 
 def read_mapping(file: Path) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from httpcore2 import NetworkBackend, NetworkStream, Response, SyncBackend
 from pydantic import ValidationError
 from pydantic_core import Url
 
-from app.http.errors import NotFetched
 from app.schemas.fields import LONGEST_URL
 from models.vision.photo_files import MOST_BYTES
 
@@ -41,6 +40,10 @@ TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64: an IPv4 address in its last f
 LOOKUPS = BoundedSemaphore(64)  # names that are being resolved at a time; some take minutes
 
 log = logging.getLogger(__name__)
+
+
+class NotFetched(ValueError):
+    """An address gave no photo, or is not one that is asked."""
 
 
 def public(address: Address) -> bool:

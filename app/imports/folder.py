@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, Literal
 from app import unique_keys
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
+from app.engine.refusals import reason_of
 from app.imports.fetching import Fetch, refuse
-from app.imports.refusals import reason_of
 from index.items import NO_TEXT, Collection, Replaced, check_new_id
 from models.vision import images
 from models.vision.photo_files import too_many_bytes

@@ -12,10 +12,10 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+from app.engine.refusals import reason_of
 from app.imports.columns import Columns, columns_of, number_of
 from app.imports.folder import FIELDS, Outcome, Source, check_place, stamp_of
 from app.imports.parquet import LONGEST_ROW
-from app.imports.refusals import reason_of
 from app.imports.table_rows import READERS, Cells, End, Opened, Row
 from index.items import check_new_id, metadata_text
 

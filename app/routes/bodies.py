@@ -21,8 +21,8 @@ from app.http.body_sizes import text_bytes
 from app.http.errors import TooLarge, WrongMediaType
 from app.http.lanes import Lane, Lanes
 from app.http.openapi import FORM, JSON, JSON_IN_FORMS
+from app.http.spool import IN_MEMORY
 from app.http.validation import read_fields, read_json
-from app.imports.spool import IN_MEMORY
 from app.routes.dependencies import CallerDep, DecodersDep, LanesDep, SettingsDep
 from app.schemas.fields import PhotoBody
 from app.settings import Settings

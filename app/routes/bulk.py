@@ -19,14 +19,14 @@ from starlette.types import Receive, Scope, Send
 from app.access.door import may
 from app.engine.drafts import Decode, Draft
 from app.engine.engine import Engine
+from app.engine.refusals import reason_of
 from app.http.errors import TooSlow, Unavailable, WrongMediaType
 from app.http.lanes import Lanes
 from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
 from app.http.pace import Pace
+from app.http.spool import Backlog, Line, patiently, split_lines
 from app.http.validation import read_json
 from app.imports.fetching import Fetch, from_base64, photos_of
-from app.imports.refusals import reason_of
-from app.imports.spool import Backlog, Line, patiently, split_lines
 from app.routes.bodies import media_type, text_check
 from app.routes.dependencies import (
     DEFAULT,

@@ -10,10 +10,9 @@ from fastapi import APIRouter, Depends, Response
 from app.access.door import may
 from app.answers.items import item_out
 from app.engine.drafts import Draft
-from app.http.errors import NotFetched
 from app.http.headers import ConditionsDep, etag
 from app.http.openapi import JSON, OF_BODY, OF_COLLECTION, OF_UPLOAD, OF_WRITE, lines_of, problems
-from app.imports.fetching import photos_of
+from app.imports.fetching import NotFetched, photos_of
 from app.routes.bodies import reads_json
 from app.routes.dependencies import (
     DEFAULT,

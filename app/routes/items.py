@@ -11,11 +11,10 @@ from app.access.door import may
 from app.answers.cursors import Cursors, kind_of_items
 from app.answers.items import item_out, stored_item
 from app.engine.drafts import Draft
-from app.http.errors import NotFetched
 from app.http.headers import ConditionsDep, etag, is_named
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, OF_WRITE, Responses, body_of, problems
 from app.http.validation import read_fields
-from app.imports.fetching import photos_of
+from app.imports.fetching import NotFetched, photos_of
 from app.routes.bodies import Upload, json_of, reads
 from app.routes.dependencies import (
     DEFAULT,

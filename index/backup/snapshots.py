@@ -20,9 +20,9 @@ from index.backup import foreign_databases
 from index.backup.archive import DATABASE, Archive, Head, Held, NotWhole
 from index.backup.transfer import discard_all, in_use, transfer
 from index.catalog.catalog import Catalog, room
-from index.catalog.garbage import keeping
 from index.catalog.ownership import LOOK
 from index.catalog.pictures import PictureLost, Pictures
+from index.catalog.sweeping import keeping
 from index.database.catalog_name import read_name
 from index.database.errors import translated
 from index.database.storage import Storage

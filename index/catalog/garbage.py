@@ -10,8 +10,8 @@ import logging
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from index.catalog.names import release
 from index.catalog.pictures import Pictures
 from index.catalog.sweeping import Limits, PictureSweeper, Postponed, Sweep
 from index.database.tables import changes, collections, items, pictures, retired, retired_pictures
-from index.disk import locked
 
 BATCH = 200  # items a transaction
 ROWS = 1_000  # rows of retired and changes a transaction
@@ -176,38 +175,3 @@ def keep_marks(connection: Connection, collection: int, revisions: Iterable[int]
         marked = select(func.min(changes.c.revision)).where(later).scalar_subquery()
         condition = (changes.c.collection == collection) & (changes.c.revision == marked)
         connection.execute(update(changes).where(condition).values(kept=int(time.time())))
-
-
-LOCK = 0x7E55EC0  # the number of our advisory lock in a database of PostgreSQL
-
-
-@contextmanager
-def keeping(engine: Engine) -> Iterator[None]:
-    """No picture is deleted meanwhile, by any process of any host that uses the database."""
-    if engine.dialect.name == "sqlite":
-        with locked(_file(engine), shared=True, wait=True):
-            yield
-        return
-    # Without a transaction, which the server would end for being idle.
-    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
-        connection.exec_driver_sql(f"SELECT pg_advisory_lock_shared({LOCK})")
-        try:
-            yield
-        finally:
-            connection.exec_driver_sql(f"SELECT pg_advisory_unlock_shared({LOCK})")
-
-
-@contextmanager
-def deleting(connection: Connection) -> Iterator[bool]:
-    """Whether pictures may be deleted now, within a transaction that goes on until they are."""
-    if connection.dialect.name == "sqlite":
-        with locked(_file(connection.engine)) as alone:
-            yield alone
-    else:
-        lock = f"SELECT pg_try_advisory_xact_lock({LOCK})"
-        yield bool(connection.exec_driver_sql(lock).scalar())
-
-
-def _file(engine: Engine) -> Path:
-    assert engine.url.database is not None, "a database that is a file"
-    return Path(f"{engine.url.database}-kept")

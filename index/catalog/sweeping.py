@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from sqlalchemy import Connection, Engine, select
 
-from index.catalog.garbage import deleting
 from index.catalog.pictures import NAME, Pictures
 from index.catalog.read_rows import chunks
 from index.database.tables import pictures, retired_pictures
+from index.disk import locked
 
+LOCK = 0x7E55EC0  # the number of our advisory lock in a database of PostgreSQL
 BATCH = 200  # names a transaction
 SHARE = 0.1  # of a store: more that no row names is no garbage, but a mistake
 LEAST = 3  # pictures that may go whatever their share is
@@ -179,3 +181,35 @@ def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
     names = iter(names)
     while part := list(islice(names, size)):
         yield part
+
+
+@contextmanager
+def keeping(engine: Engine) -> Iterator[None]:
+    """No picture is deleted meanwhile, by any process of any host that uses the database."""
+    if engine.dialect.name == "sqlite":
+        with locked(_file(engine), shared=True, wait=True):
+            yield
+        return
+    # Without a transaction, which the server would end for being idle.
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql(f"SELECT pg_advisory_lock_shared({LOCK})")
+        try:
+            yield
+        finally:
+            connection.exec_driver_sql(f"SELECT pg_advisory_unlock_shared({LOCK})")
+
+
+@contextmanager
+def deleting(connection: Connection) -> Iterator[bool]:
+    """Whether pictures may be deleted now, within a transaction that goes on until they are."""
+    if connection.dialect.name == "sqlite":
+        with locked(_file(connection.engine)) as alone:
+            yield alone
+    else:
+        lock = f"SELECT pg_try_advisory_xact_lock({LOCK})"
+        yield bool(connection.exec_driver_sql(lock).scalar())
+
+
+def _file(engine: Engine) -> Path:
+    assert engine.url.database is not None, "a database that is a file"
+    return Path(f"{engine.url.database}-kept")

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from app.engine.engine import Engine
-from app.http.errors import NotFetched
 from app.imports import fetching as photos
-from app.imports.fetching import Fetcher, normalise, photos_of, public
+from app.imports.fetching import Fetcher, NotFetched, normalise, photos_of, public
 from app.main import create_app
 from app.settings import Settings
 

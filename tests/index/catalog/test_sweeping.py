@@ -11,9 +11,8 @@ import pytest
 
 from index.catalog import sweeping
 from index.catalog.catalog import Catalog
-from index.catalog.garbage import keeping
 from index.catalog.pictures import name_of
-from index.catalog.sweeping import NOTE
+from index.catalog.sweeping import NOTE, keeping
 from index.database.storage import Storage
 from index.items import Picture
 

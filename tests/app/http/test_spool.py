@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from app.imports import spool
-from app.imports.spool import Backlog, Line, patiently, split_lines
+from app.http import spool
+from app.http.spool import Backlog, Line, patiently, split_lines
 
 
 async def stream(*chunks: bytes) -> AsyncGenerator[bytes, None]:
