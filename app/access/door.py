@@ -19,12 +19,13 @@ from fastapi.security import (
 from starlette.requests import HTTPConnection
 
 from app.access.keyring import Keyring, check_lock
-from app.access.keys import Caller, Role
+from app.access.keys import Caller
 from app.access.quotas import Quotas
 from app.access.sessions import COOKIE, Sessions, find_cookie
 from app.engine.engine import Engine
 from app.http.errors import Forbidden, Unauthorized, Unavailable
 from app.http.places import network
+from app.roles import Role
 from app.settings import Settings
 from app.telemetry.logs import note
 

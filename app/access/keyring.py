@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.access.key_file import describe_damage, read_lines
-from app.access.keys import Key, Role, hash_of
+from app.access.keys import Key, hash_of
+from app.roles import Role
 from app.settings import Settings
 
 LEAST_SECRET = 32  # characters of a key that the environment sets

@@ -5,27 +5,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 import unicodedata
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
+from app.roles import Role
 from app.settings import RateLimit
 
 PREFIX = "tessera_"  # by which scanners for leaked secrets recognise a key
-
-
-class Role(StrEnum):
-    """What a key is for; each role includes those before it."""
-
-    READ = "read"
-    WRITE = "write"
-    ADMIN = "admin"
-
-    def includes(self, other: Role) -> bool:
-        """Whether whoever has this role may do what the other one may."""
-        roles = list(Role)
-        return roles.index(self) >= roles.index(other)
 
 
 class Caller(BaseModel):

@@ -53,7 +53,8 @@ def add(
     file = settings_for(keys=keys, data=data).keys_file
     with plain_errors():
         from app.access.key_file import add_key
-        from app.access.keys import Role, make_key
+        from app.access.keys import make_key
+        from app.roles import Role
 
         secret, key = make_key(
             name,

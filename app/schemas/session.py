@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.access.keys import Role
+from app.roles import Role
 
 
 class SessionIn(BaseModel):

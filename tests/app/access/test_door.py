@@ -13,11 +13,12 @@ from starlette.testclient import TestClient
 
 from app.access.door import Door
 from app.access.key_file import add_key, remove_key
-from app.access.keys import Role, make_key
+from app.access.keys import make_key
 from app.access.sessions import COOKIE, LONGEST, Sessions
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.main import create_app
+from app.roles import Role
 from app.settings import Settings
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions

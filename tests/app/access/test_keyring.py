@@ -17,7 +17,8 @@ from app.access.key_file import (
     show_name,
 )
 from app.access.keyring import Keyring
-from app.access.keys import Key, Role, hash_of, make_key
+from app.access.keys import Key, hash_of, make_key
+from app.roles import Role
 from app.settings import Settings
 
 

@@ -8,11 +8,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.access.key_file import add_key
-from app.access.keys import Role, make_key
+from app.access.keys import make_key
 from app.access.quotas import Quotas
 from app.engine.engine import Engine
 from app.http.errors import TooManyRequests
 from app.main import create_app
+from app.roles import Role
 from app.settings import Settings
 
 Png = Callable[..., bytes]

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from app.access.keyring import Keyring
-from app.access.keys import Role
 from app.cli import app
+from app.roles import Role
 from app.settings import Settings
 
 Command = Callable[..., tuple[int, str, str]]

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from app.access.keyring import add_key
-from app.access.keys import Role, make_key
+from app.access.keys import make_key
 from app.engine.engine import Engine
 from app.http import lanes
 from app.http.body_sizes import MOST, text_bytes
@@ -22,6 +22,7 @@ from app.http.errors import Unavailable
 from app.http.lanes import Lane
 from app.http.openapi import MODELS
 from app.main import create_app
+from app.roles import Role
 from app.routes import bodies as uploads
 from app.schemas.items import ItemBody
 from app.schemas.search import ImageSearch

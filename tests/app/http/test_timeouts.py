@@ -15,10 +15,11 @@ import pytest
 import uvicorn
 
 from app.access.keyring import add_key
-from app.access.keys import Role, make_key
+from app.access.keys import make_key
 from app.engine.engine import Engine
 from app.http import server
 from app.main import create_app
+from app.roles import Role
 from app.settings import Settings
 from app.telemetry.metrics import OWN
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from app.access.key_file import add_key
-from app.access.keys import Role, make_key
+from app.access.keys import make_key
 from app.access.sessions import LONGEST
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
+from app.roles import Role
 from app.settings import Settings
 
 
