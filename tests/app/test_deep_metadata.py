@@ -162,5 +162,6 @@ def test_a_patch_keeps_what_is_too_deep_as_a_text(damaged: TestClient) -> None:
 
 def test_a_patch_cannot_merge_with_what_is_damaged(damaged: TestClient) -> None:
     answer = damaged.patch("/items/broken", json={"metadata": {"n": 1}})
-    assert (answer.status_code, answer.json()["type"]) == (409, "urn:tessera:problem:item-damaged")
-    assert damaged.put("/items/broken", json={"sentences": ["red"]}).is_success
+    assert answer.status_code == 422
+    assert "put it again, or send null as its metadata" in answer.json()["detail"]
+    assert damaged.patch("/items/broken", json={"metadata": None}).json()["metadata"] == {}
