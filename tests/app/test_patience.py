@@ -16,7 +16,7 @@ import uvicorn
 
 from app import server
 from app.engine import Engine
-from app.keyring import add_key
+from app.key_file import add_key
 from app.keys import Role, make_key
 from app.main import create_app
 from app.metrics import OWN
