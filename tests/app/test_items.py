@@ -37,8 +37,9 @@ def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
         "height": 30,
         "images": [{"image": "/items/x/image", "width": 40, "height": 30}],
         "stamp": None,
+        "notes": [],
     }
-    assert answer.json() == item | {"notes": []}
+    assert answer.json() == item
 
 
 def test_put_again_replaces_everything(client: TestClient, png: Png) -> None:
