@@ -17,7 +17,7 @@ from app import lanes, uploads
 from app.body_sizes import MOST, text_bytes
 from app.engine import Engine
 from app.errors import Unavailable
-from app.keyring import add_key
+from app.key_file import add_key
 from app.keys import Role, make_key
 from app.lanes import Lane
 from app.main import create_app

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url, text
 
+from index import acknowledged
 from index import database as databases
 from index.catalog import Catalog
 from index.database import connect, migrate, url_of
@@ -308,6 +309,7 @@ def test_catalog_that_lacks_something_is_refused_with_what_to_do(
     connection = sqlite3.connect(tmp_path / "catalog.sqlite")
     connection.executescript(LACKING[lacking])
     connection.close()
+    acknowledged.path_of(tmp_path / "catalog.sqlite").unlink()  # it tells such losses before
     with pytest.raises((Damaged, ValueError), match="restore a snapshot into a new folder"):
         Catalog.in_folder(tmp_path)
 
