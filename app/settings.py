@@ -153,11 +153,12 @@ class Settings(BaseSettings):
         default=2,
         description="Text searches that compute at the same time; as many requests with photos.",
     )
+    # One caller gets three quarters: a shop's backend has one key, and 64 requests at once.
     waiting: int = Field(
-        default=32, ge=0, description="Text searches that may wait for their turn; 503 beyond."
+        default=96, ge=0, description="Text searches that may wait for their turn; 503 beyond."
     )
     photos_waiting: int = Field(
-        default=32, ge=0, description="Requests with photos that may wait; 503 beyond."
+        default=48, ge=0, description="Requests with photos that may wait; 503 beyond."
     )
     imports: PositiveInt = Field(
         default=64, description="Imports that may be under way, taking turns; 503 beyond."

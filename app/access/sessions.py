@@ -88,7 +88,19 @@ def cookie_name(request: HTTPConnection, *, secure: bool) -> str:
 
 def find_cookie(request: HTTPConnection) -> str | None:
     """The session that a request brings, if any."""
-    found = request.cookies.get(cookie_name(request, secure=True))
+    cookies = _cookies(request)
+    found = cookies.get(cookie_name(request, secure=True))
     if found is None and request.url.scheme != "https":
-        found = request.cookies.get(COOKIE)
+        found = cookies.get(COOKIE)
     return found
+
+
+def _cookies(request: HTTPConnection) -> dict[str, str]:
+    """The cookies of a request as they are written.
+
+    Python's parser takes back quotes and escapes by the square of their number (CVE-2024-7592),
+    and a browser may bring long cookies of other services of its host.
+    """
+    parts = ";".join(request.headers.getlist("cookie")).split(";")
+    pairs = (part.partition("=") for part in parts)
+    return {name.strip(): value.strip() for name, _, value in pairs}

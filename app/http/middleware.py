@@ -18,7 +18,8 @@ TWO_LENGTHS = Kind("two-lengths", HTTPStatus.BAD_REQUEST, "The body has two leng
 LONG_HEADER = Kind(
     "header-too-large", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "A header is too large"
 )
-LONGEST_HEADER = 8_000  # bytes: parsers of cookies take time by the square of these
+# Bytes of one: what proxies and browsers pass on of long cookies and tokens (AWS, Node: 16 KB).
+LONGEST_HEADER = 16_384
 
 NAMED = ("/items/", "/collections/", "/aliases/")  # what follows is an id or a name
 

@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from app.schemas.fields import INTEGRAL, Body, DamagedItems, Filter, ImageUrl, ItemId
 from index.items import MOST_PHOTOS, MOST_SENTENCES, check_new_id, check_text
 
+SENTENCE_BYTES = 2**17  # of an item: some 20,000 words, which take 15 s to embed
+
 
 def new_id(text: str) -> str:
     """An id that an item may be stored by; ValueError for another."""
@@ -42,11 +44,25 @@ Stamp = Annotated[
 PhotoIndex = Annotated[int, Field(strict=True, ge=0), INTEGRAL]
 
 
+def bounded_sentences(sentences: list[str]) -> list[str]:
+    """Sentences that are embedded in bearable time, which grows with their length."""
+    size = sum(len(sentence.encode(errors="replace")) for sentence in sentences)
+    if size > SENTENCE_BYTES:
+        raise ValueError(
+            f"they have {size:,} bytes together, and {SENTENCE_BYTES:,} at most are embedded; keep "
+            "longer texts in metadata, where words are found too"
+        )
+    return sentences
+
+
+Sentences = Annotated[list[str], AfterValidator(bounded_sentences)]
+
+
 class ItemBody(Body):
     """What an item holds beside its photo."""
 
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    sentences: list[str] = Field(default_factory=list, max_length=MOST_SENTENCES)
+    sentences: Sentences = Field(default_factory=list, max_length=MOST_SENTENCES)
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)
     stamp: Stamp = None
@@ -59,7 +75,7 @@ class ImportLine(BaseModel):
 
     id: Annotated[str, AfterValidator(new_id)]
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    sentences: list[str] = Field(default_factory=list, max_length=MOST_SENTENCES)
+    sentences: Sentences = Field(default_factory=list, max_length=MOST_SENTENCES)
     image: str | None = None
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)

@@ -191,7 +191,14 @@ def _staging(folder: Path) -> Iterator[Path]:
 
 def _rows(staging: Path, store: Pictures) -> Catalog:
     """The database of an archive as a catalog; one that an older version made is migrated."""
-    return Catalog(Storage(staging), store, LOOK)
+    catalog = Catalog(Storage(staging), store, LOOK)
+    event.listen(catalog.reader, "checkout", _decode_strictly)
+    return catalog
+
+
+def _decode_strictly(connection: Any, *_: object) -> None:
+    """Refuse text that is no UTF-8: it would be stored as something else."""
+    connection.text_factory = str
 
 
 @contextmanager

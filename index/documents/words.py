@@ -68,7 +68,7 @@ def stem(folded: str) -> str:
 
 def _fold(word: str) -> str:
     letters = unicodedata.normalize("NFKD", _without_possessive(word).casefold())
-    return "".join(sign for sign in letters if sign.isalnum())
+    return letters if letters.isalnum() else "".join(filter(str.isalnum, letters))
 
 
 _cached_fold = lru_cache(2**16)(_fold)

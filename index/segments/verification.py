@@ -34,13 +34,16 @@ class Verifier:
     def run(self, stopped: Event) -> None:
         """Verify until told to stop, unless another process does; what fails is logged."""
         while not stopped.wait(IDLE):
-            with locked(self._lock) as alone:
-                while alone and not stopped.is_set():
-                    try:
+            try:
+                with locked(self._lock) as alone:
+                    while alone and not stopped.is_set():
                         self.verify(stopped)
-                    except Exception:
-                        log.exception("segments cannot be verified; it is tried again")
-                        stopped.wait(IDLE)
+            except (
+                FileNotFoundError
+            ):  # nothing is kept in the folder, as where shards are elsewhere
+                continue
+            except Exception:
+                log.exception("segments cannot be verified; it is tried again")
 
     def verify(self, stopped: Event) -> None:
         """Read all published segments once; takes about the time that was set."""

@@ -353,6 +353,17 @@ def test_a_session_over_https_is_set_by_this_host_alone(
     assert locked.get("https://testserver/items", headers=tossed).status_code == 401
 
 
+def test_a_session_is_found_among_the_long_cookies_of_other_services(
+    locked: TestClient, keys: dict[str, str]
+) -> None:
+    answer = locked.post("/session", json={"key": keys["read"]})
+    own = answer.headers["set-cookie"].partition(";")[0]
+    for others in ("sso=" + "a" * 12_000, 'odd="' + "\\a" * 6_000 + '"', "; =; novalue"):
+        brought = {"cookie": f"{others}; {own}; last=1"}
+        assert locked.get("/items", headers=brought).status_code == 200, others[:10]
+        assert locked.get("/items", headers={"cookie": f"{others}x; last=1"}).status_code == 401
+
+
 def test_a_session_behind_a_proxy_that_ends_https_is_secure_too(
     locked: TestClient, keys: dict[str, str]
 ) -> None:

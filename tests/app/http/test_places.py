@@ -7,7 +7,9 @@ from contextlib import ExitStack
 import pytest
 
 from app.http.errors import TooManyRequests, Unavailable
+from app.http.lanes import Lanes
 from app.http.places import Places, network
+from app.settings import Settings
 
 
 def fill(places: Places, callers: list[str], stack: ExitStack) -> dict[str, int]:
@@ -61,3 +63,15 @@ def test_a_host_is_one_caller_with_all_addresses_of_its_own() -> None:
     assert network("2001:db8::1") != network("2001:db8:0:1::1")
     assert network("::ffff:10.0.0.1") == network("10.0.0.1") != network("10.0.0.2")
     assert network("testclient") == "testclient"
+
+
+def test_a_backend_with_one_key_has_no_fewer_places_than_all_had_before(
+    settings: Settings,
+) -> None:
+    lanes = Lanes.of(Settings(data=settings.data))
+    try:
+        for lane, least in ((lanes.searches, 64), (lanes.photos, 34), (lanes.batches, 48)):
+            with ExitStack() as stack:
+                assert fill(lane.places, ["the key 'shop'"], stack)["the key 'shop'"] >= least
+    finally:
+        lanes.close()

@@ -151,3 +151,13 @@ def test_odd_methods_and_targets_are_refused(address: str, method: str, target: 
     answer = ask(address, GET.replace(b"GET /livez HTTP/1.1", line).replace(b"\r\n\r\n", secret))
     assert answer[9:12] in (b"400", b"403", b"404", b"405"), answer[:100]
     assert b"secret" not in answer
+
+
+def test_headers_of_16_kb_are_read_and_longer_ones_are_refused_by_name(small: str) -> None:
+    # What sign-ons of a whole domain bring along: AWS and Node read as much.
+    for name in ("authorization", "cookie"):
+        answer = httpx2.get(f"{small}/livez", headers={name: "a" * 16_000})
+        assert answer.status_code == 200
+        refused = httpx2.get(f"{small}/livez", headers={name: "a" * 17_000})
+        assert refused.status_code == 431
+        assert f"the header {name} has 17,000 bytes" in refused.json()["detail"]

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 import uvicorn
 
-from app.access.keyring import add_key
+from app.access.key_file import add_key
 from app.access.keys import make_key
 from app.engine.engine import Engine
 from app.http import server
@@ -35,8 +35,8 @@ def impatient(
     request: pytest.FixtureRequest,
 ) -> Iterator[uvicorn.Server]:
     """A server that waits for nothing longer than a second, or has other settings."""
-    monkeypatch.setattr(server, "HEADERS", 1.0)
     chosen = getattr(request, "param", {"idle_seconds": 1, "body_rate": 0})
+    monkeypatch.setattr(server, "HEADERS", 30.0 if hasattr(request, "param") else 1.0)
     app = create_app(settings.model_copy(update=chosen), engine)
     options = server.OPTIONS | {"timeout_graceful_shutdown": 1}
     config = uvicorn.Config(app, port=0, log_config=None, log_level="error", **options)

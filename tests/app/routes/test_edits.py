@@ -369,7 +369,9 @@ def test_no_way_in_takes_more_than_an_item_may_have(shop: TestClient, engine: En
     statuses = [json.loads(line) for line in sent.text.splitlines()]
     assert [status["status"] for status in statuses] == ["refused", "stored"]
     assert "1,000 at most" in statuses[0]["reason"]
-    (refused,) = engine.put_each("default", [Draft("new", many, sentences=("red",))])
+    (refused,) = engine.put_each(
+        "default", engine.open("default"), [Draft("new", many, sentences=("red",))]
+    )
     assert refused is not None
     assert "1,000 at most" in refused
     assert shop.get("/items/new").status_code == 404

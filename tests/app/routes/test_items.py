@@ -37,8 +37,9 @@ def test_item_comes_back_as_it_was_put(client: TestClient, png: Png) -> None:
         "height": 30,
         "images": [{"image": "/items/x/image", "width": 40, "height": 30}],
         "stamp": None,
+        "notes": [],
     }
-    assert answer.json() == item | {"notes": []}
+    assert answer.json() == item
 
 
 def test_put_again_replaces_everything(client: TestClient, png: Png) -> None:
@@ -47,6 +48,17 @@ def test_put_again_replaces_everything(client: TestClient, png: Png) -> None:
     assert answer.status_code == 200
     assert client.get("/items/x").json()["image"] is None
     assert found(client, "red") == []
+
+
+def test_sentences_that_take_minutes_to_embed_are_refused_before(client: TestClient) -> None:
+    paragraph = "a solid oak table with rounded corners, " * 20  # 140 words
+    few, many = [f"{paragraph} {number}" for number in range(20)], [paragraph] * 200
+    assert client.put("/items/x", json={"sentences": few}).status_code == 201
+    refused = client.put("/items/x", json={"sentences": many})
+    assert refused.status_code == 422
+    assert "160,000 bytes together, and 131,072 at most" in refused.json()["detail"]
+    line = client.post("/items", content=json.dumps({"id": "y", "sentences": many}), headers=LINES)
+    assert "160,000 bytes together" in line.json()["reason"]
 
 
 def test_deleted_item_is_gone_from_the_next_search(client: TestClient, png: Png) -> None:

@@ -264,7 +264,14 @@ def test_answers_say_how_they_were_found(filled: TestClient) -> None:
     usual = filled.post("/search/image", json=asked).json()
     exact = filled.post("/search/image", json=asked | {"exact": True}).json()
     whole = {"complete": True, "coverage": 1.0}
-    assert usual["searched"] == {"exact": True, "rows": 3, "candidates": 3, "behind": 0, **whole}
+    assert usual["searched"] == {
+        "exact": True,
+        "rows": 3,
+        "candidates": 3,
+        "behind": 0,
+        **whole,
+        "damaged": [],
+    }
     assert ids(usual) == ids(exact)
 
 

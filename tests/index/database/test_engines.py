@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import make_url, text
 
 from index.catalog.catalog import Catalog
+from index.database import acknowledged
 from index.database import engines as databases
 from index.database.engines import connect, migrate, url_of
 from index.database.errors import Busy, Damaged, DiskRefuses, translating
@@ -308,6 +309,7 @@ def test_catalog_that_lacks_something_is_refused_with_what_to_do(
     connection = sqlite3.connect(tmp_path / "catalog.sqlite")
     connection.executescript(LACKING[lacking])
     connection.close()
+    acknowledged.path_of(tmp_path / "catalog.sqlite").unlink()  # it tells such losses before
     with pytest.raises((Damaged, ValueError), match="restore a snapshot into a new folder"):
         Catalog.in_folder(tmp_path)
 

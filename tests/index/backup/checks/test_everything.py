@@ -85,7 +85,7 @@ def test_facets_that_disagree_with_metadata_are_rebuilt(filled, folder, collecti
 
 def test_metadata_that_is_too_deep_is_stored_as_it_is_read(filled, folder, collection):
     deep = '{"n": 1, "tags": ["a", "b"], "x": ' + "[" * 980 + "]" * 980 + "}"
-    change(filled, update(items).where(items.c.revision == 2).values(metadata=deep))
+    change(filled, update(items).where(items.c.revision == 2).values(metadata=deep, checksums=None))
     problem = "its metadata is more than 50 deep; what is deeper is a text here"
     assert wrong(filled, folder) == [("items", "default/item 1", problem)]
     read = filled.get(collection, "item 1").metadata
@@ -95,10 +95,11 @@ def test_metadata_that_is_too_deep_is_stored_as_it_is_read(filled, folder, colle
 
 
 def test_metadata_that_is_damaged_is_told(filled, folder):
-    change(filled, update(items).where(items.c.revision == 2).values(metadata='{"n": 1, "ta'))
+    broken = {"metadata": '{"n": 1, "ta', "checksums": None}
+    change(filled, update(items).where(items.c.revision == 2).values(**broken))
     ((_, subject, problem),) = wrong(filled, folder)
     assert subject == "default/item 1"
-    assert problem.startswith("its metadata is damaged (")
+    assert problem.startswith("its metadata is broken (")
     assert problem.endswith("put it again")
 
 
