@@ -15,6 +15,10 @@ from index import acknowledged
 from index.acknowledged import AcknowledgedLost, Mark, Marks
 from index.backup import restore, snapshot
 from index.catalog import Catalog
+from index.database import accept_loss
+from index.failures import Damaged
+from index.ownership import ADOPTING, Claim, Foreign
+from index.storage import Storage
 
 NEW = {"fingerprint": "m", "dimension": 8, "score": "sum_of_max"}
 
@@ -58,7 +62,7 @@ def test_killed_process_has_noted_all_that_it_acknowledged(killed):
         commits = int(connection.execute(query).fetchone()[0])
     mark = Marks(file_of(killed)).read()
     assert mark is not None
-    assert mark.commits == commits == 12  # its tables, the collection, and ten items
+    assert mark.commits == commits == 13  # its tables, its name, the collection, and ten items
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.2, 0.5, 0.9, 0.999])
@@ -67,15 +71,26 @@ def test_damaged_log_of_a_killed_process_is_noticed_and_stays(killed, share):
     flip(log, int(share * log.stat().st_size))
     damaged = log.read_bytes()
     for _ in range(2):
-        with pytest.raises(AcknowledgedLost, match=r"acknowledged changes of 12|gone or empty"):
+        with pytest.raises(AcknowledgedLost, match=r"acknowledged changes of 13|gone or empty"):
             Catalog.in_folder(killed)
         assert log.read_bytes() == damaged
     acknowledged.accept(file_of(killed), 1.0)
-    with closing(Catalog.in_folder(killed)) as catalog:
+    # Where its name is gone as well, the folder is taken over by the one that begins.
+    with closing(Catalog(Storage(killed), claim=ADOPTING)) as catalog:
         home = catalog.collection("default", **NEW)
         assert catalog.count(home) < 10
     assert (killed / "catalog.sqlite-wal-damaged").read_bytes() == damaged
     Catalog.in_folder(killed).close()
+
+
+def test_loss_of_a_file_that_cannot_be_read_is_not_accepted(killed):
+    noted = acknowledged.path_of(file_of(killed)).read_bytes()
+    (killed / "catalog.sqlite-wal").unlink()
+    file_of(killed).write_bytes(b"no database" * 1_000)
+    accept_loss(Storage(killed))
+    assert acknowledged.path_of(file_of(killed)).read_bytes() == noted
+    with pytest.raises(Damaged, match=r"cannot be opened: .*file is not a database"):
+        Catalog.in_folder(killed)
 
 
 def test_missing_log_and_missing_file_are_noticed(killed):
@@ -83,8 +98,10 @@ def test_missing_log_and_missing_file_are_noticed(killed):
     with pytest.raises(AcknowledgedLost, match=r"check --accept-loss"):
         Catalog.in_folder(killed)
     file_of(killed).unlink()
-    with pytest.raises(AcknowledgedLost, match=r"is gone or empty, and 12 changes"):
+    with pytest.raises(Foreign, match=r"no longer in .*: restore a snapshot"):
         Catalog.in_folder(killed)
+    with pytest.raises(AcknowledgedLost, match=r"is gone or empty, and 13 changes"):
+        Catalog(Storage(killed), claim=Claim(origin=""))  # as a restore does
     assert not file_of(killed).exists()
 
 
@@ -97,7 +114,7 @@ def test_older_copy_of_the_file_and_another_catalog_are_noticed(tmp_path, entry)
     with closing(Catalog.in_folder(tmp_path / "a")) as catalog:
         catalog.put(catalog.find("default"), entry("second"))
     shutil.copy(tmp_path / "copy", file_of(tmp_path / "a"))
-    with pytest.raises(AcknowledgedLost, match=r"1 acknowledged changes of 4 are gone"):
+    with pytest.raises(AcknowledgedLost, match=r"1 acknowledged changes of 5 are gone"):
         Catalog.in_folder(tmp_path / "a")
     shutil.copy(file_of(tmp_path / "b"), file_of(tmp_path / "a"))
     with pytest.raises(AcknowledgedLost, match=r"is another catalog"):
