@@ -229,7 +229,7 @@ class Ownership:
             return self._in_use() if place is self._places[0] else None
         if former is None:
             return None if self._is_free(place) else self._sentence(place, None)
-        if self._inherits(place, passed.get(former.catalog)):
+        if self._inherits(place, passed.get(former.catalog)) or self._is_left(place, former, owner):
             return None
         if claim.origin is not None and self._succeeds(former, claim.origin):
             self._pending.add(former.catalog)
@@ -239,6 +239,16 @@ class Ownership:
     def _inherits(self, place: Place, heritage: Heritage | None) -> bool:
         copied = heritage is Heritage.COPIED and place.inside and self._default
         return copied or heritage is Heritage.MOVED
+
+    def _is_left(self, place: Place, former: Owner, owner: Owner) -> bool:
+        """Whether another host has put this catalog where the data folder's was, store and all.
+
+        Then the folder has nothing but segments of what is gone, which are built again.
+        """
+        if place is not self._places[0] or self._default or former.database != self.address:
+            return False
+        store = self._places[-1].owner()
+        return store is not None and store.catalog == owner.catalog
 
     def _in_use(self) -> str | None:
         """Why the data folder cannot be taken over now."""

@@ -162,6 +162,8 @@ def accept(database: Path, wait: float) -> None:
         check(database, wait)
     except AcknowledgedLost as lost:
         log.warning("accepted: %s", lost)
+    except sqlite3.Error:  # whoever opens it next says why it cannot be read
+        return
     else:
         return
     log_file = database.with_name(f"{database.name}-wal")

@@ -427,3 +427,28 @@ def test_nothing_is_deleted_or_stored_while_the_store_is_away(bucket, tmp_path, 
             catalog.sweep()
     with pytest.raises(StoreAway):
         Catalog(storage, claim=ADOPTING)
+
+
+def test_hosts_go_on_where_one_has_restored_a_lost_database(tmp_path, entry):
+    address, store = f"sqlite:///{tmp_path / 'shared.sqlite'}", str(tmp_path / "pictures")
+    one, two = (Storage(tmp_path / name, database=address, pictures=store) for name in "ab")
+    with opened(one) as catalog:
+        fill(catalog, entry)
+        backup.snapshot(catalog, tmp_path / "all.tar", lambda *_: None)
+        lost = named(catalog)
+    with opened(two):
+        pass
+    for file in tmp_path.glob("shared.sqlite*"):
+        file.unlink()
+    with opened(two, LOOK):  # a new, empty database at the same address
+        pass
+    for storage in (one, two):
+        with pytest.raises(Foreign, match=r"no longer in"):
+            opened(storage)
+    with opened(one, Claim(origin=lost)) as catalog:
+        backup.restore(catalog, tmp_path / "all.tar", one.folder, lambda *_: None)
+    for storage in (two, one, two):
+        with opened(storage) as catalog:
+            assert catalog.count(catalog.find("default")) == 4
+            assert catalog.ownership.refusal is None
+            assert Owner.read((storage.folder / NOTE).read_bytes()).catalog == named(catalog)

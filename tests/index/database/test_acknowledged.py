@@ -13,9 +13,11 @@ import pytest
 
 from index.backup.snapshots import restore, snapshot
 from index.catalog.catalog import Catalog
-from index.catalog.ownership import ADOPTING, Foreign
+from index.catalog.ownership import ADOPTING, Claim, Foreign
 from index.database import acknowledged
 from index.database.acknowledged import AcknowledgedLost, Mark, Marks
+from index.database.engines import accept_loss
+from index.database.errors import Damaged
 from index.database.storage import Storage
 
 NEW = {"fingerprint": "m", "dimension": 8, "score": "sum_of_max"}
@@ -73,7 +75,7 @@ def test_damaged_log_of_a_killed_process_is_noticed_and_stays(killed, share):
             Catalog.in_folder(killed)
         assert log.read_bytes() == damaged
     acknowledged.accept(file_of(killed), 1.0)
-    # Where its name is gone as well, it is another catalog, which has to take the folder over.
+    # Where its name is gone as well, the folder is taken over by the one that begins.
     with closing(Catalog(Storage(killed), claim=ADOPTING)) as catalog:
         home = catalog.collection("default", **NEW)
         assert catalog.count(home) < 10
@@ -81,13 +83,25 @@ def test_damaged_log_of_a_killed_process_is_noticed_and_stays(killed, share):
     Catalog.in_folder(killed).close()
 
 
+def test_loss_of_a_file_that_cannot_be_read_is_not_accepted(killed):
+    noted = acknowledged.path_of(file_of(killed)).read_bytes()
+    (killed / "catalog.sqlite-wal").unlink()
+    file_of(killed).write_bytes(b"no database" * 1_000)
+    accept_loss(Storage(killed))
+    assert acknowledged.path_of(file_of(killed)).read_bytes() == noted
+    with pytest.raises(Damaged, match=r"cannot be opened: .*file is not a database"):
+        Catalog.in_folder(killed)
+
+
 def test_missing_log_and_missing_file_are_noticed(killed):
     (killed / "catalog.sqlite-wal").unlink()
     with pytest.raises(AcknowledgedLost, match=r"check --accept-loss"):
         Catalog.in_folder(killed)
     file_of(killed).unlink()
-    with pytest.raises(Foreign, match=r"belongs to a catalog that is no longer in"):
+    with pytest.raises(Foreign, match=r"no longer in .*: restore a snapshot"):
         Catalog.in_folder(killed)
+    with pytest.raises(AcknowledgedLost, match=r"is gone or empty, and 13 changes"):
+        Catalog(Storage(killed), claim=Claim(origin=""))  # as a restore does
     assert not file_of(killed).exists()
 
 
