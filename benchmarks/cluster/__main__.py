@@ -1,9 +1,9 @@
 """Searches and imports on a Ray cluster beside those of one process, and what growth would cost.
 
-    python -m benchmarks.cluster.__main__ search --real ../cache/bench --photos 20000
-    python -m benchmarks.cluster.__main__ delays --real ../cache/bench --photos 20000
-    python -m benchmarks.cluster.__main__ imports PHOTOS --limit 120
-    python -m benchmarks.cluster.__main__ report
+    python -m benchmarks.cluster search --real ../cache/bench --photos 20000
+    python -m benchmarks.cluster delays --real ../cache/bench --photos 20000
+    python -m benchmarks.cluster imports PHOTOS --limit 120
+    python -m benchmarks.cluster report
 
 The cluster's nodes, PostgreSQL and the actors all run on this machine, so several actors share its
 processors. Results are lines of --out, which `report` makes a page's tables and picture of. An

@@ -280,7 +280,7 @@ def keep_sending(base: str, method: str, path: str, body: object, done: list[str
             done.append(address)
 
 
-@pytest.mark.slow  # benchmarks.kills does it with other writers as well
+@pytest.mark.slow  # tests.kills does it with other writers as well
 def test_service_that_is_killed_while_it_makes_snapshots_loses_nothing(
     command: Command, png: Png, tmp_path: Path
 ) -> None:

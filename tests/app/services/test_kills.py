@@ -1,4 +1,4 @@
-"""Services that are killed at random moments: a few of the rounds of benchmarks.kills."""
+"""Services that are killed at random moments: a few of the rounds of tests.kills."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kills.__main__ import matchers, run
 from models import checkpoint
 from tests import servers
+from tests.kills.__main__ import matchers, run
 
 
 @pytest.mark.slow

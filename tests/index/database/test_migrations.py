@@ -11,7 +11,6 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect, text
 
-from benchmarks.kills.aging import UNDONE, age
 from index.backup import archive as archives
 from index.backup.snapshots import restore
 from index.catalog.catalog import Catalog
@@ -20,6 +19,7 @@ from index.database import migrations
 from index.database.engines import connect, migrate, url_of
 from index.database.storage import Storage
 from index.database.tables import schema
+from tests.kills.aging import UNDONE, age
 
 LAYOUTS = sorted((Path(__file__).parent / "layouts").glob("*.sql"))
 VERSIONS = sorted((Path(migrations.__file__).parent / "versions").glob("[0-9]*.py"))

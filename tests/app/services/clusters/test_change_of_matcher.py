@@ -13,9 +13,9 @@ import pytest
 
 from app.engine.engine import Engine
 from app.imports import folder
-from benchmarks.kills.__main__ import matchers
 from index.search.requests import Request
 from tests.clusters import actors, eventually, kill
+from tests.kills.__main__ import matchers
 from tests.sites import STARTING
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore::ResourceWarning")]

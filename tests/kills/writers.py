@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import httpx2
 
-from benchmarks.kills.ledger import Ledger, State
+from tests.kills.ledger import Ledger, State
 
 Writer = Callable[[httpx2.Client, Ledger], None]
 IDS = 12  # of a writer that changes single items
@@ -59,7 +59,7 @@ def delete_many(client: httpx2.Client, ledger: Ledger) -> None:
             settle(states, stored=stored(client.post("/items/delete", json=chosen)))
 
 
-def snapshot(client: httpx2.Client, ledger: Ledger) -> None:  # noqa: ARG001 - a Writer's signature
+def snapshot(client: httpx2.Client, ledger: Ledger) -> None:
     """Make snapshots, and delete all but the newest."""
     while True:
         answer = client.post("/snapshots")

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from app.engine.inference import Models
-from benchmarks.kills import truth
-from benchmarks.kills.aging import UNDONE, age
-from benchmarks.kills.ledger import Ledger
-from benchmarks.kills.service import Service, Site, kill
-from benchmarks.kills.writers import WRITERS, snapshot, until_killed
+from tests.kills import truth
+from tests.kills.aging import UNDONE, age
+from tests.kills.ledger import Ledger
+from tests.kills.service import Service, Site, kill
+from tests.kills.writers import WRITERS, snapshot, until_killed
 from index.backup.folder import Snapshots
 from index.backup.snapshots import verify
 

@@ -1,4 +1,4 @@
-"""Rounds of kill -9 on SQLite and on PostgreSQL: python -m benchmarks.kills --rounds 200.
+"""Rounds of kill -9 on SQLite and on PostgreSQL: python -m tests.kills --rounds 200.
 
 A line of JSON for each round, and one at the end. What a service acknowledged must be there after
 it was killed, no item may be torn, `tessera check --repair` leaves nothing to do, and searches give
@@ -20,10 +20,10 @@ from pathlib import Path
 import torch
 
 from app.engine.inference import Models
-from benchmarks.kills.rounds import SHARES, Rounds
-from benchmarks.kills.service import Site
 from models import checkpoint
 from models.matcher import Config, Matcher, Part
+from tests.kills.rounds import SHARES, Rounds
+from tests.kills.service import Site
 from tests.servers import server
 
 

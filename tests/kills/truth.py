@@ -10,14 +10,14 @@ import numpy as np
 
 from app.defaults import DEFAULT_COLLECTION
 from app.engine.inference import Models
-from benchmarks.kills.ledger import State
-from benchmarks.kills.service import Site
 from index.backup.checks import everything
 from index.catalog.catalog import Catalog
 from index.items import Entry
 from models.scores.scoring import score_named
 from models.types import FragmentBag, PaddedBags
 from models.vision import images
+from tests.kills.ledger import State
+from tests.kills.service import Site
 
 TEXTS = ("a red square", "blue", "the orange square number 7")
 LIMIT = 20
