@@ -28,7 +28,7 @@ def use(threads: int) -> None:
     os.environ["LANCE_CPU_THREADS"] = str(threads)
 
 
-def described(threads: int, numbers: int = READ) -> dict[str, Any]:
+def describe(threads: int, numbers: int = READ) -> dict[str, Any]:
     """The processor, its load, and its read bandwidth in GB/s with one thread and with all."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]

@@ -10,7 +10,7 @@ import numkong
 import numpy as np
 from numpy.typing import NDArray
 
-from models.scores.kernels import FINITE, Floats, compiled
+from models.scores.kernels import FINITE, Floats, compile_loop
 
 LOW = np.float32(2**11)  # by how much the second half is too large
 
@@ -64,7 +64,7 @@ def coded_together(vectors: Floats, offsets: NDArray[np.int64], bases: Floats) -
     return CodedRuns(codes, scales, reach)
 
 
-@partial(compiled, flags=FINITE)
+@partial(compile_loop, flags=FINITE)
 def code_runs(
     vectors: Floats,
     offsets: NDArray[np.int64],

@@ -36,12 +36,12 @@ class Checkpoint:
     captions: CaptionCalibration | None = None
 
 
-def trained_state(model: nn.Module) -> dict[str, Tensor]:
+def collect_weights(model: nn.Module) -> dict[str, Tensor]:
     """The weights that training made: parameters and buffers outside frozen packaged networks.
 
     A module names what its packages bring in `packaged`, a tuple of prefixes.
     """
-    packaged = declared(model, "packaged")
+    packaged = collect_prefixes(model, "packaged")
     return {
         key: value.detach().cpu().contiguous()
         for key, value in model.state_dict().items()
@@ -49,7 +49,7 @@ def trained_state(model: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def declared(model: nn.Module, attribute: str) -> tuple[str, ...]:
+def collect_prefixes(model: nn.Module, attribute: str) -> tuple[str, ...]:
     """The prefixes that a model and the modules in it declare as `attribute`, from the model on."""
     return tuple(
         f"{name}.{prefix}" if name else prefix
@@ -70,10 +70,10 @@ def save(
 
     Its fingerprint is that of the file unless another is given.
     """
-    half = declared(model, "stored_in_half")
+    half = collect_prefixes(model, "stored_in_half")
     state = {
         key: value.half() if key.startswith(half) else value
-        for key, value in trained_state(model).items()
+        for key, value in collect_weights(model).items()
     }
     described = {"kind": kind, "name": name, "config": asdict(model.config), "facts": facts}  # type: ignore[call-overload]
     write(path, state, described | ({"fingerprint": fingerprint} if fingerprint else {}))
@@ -167,7 +167,7 @@ def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calib
 
 def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
     """Put trained weights back; every one must be there and fit, and none more."""
-    shapes = {key: value.shape for key, value in trained_state(model).items()}
+    shapes = {key: value.shape for key, value in collect_weights(model).items()}
     if shapes.keys() != state.keys():
         raise ValueError(
             f"the checkpoint lacks {sorted(shapes.keys() - state.keys())[:3]} "

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from models import registry
 from models.scores.correlation import Correlated, Correlation, correlate
-from models.scores.distances import LENGTHENED, lengthened_images, lengthened_sentences
+from models.scores.distances import LENGTHENED, lengthen_images, lengthen_sentences
 from models.scores.offsets import Offsets
 from models.scores.scoring import SCORES
-from models.scores.terms import Terms
+from models.scores.terms import CatalogueTerms
 from models.text.passes import passes
 from models.towers import ImageTower, Sight, TextTower
 from models.types import WHOLE_PHOTO, Box, FragmentBag, PaddedBags
@@ -26,16 +26,16 @@ SQUARED = SENTENCES * 160**2  # characters: captions go together, and MOST_WORDS
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TowerOptions:
     """A tower by its name in the registry, and its Config."""
 
     name: str
     options: Any
 
     @classmethod
-    def of(cls, kind: str, name: str, options: Mapping[str, Any]) -> Part:
+    def of(cls, kind: str, name: str, options: Mapping[str, Any]) -> TowerOptions:
         """A tower's name and options; LookupError for no tower, TypeError for no option of it."""
-        values = {key: tupled(value) for key, value in options.items()}
+        values = {key: to_tuples(value) for key, value in options.items()}
         return cls(name, registry.find(kind, name).Config(**values))
 
 
@@ -51,8 +51,8 @@ class Config:
     are taken for parts too.
     """
 
-    image: Part
-    text: Part
+    image: TowerOptions
+    text: TowerOptions
     score: str = "sum_of_max"
     euclidean: bool = False
     correlation: Correlation | None = None
@@ -62,11 +62,11 @@ class Config:
 
     def __post_init__(self) -> None:
         makers: dict[str, Callable[..., Any]] = {
-            "image": partial(Part.of, "image_towers"),
-            "text": partial(Part.of, "text_towers"),
+            "image": partial(TowerOptions.of, "image_towers"),
+            "text": partial(TowerOptions.of, "text_towers"),
             "correlation": Correlation,
         }
-        object.__setattr__(self, "terms", tupled(self.terms))
+        object.__setattr__(self, "terms", to_tuples(self.terms))
         for field, make in makers.items():
             if isinstance(plain := getattr(self, field), Mapping):
                 object.__setattr__(self, field, make(**plain))
@@ -94,8 +94,8 @@ class Matcher(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config, self.score = config, config.score
-        self.image: ImageTower = built("image_towers", config.image)
-        self.text: TextTower = built("text_towers", config.text)
+        self.image: ImageTower = build_tower("image_towers", config.image)
+        self.text: TextTower = build_tower("text_towers", config.text)
         if config.correlation and not all(isinstance(x, Correlated) for x in self.children()):
             raise ValueError(f"towers {config.towers} have no views to correlate: use correlated")
         if self.image.dimension != self.text.dimension:
@@ -109,7 +109,9 @@ class Matcher(nn.Module):
         added = self.offsets.numbers_added if self.offsets else 0
         self.general = size + added  # numbers without those of terms
         self.terms = (
-            Terms(config.terms, self.image.whole_features, self.general) if config.terms else None
+            CatalogueTerms(config.terms, self.image.whole_features, self.general)
+            if config.terms
+            else None
         )
         self.dimension = self.general + (self.terms.numbers_added if self.terms else 0)
 
@@ -170,24 +172,24 @@ class Matcher(nn.Module):
             image, text = cast(Correlated, self.image), cast(Correlated, self.text)
             correlate(image, text, images, sentences, owners, self.config.correlation)
 
-    def encode_images(self, inputs: PaddedBags, *, fixed: bool = False) -> PaddedBags:
+    def encode_images(self, inputs: PaddedBags, *, precomputed: bool = False) -> PaddedBags:
         """The trained part: fragments (K, R, D) of inputs (K, F, C).
 
-        `fixed`: the inputs went through the image tower's `fixed` already.
+        `precomputed`: the inputs went through the image tower's `precompute` already.
         """
         inputs = inputs.to(self.device)
-        bags: PaddedBags = self.image(inputs if fixed else self.image.fixed(inputs))
-        bags = lengthened_images(bags) if self.config.euclidean else bags
+        bags: PaddedBags = self.image(inputs if precomputed else self.image.precompute(inputs))
+        bags = lengthen_images(bags) if self.config.euclidean else bags
         return self.offsets.images(bags) if self.offsets else bags
 
-    def encode_sentences(self, inputs: PaddedBags, *, fixed: bool = False) -> PaddedBags:
+    def encode_sentences(self, inputs: PaddedBags, *, precomputed: bool = False) -> PaddedBags:
         """The trained part: fragments (L, F, D) of inputs (L, T, C).
 
-        `fixed`: the inputs went through the text tower's `fixed` already.
+        `precomputed`: the inputs went through the text tower's `precompute` already.
         """
         inputs = inputs.to(self.device)
-        bags: PaddedBags = self.text(inputs if fixed else self.text.fixed(inputs))
-        bags = lengthened_sentences(bags) if self.config.euclidean else bags
+        bags: PaddedBags = self.text(inputs if precomputed else self.text.precompute(inputs))
+        bags = lengthen_sentences(bags) if self.config.euclidean else bags
         return self.offsets.sentences(bags) if self.offsets else bags
 
     def image_bags(self, inputs: PaddedBags) -> PaddedBags:
@@ -223,7 +225,7 @@ class Matcher(nn.Module):
     @torch.inference_mode()
     def embed_inputs(self, inputs: Sequence[Tensor], boxes: Sequence[Tensor]) -> list[FragmentBag]:
         """Bags of a batch of photos by what `sight` gave for each: inputs (F, C), boxes (R, 4)."""
-        vectors = unpadded(self.image_bags(PaddedBags.of(inputs)))
+        vectors = unpad(self.image_bags(PaddedBags.of(inputs)))
         return [
             FragmentBag(
                 bag,
@@ -247,7 +249,7 @@ class Matcher(nn.Module):
         """Bags of a few sentences, padded to the longest."""
         inputs, places = self.text.reader(texts)
         words = [[label for label, _ in sentence_places] for sentence_places in places]
-        vectors = unpadded(self.sentence_bags(PaddedBags.of(inputs), words))
+        vectors = unpad(self.sentence_bags(PaddedBags.of(inputs), words))
         return [
             FragmentBag(
                 bag,
@@ -262,17 +264,17 @@ class Matcher(nn.Module):
 Model = Matcher  # the name that the registry builds
 
 
-def built(kind: str, part: Part) -> Any:
+def build_tower(kind: str, part: TowerOptions) -> Any:
     """A tower of its name and options."""
     return registry.find(kind, part.name).Model(part.options)
 
 
-def tupled(value: Any) -> Any:
+def to_tuples(value: Any) -> Any:
     """The lists of TOML and JSON as tuples, which a frozen Config wants."""
-    return tuple(tupled(item) for item in value) if isinstance(value, list | tuple) else value
+    return tuple(to_tuples(item) for item in value) if isinstance(value, list | tuple) else value
 
 
-def unpadded(bags: PaddedBags) -> list[Tensor]:
+def unpad(bags: PaddedBags) -> list[Tensor]:
     """The real fragments (F, D) of each bag, single precision, in main memory."""
     return [
         vectors[real].float().cpu() for vectors, real in zip(bags.vectors, bags.mask, strict=True)

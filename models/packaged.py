@@ -15,7 +15,7 @@ def folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-def checked(weights: Path, sha256: str) -> Path:
+def check(weights: Path, sha256: str) -> Path:
     """The same path; ValueError unless its bytes are those that checkpoints were trained on."""
     with weights.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

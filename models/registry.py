@@ -141,7 +141,7 @@ class Captioner(Protocol):
         """The best captions of photos by what `sight` gave for each (F, C), best first."""
         ...
 
-    def unshown(self, inputs: Tensor) -> frozenset[str]:
+    def find_absent_words(self, inputs: Tensor) -> frozenset[str]:
         """Words that no caption of a photo, or of its regions, may have, by its inputs (F, C)."""
         ...
 

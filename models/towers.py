@@ -14,7 +14,7 @@ LIKELIHOOD_SCALE = 0.2  # ε of a likelihood among vectors, and of its prior amo
 Place = tuple[str, Span]  # a fragment's label and where it is in the text
 
 
-class Frozen(nn.Module, ABC):
+class FrozenPart(nn.Module, ABC):
     """The part of a tower that is computed once an item, and cached in training."""
 
     @abstractmethod
@@ -26,7 +26,7 @@ class Frozen(nn.Module, ABC):
         return super().train(False)
 
 
-class Sight(Frozen):
+class Sight(FrozenPart):
     """The frozen part of an image tower.
 
     With `tuned` it has parameters that train, so that nothing of it is kept.
@@ -42,7 +42,7 @@ class Sight(Frozen):
         tower makes R fragments of F inputs.
         """
 
-    def beside(
+    def forward_cached(
         self,
         images: Sequence[Tensor],
         known: dict[Any, Any],  # noqa: ARG002 - only some sights have parts in common
@@ -55,7 +55,7 @@ class Sight(Frozen):
         """Take the parts of another sight that are the same, so that they are in memory once."""
 
 
-class Reader(Frozen):
+class TextReader(FrozenPart):
     """The frozen part of a text tower: by default of words, and with a fragment a word.
 
     With `any_word` it makes something of every word in any script, so that none is unknown.
@@ -91,7 +91,7 @@ class ImageTower(nn.Module, ABC):
     prefixes: pretrained layers, and maps that begin from the names of classes.
     """
 
-    fixes = False
+    precomputes = False
 
     def __init__(self, config: Any, sight: Sight, dimension: int) -> None:
         super().__init__()
@@ -103,16 +103,16 @@ class ImageTower(nn.Module, ABC):
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's inputs, each (F, C), before the first step."""
 
-    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+    def precompute(self, inputs: PaddedBags) -> PaddedBags:
         """What `prepare` fits and no step moves: inputs (K, F, C) to those of `forward`.
 
-        A tower where this takes long sets `fixes`: training then computes it once a photo.
+        A tower where this takes long sets `precomputes`: training then computes it once a photo.
         """
         return inputs
 
     @abstractmethod
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (K, R, D) of inputs that went through `fixed`; the first is the whole photo."""
+        """Fragments (K, R, D) of inputs that went through `precompute`; the first is the whole photo."""
 
     @property
     def whole_features(self) -> int:
@@ -131,9 +131,9 @@ class TextTower(nn.Module, ABC):
     words, frequencies, relations, parser.
     """
 
-    fixes = False
+    precomputes = False
 
-    def __init__(self, config: Any, reader: Reader, dimension: int) -> None:
+    def __init__(self, config: Any, reader: TextReader, dimension: int) -> None:
         super().__init__()
         self.config, self.reader, self.dimension = config, reader, dimension
 
@@ -143,13 +143,13 @@ class TextTower(nn.Module, ABC):
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:
         """Measure train's inputs, each (T, C), before the first step; owners are their photos."""
 
-    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+    def precompute(self, inputs: PaddedBags) -> PaddedBags:
         """What `prepare` fits and no step moves: inputs (L, T, C) to those of `forward`.
 
-        A tower where this takes long sets `fixes`: training then computes it once a sentence.
+        A tower where this takes long sets `precomputes`: training then computes it once a sentence.
         """
         return inputs
 
     @abstractmethod
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """Fragments (L, F, D) of inputs that went through `fixed`."""
+        """Fragments (L, F, D) of inputs that went through `precompute`."""

@@ -28,7 +28,7 @@ class Box:
         """The fraction of the image that the box covers."""
         return (self.right - self.left) * (self.bottom - self.top)
 
-    def shared(self, other: Box) -> float:
+    def overlap(self, other: Box) -> float:
         """The fraction of the image that both boxes cover."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
@@ -36,7 +36,7 @@ class Box:
 
     def iou(self, other: Box) -> float:
         """Intersection over union, 0 to 1."""
-        shared = self.shared(other)
+        shared = self.overlap(other)
         return shared / (self.area + other.area - shared)
 
     def whole(self, box: Box) -> Box:

@@ -101,7 +101,7 @@ class OneSentence:
             for words in texts
         ]
 
-    def unshown(self, inputs: Tensor) -> frozenset[str]:
+    def find_absent_words(self, inputs: Tensor) -> frozenset[str]:
         return frozenset()
 
 
@@ -121,7 +121,7 @@ class ColourNames:
     def describe(self, inputs: Sequence[Tensor], generation: Generation) -> list[list[Caption]]:
         return [[self._caption(colours, generation)] * generation.count for colours in inputs]
 
-    def unshown(self, inputs: Tensor) -> frozenset[str]:
+    def find_absent_words(self, inputs: Tensor) -> frozenset[str]:
         assert len(inputs) == len(QUADRANTS)  # the whole photo's, never a region's
         return self.ruled_out
 

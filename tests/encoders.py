@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from models.encoders.source import Source
+from models.encoders.source import EncoderSource
 from training import tiny_encoders
 
 OPEN_CLIP: dict[str, Any] = {
@@ -43,7 +43,7 @@ def options(family: str) -> dict[str, object]:
 
 def options_of(weights: Path) -> dict[str, object]:
     """Options of a tower on a folder."""
-    source = Source.of(weights)
+    source = EncoderSource.of(weights)
     return {"folder": source.folder, "files": source.files, "rank": 4}
 
 

@@ -34,7 +34,9 @@ def read_query(engine: Engine, search: Search, photo: Photo | None) -> Query:
         assert shown is not None
         return shown
     return (
-        query if shown is None else query.beside(shown.bag, search.photo_weight or 0, shown.notes)
+        query
+        if shown is None
+        else query.with_photo(shown.bag, search.photo_weight or 0, shown.notes)
     )
 
 

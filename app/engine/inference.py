@@ -262,7 +262,7 @@ class Models:
             supported = support(
                 self.matcher, self.calibration, bag, captions, boxes, self.calibrated
             )
-        region_generation = replace(generation, never=self.captioner.unshown(inputs))
+        region_generation = replace(generation, never=self.captioner.find_absent_words(inputs))
         described = self._describe_regions(look, region_generation, regions, bag) if regions else []
         return Description(tuple(supported[: generation.count]), tuple(described))
 
@@ -273,8 +273,10 @@ class Models:
         assert self.region_captioner is not None
         with stage("caption_regions"):
             inputs, boxes = look.by(self.region_captioner.sight)
-            captions = region_captions.described(self.region_captioner, inputs, boxes, generation)
-            ranked = region_captions.ranked(self.matcher, self.calibration, bag, captions)
+            captions = region_captions.describe_regions(
+                self.region_captioner, inputs, boxes, generation
+            )
+            ranked = region_captions.rank_regions(self.matcher, self.calibration, bag, captions)
         return region_captions.distinct(ranked, count, self.weak_below)
 
     def ground(

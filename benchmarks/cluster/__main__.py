@@ -28,11 +28,11 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.cluster import growth_model
-from benchmarks.cluster.imports import database, imported
+from benchmarks.cluster.imports import database, measure_import
 from benchmarks.engines.tessera import BATCH, batches
 from benchmarks.index import questions
 from benchmarks.index.bags import Real
-from benchmarks.index.growth import Collection as Grown
+from benchmarks.index.growth import GrownCollection
 from index.catalog.catalog import Catalog
 from index.cluster.merged import ShardedIndex
 from index.database.storage import Storage
@@ -51,10 +51,10 @@ EXACT = 25  # queries of exact scans
 WAIT = 900.0  # seconds
 
 
-def filled(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Collection]:
+def fill_catalog(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Collection]:
     """A catalog of so many photos, of real ones and ones like them, unless they are there."""
     catalog = Catalog(Storage(folder, database=url, shared=True))
-    source = Grown(real, "images", count)
+    source = GrownCollection(real, "images", count)
     collection = catalog.collection(
         "default", fingerprint="benchmark", dimension=source.dimension, score="sum_of_max"
     )
@@ -66,29 +66,29 @@ def filled(url: str, folder: Path, real: Real, count: int) -> tuple[Catalog, Col
 
 
 @contextmanager
-def stored(options: argparse.Namespace) -> Iterator[tuple[Catalog, Collection, Path]]:
+def open_stored(options: argparse.Namespace) -> Iterator[tuple[Catalog, Collection, Path]]:
     """The catalog that is searched, and the folder of its segments."""
     with ExitStack() as open_:
         url = options.database or open_.enter_context(database())
         work = options.work or open_.enter_context(TemporaryDirectory(prefix="tessera-"))
-        catalog, collection = filled(url, Path(work), Real(options.real), options.photos)
+        catalog, collection = fill_catalog(url, Path(work), Real(options.real), options.photos)
         open_.callback(catalog.close)
         yield catalog, collection, Path(work)
 
 
-def seconds(search: Callable[[], Any]) -> float:
+def time_search(search: Callable[[], Any]) -> float:
     """How long a search takes."""
     began = time.perf_counter()
     search()
     return time.perf_counter() - began
 
 
-def raced(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> dict[str, float]:
+def race(local: Index, sharded: ShardedIndex, requests: Sequence[Request]) -> dict[str, float]:
     """Medians in ms of both, answering the same requests in turn, and that of their differences."""
     times: tuple[list[float], list[float]] = ([], [])
     for round_ in range(ROUNDS + 1):
         for request in requests:
-            taken = [seconds(partial(index.best, request)) for index in (local, sharded)]
+            taken = [time_search(partial(index.best, request)) for index in (local, sharded)]
             if round_:  # the first one fills memory
                 for each, duration in zip(times, taken, strict=True):
                     each.append(1000 * duration)
@@ -107,10 +107,10 @@ def agreement(index: Index, truth: Index, requests: Sequence[Request]) -> float:
     return hits / relevant
 
 
-def empty(servers: Any) -> float:
+def measure_empty(servers: Any) -> float:
     """The median in ms of a question to all actors that asks for nothing."""
     ask = partial(servers.ask, "move", 0.0)
-    return 1000 * statistics.median(seconds(ask) for _ in range(ROUNDS * QUERIES))
+    return 1000 * statistics.median(time_search(ask) for _ in range(ROUNDS * QUERIES))
 
 
 def processor_seconds(processes: Sequence[int]) -> float:
@@ -122,7 +122,7 @@ def processor_seconds(processes: Sequence[int]) -> float:
     return used / os.sysconf("SC_CLK_TCK")
 
 
-def costs(index: Index, requests: Sequence[Request], processes: Sequence[int]) -> float:
+def measure_processor(index: Index, requests: Sequence[Request], processes: Sequence[int]) -> float:
     """Processor time in ms of a search, of all its processes: what load hardly changes."""
     before = processor_seconds(processes)
     for request in requests:
@@ -130,62 +130,64 @@ def costs(index: Index, requests: Sequence[Request], processes: Sequence[int]) -
     return 1000 * (processor_seconds(processes) - before) / len(requests)
 
 
-def searching(options: argparse.Namespace) -> None:
+def measure_searches(options: argparse.Namespace) -> None:
     """Race searches of one process and of 1, 2 and 4 actors; kill actors and a node."""
     from benchmarks.cluster.delays import FarCluster
 
     queries = questions.read(Real(options.real), "12 words", QUERIES)
     results: dict[str, Any] = {
-        "machine": machine.described(2),
+        "machine": machine.describe(2),
         "photos": options.photos,
         "actors": {},
         "empty": {},
     }
-    with stored(options) as (catalog, collection, work), running(2) as nodes:
+    with open_stored(options) as (catalog, collection, work), running(2) as nodes:
         local = Indexes(catalog, work, None, "cpu")
         local.build()
         local.follow()
         of_one = local.of(collection)
         for count in options.actors:
-            servers = started(FarCluster, nodes.address, catalog, collection, count)
+            servers = start_cluster(FarCluster, nodes.address, catalog, collection, count)
             sharded = ShardedIndex(servers, catalog, collection, work)
-            eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
+            eventually(partial(is_published, sharded, options.photos), WAIT, every=1.0)
             results["actors"][count] = row = {}
-            results["empty"][count] = empty(servers)
+            results["empty"][count] = measure_empty(servers)
             print(count, "an empty question:", results["empty"][count], "ms", flush=True)
             for kind, exact in KINDS:
-                requests = requests_of(queries, exact=exact)
+                requests = make_requests(queries, exact=exact)
                 local_processes = [os.getpid()]
                 shards = [process for process, _ in actors(servers.group).values()]
-                row[kind] = raced(of_one, sharded, requests) | {
-                    "local processor": costs(of_one, requests, local_processes),
-                    "cluster processor": costs(sharded, requests, [*local_processes, *shards]),
+                row[kind] = race(of_one, sharded, requests) | {
+                    "local processor": measure_processor(of_one, requests, local_processes),
+                    "cluster processor": measure_processor(
+                        sharded, requests, [*local_processes, *shards]
+                    ),
                     "local recall": agreement(of_one, of_one, requests),
                     "cluster recall": agreement(sharded, of_one, requests),
                 }
                 print(count, kind, {key: round(of, 2) for key, of in row[kind].items()}, flush=True)
             if count == max(ACTORS) and options.kill:
-                results["recovery"] = recovery(servers, sharded, requests[0], nodes)
+                results["recovery"] = measure_recovery(servers, sharded, requests[0], nodes)
                 print(results["recovery"])
             servers.remove()
         local.close()
     measurements.add(options.out, {f"cluster-search-{options.photos}": results})
 
 
-def delaying(options: argparse.Namespace) -> None:
+def measure_delays(options: argparse.Namespace) -> None:
     """Search by 1 and 2 actors whose messages take longer, as over a network."""
-    from benchmarks.cluster.delays import FarCluster, measured
+    from benchmarks.cluster.delays import FarCluster, measure
 
     queries = questions.read(Real(options.real), "12 words", QUERIES)
-    results: dict[str, Any] = {"machine": machine.described(2), "photos": options.photos}
+    results: dict[str, Any] = {"machine": machine.describe(2), "photos": options.photos}
     results["actors"] = {}
-    with stored(options) as (catalog, collection, work), running(1) as nodes:
+    with open_stored(options) as (catalog, collection, work), running(1) as nodes:
         for count in options.actors:
-            servers = started(FarCluster, nodes.address, catalog, collection, count)
+            servers = start_cluster(FarCluster, nodes.address, catalog, collection, count)
             sharded = ShardedIndex(servers, catalog, collection, work)
-            eventually(partial(published, sharded, options.photos), WAIT, every=1.0)
+            eventually(partial(is_published, sharded, options.photos), WAIT, every=1.0)
             results["actors"][count] = row = {
-                kind: measured(servers, sharded, requests_of(queries, exact=exact))
+                kind: measure(servers, sharded, make_requests(queries, exact=exact))
                 for kind, exact in KINDS
             }
             print(count, row, flush=True)
@@ -193,7 +195,9 @@ def delaying(options: argparse.Namespace) -> None:
     measurements.add(options.out, {"cluster-delays": results})
 
 
-def started(kind: Any, address: str, catalog: Catalog, collection: Collection, count: int) -> Any:
+def start_cluster(
+    kind: Any, address: str, catalog: Catalog, collection: Collection, count: int
+) -> Any:
     """A cluster of so many actors, each with a shard, that answer."""
     from index.cluster.cluster import Layout
 
@@ -203,20 +207,22 @@ def started(kind: Any, address: str, catalog: Catalog, collection: Collection, c
     return servers
 
 
-def requests_of(queries: Sequence[Query], *, exact: bool) -> list[Request]:
+def make_requests(queries: Sequence[Query], *, exact: bool) -> list[Request]:
     """Searches for the ten best photos; of exact ones, which take long, some."""
     requests = [Request("images", query, limit=10, exact=exact) for query in queries]
     return requests[: EXACT if exact else None]
 
 
-def published(sharded: ShardedIndex, photos: int) -> bool:
+def is_published(sharded: ShardedIndex, photos: int) -> bool:
     """Whether all shards have their photos in segments, but for a few that are too new."""
     overview = sharded.overview()
     images = overview.images
     return overview.coverage == 1 and images.rows == photos and images.in_memory < 256
 
 
-def recovery(servers: Any, sharded: ShardedIndex, request: Request, nodes: Any) -> dict[str, float]:
+def measure_recovery(
+    servers: Any, sharded: ShardedIndex, request: Request, nodes: Any
+) -> dict[str, float]:
     """Seconds until answers are complete again after an actor, and a node, were killed."""
 
     def complete() -> bool:
@@ -235,10 +241,10 @@ def recovery(servers: Any, sharded: ShardedIndex, request: Request, nodes: Any) 
     return {"actor": actor, "node": node}
 
 
-def importing(options: argparse.Namespace) -> None:
+def measure_imports(options: argparse.Namespace) -> None:
     """Import the same photos by one process and by a cluster on this machine."""
     results: dict[str, Any] = {
-        "machine": machine.described(2),
+        "machine": machine.describe(2),
         "photos": options.limit,
         "rates": {},
     }
@@ -250,13 +256,13 @@ def importing(options: argparse.Namespace) -> None:
         for _ in range(options.rounds):
             with running(1, cpus=2) as nodes:
                 for name, more in (("local", ()), ("cluster", ("--cluster", nodes.address))):
-                    rate = imported(photos, Path(work), options.limit, more)
+                    rate = measure_import(photos, Path(work), options.limit, more)
                     results["rates"].setdefault(name, []).append(rate)
                     print(name, f"{rate:.2f} photos a second", flush=True)
     measurements.add(options.out, {"cluster-import": results})
 
 
-def reporting(options: argparse.Namespace) -> None:
+def report(options: argparse.Namespace) -> None:
     """Print the tables of docs/use/cluster.md, and draw its picture."""
     stored = measurements.read(options.out)
     searches = sorted(
@@ -275,7 +281,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=measurements.FILE)
     commands = parser.add_subparsers(required=True)
-    for name, run, counts in (("search", searching, ACTORS), ("delays", delaying, ACTORS[:2])):
+    for name, run, counts in (
+        ("search", measure_searches, ACTORS),
+        ("delays", measure_delays, ACTORS[:2]),
+    ):
         search = commands.add_parser(name)
         search.add_argument("--real", type=Path, required=True, help="of index_speed embed")
         search.add_argument("--photos", type=int, default=20_000)
@@ -288,8 +297,8 @@ def main() -> None:
     imports.add_argument("photos", type=Path)
     imports.add_argument("--limit", type=int, default=120)
     imports.add_argument("--rounds", type=int, default=1)
-    imports.set_defaults(run=importing)
-    commands.add_parser("report").set_defaults(run=reporting)
+    imports.set_defaults(run=measure_imports)
+    commands.add_parser("report").set_defaults(run=report)
     options = parser.parse_args()
     options.run(options)
 

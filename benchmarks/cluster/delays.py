@@ -48,7 +48,7 @@ class FarCluster(Cluster):
     server = FarServer
 
 
-def measured(
+def measure(
     servers: Cluster, sharded: ShardedIndex, requests: Sequence[Request]
 ) -> dict[str, float]:
     """Medians in ms of a search, by the delay of a message in ms; delays take turns."""

@@ -28,7 +28,7 @@ CORES = 2  # of the machine that was measured
 SIZES = (10**7, 10**8, 10**9)
 
 
-def predicted(search: Mapping[str, Any], kind: str, actors: int) -> float:
+def predict(search: Mapping[str, Any], kind: str, actors: int) -> float:
     """Milliseconds of a search by so many actors on one machine, from the points with one.
 
     Of N photos an actor has N / A; A actors share the machine's processors.
@@ -49,7 +49,7 @@ def on_machines(search: Mapping[str, Any], kind: str, photos: int, actors: int) 
     return float(hop + (row["cluster"] - hop) * growth**power)
 
 
-def delayed(times: Mapping[str, float], delay: float) -> float:
+def delay(times: Mapping[str, float], delay: float) -> float:
     """Milliseconds of a search whose messages take so many longer, from that without a delay.
 
     All shards are asked at once, each by one message, and each answers by one.
@@ -77,7 +77,7 @@ def tables(searches: Sequence[Mapping[str, Any]]) -> str:
                 lines.append(
                     f"| {search['photos']:,} | {actors} | {search['empty'][actors]:.1f} | {kind} | "
                     f"{row['local']:.1f} | {row['cluster']:.1f} | {row['ratio']:.2f} | "
-                    f"{predicted(search, kind, int(actors)):.1f} |"
+                    f"{predict(search, kind, int(actors)):.1f} |"
                 )
     lines += [
         "",
@@ -92,7 +92,7 @@ def delays_table(delays: Mapping[str, Any]) -> str:
     lines = ["| actors | search | delay of a message, ms | measured ms | model ms |"]
     lines += ["|---|---|---|---|---|"]
     lines += [
-        f"| {actors} | {kind} | {delay} | {time:.1f} | {delayed(times, float(delay)):.1f} |"
+        f"| {actors} | {kind} | {delay} | {time:.1f} | {delay(times, float(delay)):.1f} |"
         for actors, kinds in delays["actors"].items()
         for kind, times in kinds.items()
         for delay, time in times.items()
@@ -143,6 +143,6 @@ def delays_picture(delays: Mapping[str, Any], file: Path) -> None:
             curves_of_kind = panels.setdefault(kind, {})
             curves_of_kind[f"{actors} actors, measured"] = points
             curves_of_kind[f"{actors} actors, model"] = [
-                (delay, delayed(times, delay)) for delay, _ in points
+                (delay, delay(times, delay)) for delay, _ in points
             ]
     file.write_text(curves.draw(panels, "delay of a message, milliseconds", "milliseconds"))

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.index.bags import Floats, Source
+from benchmarks.index.bags import BagSource, Floats
 from models.text.queries import Query
 
 SINGLE = 4  # bytes of a number in single precision
@@ -20,7 +20,7 @@ class Unable(Exception):
     """An engine cannot do what is asked of it; the message says why, for the page."""
 
 
-class Engine(Protocol):
+class SearchEngine(Protocol):
     """A way to search a collection of images or sentences; opened for one of them at a time.
 
     Engines of one `store` share what they have on disk. Ids count the source's bags from 0.
@@ -29,15 +29,15 @@ class Engine(Protocol):
     name: str
     store: str
 
-    def needs(self, source: Source) -> int:
+    def needs(self, source: BagSource) -> int:
         """About how many bytes of memory it takes."""
         ...
 
-    def build(self, source: Source, folder: Path) -> None:
+    def build(self, source: BagSource, folder: Path) -> None:
         """Write into an empty folder what lasts; Unable where it cannot."""
         ...
 
-    def open(self, source: Source, folder: Path) -> None:
+    def open(self, source: BagSource, folder: Path) -> None:
         """Make ready to search what was built."""
         ...
 
@@ -51,7 +51,7 @@ class Engine(Protocol):
 
 
 @lru_cache(maxsize=1)
-def everything(source: Source) -> tuple[Floats, NDArray[np.int64]]:
+def everything(source: BagSource) -> tuple[Floats, NDArray[np.int64]]:
     """All fragments of a collection (N, D) in single precision, and the bags' offsets (B + 1,).
 
     Kept, so that engines that need all in memory share it.

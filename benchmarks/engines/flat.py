@@ -9,7 +9,7 @@ import faiss
 import numpy as np
 
 from benchmarks.engines.engine import SINGLE, everything, highest, only_part
-from benchmarks.index.bags import Source
+from benchmarks.index.bags import BagSource
 from benchmarks.index.questions import summary
 from models.text.queries import Query
 
@@ -21,14 +21,14 @@ class FlatSummaries:
 
     name, store = "FAISS flat, one vector a bag", "none"
 
-    def needs(self, source: Source) -> int:
+    def needs(self, source: BagSource) -> int:
         """A vector a bag."""
         return SINGLE * len(source) * source.dimension
 
-    def build(self, source: Source, folder: Path) -> None:
+    def build(self, source: BagSource, folder: Path) -> None:
         """Nothing lasts."""
 
-    def open(self, source: Source, folder: Path) -> None:  # noqa: ARG002
+    def open(self, source: BagSource, folder: Path) -> None:  # noqa: ARG002
         """Add the summaries."""
         self.side, self.index = source.side, faiss.IndexFlatIP(source.dimension)
         for block in source.blocks():
@@ -54,14 +54,14 @@ class FlatFragments:
 
     name, store = "FAISS flat, all fragments", "none"
 
-    def needs(self, source: Source) -> int:
+    def needs(self, source: BagSource) -> int:
         """All vectors once more."""
         return 2 * SINGLE * source.fragments * source.dimension
 
-    def build(self, source: Source, folder: Path) -> None:
+    def build(self, source: BagSource, folder: Path) -> None:
         """Nothing lasts."""
 
-    def open(self, source: Source, folder: Path) -> None:  # noqa: ARG002 - the Protocol's
+    def open(self, source: BagSource, folder: Path) -> None:  # noqa: ARG002 - the Protocol's
         """Add the fragments."""
         vectors, offsets = everything(source)
         self.side = source.side

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as arrow
 
 from benchmarks.engines.engine import only_part
-from benchmarks.index.bags import Bags, Source
+from benchmarks.index.bags import Bags, BagSource
 from models.text.queries import Query
 
 TABLE, COLUMN = "bags", "vectors"
@@ -24,15 +24,15 @@ class Lance:
 
     name, store = "LanceDB, flat", "lance"
 
-    def needs(self, source: Source) -> int:  # noqa: ARG002 - the Protocol's
+    def needs(self, source: BagSource) -> int:  # noqa: ARG002 - the Protocol's
         """It reads from files as it goes."""
         return 2**28
 
-    def build(self, source: Source, folder: Path) -> None:
+    def build(self, source: BagSource, folder: Path) -> None:
         """Insert everything."""
         lancedb.connect(folder).create_table(TABLE, rows(source), schema=schema(source.dimension))
 
-    def open(self, source: Source, folder: Path) -> None:  # noqa: ARG002 - the Protocol's
+    def open(self, source: BagSource, folder: Path) -> None:  # noqa: ARG002 - the Protocol's
         """Open the table."""
         self.table = lancedb.connect(folder).open_table(TABLE)
 
@@ -54,7 +54,7 @@ def schema(dimension: int) -> arrow.Schema:
     return arrow.schema([("id", arrow.int64()), (COLUMN, vectors)])
 
 
-def rows(source: Source) -> Iterator[arrow.RecordBatch]:
+def rows(source: BagSource) -> Iterator[arrow.RecordBatch]:
     """The bags as Arrow has them, block by block."""
     start = 0
     for block in source.blocks():

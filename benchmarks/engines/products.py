@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from benchmarks.engines.engine import SINGLE, everything, highest
-from benchmarks.index.bags import Floats, Source
+from benchmarks.index.bags import BagSource, Floats
 from models.text.queries import Query
 
 
@@ -18,14 +18,14 @@ class Numpy:
 
     name, store = "numpy, exact", "none"
 
-    def needs(self, source: Source) -> int:
+    def needs(self, source: BagSource) -> int:
         """All vectors, and their products with twenty others."""
         return SINGLE * source.fragments * (source.dimension + 20)
 
-    def build(self, source: Source, folder: Path) -> None:
+    def build(self, source: BagSource, folder: Path) -> None:
         """Nothing lasts."""
 
-    def open(self, source: Source, folder: Path) -> None:  # noqa: ARG002 - the Protocol's
+    def open(self, source: BagSource, folder: Path) -> None:  # noqa: ARG002 - the Protocol's
         """Read everything."""
         self.side = source.side
         self.vectors, self.offsets = everything(source)
@@ -58,14 +58,14 @@ class Torch:
 
     name, store = "torch, exact", "none"
 
-    def needs(self, source: Source) -> int:
+    def needs(self, source: BagSource) -> int:
         """All vectors, and their products with twenty others."""
         return SINGLE * source.fragments * (source.dimension + 20)
 
-    def build(self, source: Source, folder: Path) -> None:
+    def build(self, source: BagSource, folder: Path) -> None:
         """Nothing lasts."""
 
-    def open(self, source: Source, folder: Path) -> None:  # noqa: ARG002 - the Protocol's
+    def open(self, source: BagSource, folder: Path) -> None:  # noqa: ARG002 - the Protocol's
         """Read everything."""
         vectors, offsets = everything(source)
         self.side = source.side

@@ -11,7 +11,7 @@ from pathlib import Path
 import qdrant_edge as qdrant
 
 from benchmarks.engines.engine import Unable, only_part
-from benchmarks.index.bags import Source
+from benchmarks.index.bags import BagSource
 from benchmarks.index.questions import summary
 from models.text.queries import Query
 
@@ -25,14 +25,14 @@ LINKS, BUILD_EF = 16, 100  # of HNSW: its own defaults
 _shards: dict[Path, tuple[qdrant.EdgeShard, int]] = {}
 
 
-def loaded(folder: Path) -> qdrant.EdgeShard:
+def load_shard(folder: Path) -> qdrant.EdgeShard:
     """A folder's shard."""
     shard, users = _shards.get(folder) or (qdrant.EdgeShard.load(str(folder)), 0)
     _shards[folder] = shard, users + 1
     return shard
 
 
-def unload(folder: Path) -> None:
+def unload_shard(folder: Path) -> None:
     """One engine fewer searches a folder's shard."""
     shard, users = _shards.pop(folder)
     if users > 1:
@@ -50,11 +50,11 @@ class Qdrant:
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
-    def needs(self, source: Source) -> int:  # noqa: ARG002 - the Protocol's
+    def needs(self, source: BagSource) -> int:  # noqa: ARG002 - the Protocol's
         """Vectors are mapped from files, and read in full by an exact search."""
         return 2**28
 
-    def build(self, source: Source, folder: Path) -> None:
+    def build(self, source: BagSource, folder: Path) -> None:
         """Insert everything, then let it optimise its segments."""
         shard = qdrant.EdgeShard.create(str(folder), self.config(source.dimension))
         start = 0
@@ -89,10 +89,10 @@ class Qdrant:
             max_search_threads=self.threads,
         )
 
-    def open(self, source: Source, folder: Path) -> None:
+    def open(self, source: BagSource, folder: Path) -> None:
         """Load the shard."""
         self.source, self.folder = source, folder
-        self.shard = loaded(folder)
+        self.shard = load_shard(folder)
 
     def search(self, query: Query, limit: int) -> Sequence[int]:
         """MaxSim of every bag."""
@@ -109,7 +109,7 @@ class Qdrant:
 
     def close(self) -> None:
         """Close the shard, unless another engine still searches it."""
-        unload(self.folder)
+        unload_shard(self.folder)
 
 
 class QdrantGraph(Qdrant):

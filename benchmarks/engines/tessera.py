@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.index.bags import Bags, Side, Source
+from benchmarks.index.bags import Bags, BagSource, Side
 from benchmarks.index.questions import of_photo, of_sentence
 from index.catalog.catalog import Catalog
 from index.items import Entry, Picture
@@ -84,11 +84,11 @@ class Tessera:
     name, store = "Tessera", "tessera"
     exact = False
 
-    def needs(self, source: Source) -> int:
+    def needs(self, source: BagSource) -> int:
         """Files are mapped; what a search reads of them."""
         return len(source) * source.dimension + 2**28
 
-    def build(self, source: Source, folder: Path) -> None:
+    def build(self, source: BagSource, folder: Path) -> None:
         """Store everything and wait until it is indexed."""
         opened = Opened(folder, source.dimension, source.side)
         for batch in batches(source, BATCH):
@@ -96,7 +96,7 @@ class Tessera:
         opened.complete()
         opened.close()
 
-    def open(self, source: Source, folder: Path) -> None:
+    def open(self, source: BagSource, folder: Path) -> None:
         """Open the data folder."""
         self.opened = Opened(folder, source.dimension, source.side)
         self.opened.index.start()
@@ -143,7 +143,7 @@ class TesseraCodes(TesseraExact):
             scan.MANY = many
 
 
-def batches(source: Source, size: int) -> Iterator[list[Entry]]:
+def batches(source: BagSource, size: int) -> Iterator[list[Entry]]:
     """A source's bags as items, so many at a time."""
     start = 0
     for block in source.blocks():

@@ -119,7 +119,7 @@ class Bags:
         return np.add.reduceat(self.vectors.astype(np.float32), self.offsets[:-1], axis=0)
 
 
-class Source(Protocol):
+class BagSource(Protocol):
     """Bags of one side in blocks, so that a collection need not fit in memory."""
 
     def __len__(self) -> int:
@@ -212,7 +212,9 @@ def embed(
         if (folder / f"sentences-{name}.npy").exists():
             continue
         examples = [example for split in chosen for example in corpus.split(split)]
-        for side, bags in zip(("images", "sentences"), encoded(frozen, examples), strict=True):
+        for side, bags in zip(
+            ("images", "sentences"), encode_examples(frozen, examples), strict=True
+        ):
             bags.save(folder, f"{side}-{name}")
     texts = [text for example in corpus.split(held) for text in example.sentences]
     (folder / "texts.txt").write_text("\n".join(texts), "utf-8")
@@ -221,16 +223,16 @@ def embed(
     return Real(folder)
 
 
-def encoded(frozen: Frozen, examples: Sequence[Example]) -> tuple[Bags, Bags]:
+def encode_examples(frozen: Frozen, examples: Sequence[Example]) -> tuple[Bags, Bags]:
     """The photos and the sentences of examples, from cached features where there are any."""
     pairs = frozen.pairs(examples, "the benchmark")
     matcher = frozen.matcher
-    images = through(matcher.encode_images, pairs.images)
-    return Bags.of(images), Bags.of(through(matcher.encode_sentences, pairs.sentences))
+    images = encode_batches(matcher.encode_images, pairs.images)
+    return Bags.of(images), Bags.of(encode_batches(matcher.encode_sentences, pairs.sentences))
 
 
 @torch.inference_mode()
-def through(encode: Any, inputs: Sequence[Tensor]) -> list[Halves]:
+def encode_batches(encode: Any, inputs: Sequence[Tensor]) -> list[Halves]:
     """Each input's fragments (F, D), a batch at a time."""
     bags: list[Halves] = []
     for at in range(0, len(inputs), BATCH):

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.index import questions, truth
-from benchmarks.index.bags import Bags, Floats, Halves, Real, Source
-from benchmarks.index.growth import Collection
-from benchmarks.index.truth import TOP, Truth
+from benchmarks.index.bags import Bags, BagSource, Floats, Halves, Real
+from benchmarks.index.growth import GrownCollection
+from benchmarks.index.truth import TOP, TrueAnswers
 from index.segments import candidates
 from index.segments.candidates import Structure
 from index.segments.rows import Rows, empty
@@ -33,7 +33,7 @@ SHARES = (0.5, 0.75, 1.0, 1.5)  # of the candidates that a search takes
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenPhotos:
     """A query's photos, the most promising first, and the milliseconds of both steps."""
 
     photos: NDArray[np.int64]
@@ -41,17 +41,17 @@ class Chosen:
     by_summaries: float
 
 
-def prepared(source: Source, queries: Sequence[Query], work: Path) -> tuple[Halves, Truth]:
+def prepare(source: BagSource, queries: Sequence[Query], work: Path) -> tuple[Halves, TrueAnswers]:
     """The first fragment of every photo (B, D) and the true answers, kept in files."""
     path = work / f"summaries-{source.key}.npy"
-    best = truth.find(source, queries, work, lambda: summarized(source, path))
+    best = truth.find(source, queries, work, lambda: summarize(source, path))
     if not path.exists():  # the answers were there
-        deque(summarized(source, path), maxlen=0)
+        deque(summarize(source, path), maxlen=0)
     mapped: Halves = np.load(path, mmap_mode="r")
     return mapped, best
 
 
-def summarized(source: Source, path: Path) -> Iterator[Bags]:
+def summarize(source: BagSource, path: Path) -> Iterator[Bags]:
     """A source's blocks, whose summaries are in a file once all have passed."""
     partial = path.with_suffix(".partial")
     shape = (len(source), source.dimension)
@@ -83,7 +83,7 @@ def rows_of(summaries: Halves) -> Rows:
     )
 
 
-def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen:
+def choose(rows: Rows, structure: Structure, query: Query, count: int) -> ChosenPhotos:
     """The photos that a search would take as candidates for what a query asks for."""
     pairs = zip(query.parts, query.weights, strict=True)
     asked = [weight * part.vectors.numpy().sum(0) for part, weight in pairs if weight > 0]
@@ -94,11 +94,11 @@ def choose(rows: Rows, structure: Structure, query: Query, count: int) -> Chosen
     fine = candidates.scan(rows, coarse.rows, summed)
     order = fine.rows[np.argsort(-fine.products)]
     ended = time.thread_time()
-    return Chosen(order, 1000 * (halfway - begun), 1000 * (ended - halfway))
+    return ChosenPhotos(order, 1000 * (halfway - begun), 1000 * (ended - halfway))
 
 
 def report(
-    rows: Rows, structure: Structure, queries: Sequence[Query], best: Truth, first: int
+    rows: Rows, structure: Structure, queries: Sequence[Query], best: TrueAnswers, first: int
 ) -> str:
     """Recall by the number of candidates, and the medians of both steps' processor time."""
     pairs = zip(queries[0].parts, queries[0].weights, strict=True)
@@ -126,11 +126,11 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=60, help="of each kind")
     asked = parser.parse_args()
-    source = Collection(Real(asked.real), "images", asked.photos)
+    source = GrownCollection(Real(asked.real), "images", asked.photos)
     kinds = questions.KINDS["images"]
     queries = [questions.read(source.real, kind, asked.queries) for kind in kinds]
     asked.work.mkdir(parents=True, exist_ok=True)
-    summaries, best = prepared(source, [*chain.from_iterable(queries)], asked.work)
+    summaries, best = prepare(source, [*chain.from_iterable(queries)], asked.work)
     rows = rows_of(summaries)
     begun = time.perf_counter()
     structure = candidates.build(rows)

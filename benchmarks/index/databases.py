@@ -95,7 +95,7 @@ class Nowhere:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DatabasePlace:
     """A database and a data folder."""
 
     name: str
@@ -175,7 +175,7 @@ def steps(rows: int) -> Steps:
     }
 
 
-def worked(places: list[Place], rows: int, rounds: int) -> Iterator[dict[str, Taken]]:
+def time_steps(places: list[DatabasePlace], rows: int, rounds: int) -> Iterator[dict[str, Taken]]:
     """Milliseconds for each step and database, by round."""
     with ExitStack() as opened:
         catalogs = {place.name: opened.enter_context(closing(place.open())) for place in places}
@@ -194,14 +194,14 @@ def worked(places: list[Place], rows: int, rounds: int) -> Iterator[dict[str, Ta
                 yield taken
 
 
-class Searched:
+class SearchedCollection:
     """A collection that is searched while a process of its own writes to it, and one follows it.
 
     `index` asks the database before each search for what others have written, as a service with
     PostgreSQL does; `polling` only learns of it in the background.
     """
 
-    def __init__(self, place: Place, rows: int) -> None:
+    def __init__(self, place: DatabasePlace, rows: int) -> None:
         self._closing = ExitStack()
         catalogs = [place.open(shared=shared) for shared in (True, False)]
         for catalog in catalogs:
@@ -239,14 +239,14 @@ class Searched:
         """The same while the writer puts items."""
         self.ask(SINGLE)
         taken = self.milliseconds()
-        self.told()
+        self.read_answer()
         return taken
 
     def lag(self) -> float:
         """Milliseconds from when a put has returned in the writer to when it is found."""
         self.ask(1)
-        item = self.told()
-        while item["id"] not in found(self.polling):
+        item = self.read_answer()
+        while item["id"] not in find_best(self.polling):
             assert time.monotonic() < item["at"] + PATIENCE, "an item was not found"
         return 1000 * (time.monotonic() - float(item["at"]))
 
@@ -256,14 +256,14 @@ class Searched:
         self.writer.stdin.write(f"{count}\n")
         self.writer.stdin.flush()
 
-    def told(self) -> dict[str, Any]:
+    def read_answer(self) -> dict[str, Any]:
         """The last of them, and when it was put."""
         assert self.writer.stdout is not None
         item: dict[str, Any] = json.loads(self.writer.stdout.readline())
         return item
 
 
-def marked(number: int) -> Entry:
+def make_marked(number: int) -> Entry:
     """A photo that scores more for `like_marked` than those that were put before it."""
     photo = entry(10**6 + number)
     bag = photo.images[0]
@@ -276,13 +276,13 @@ def like_marked() -> Query:
     return of_sentence(np.ones((8, 257), np.float32))
 
 
-def found(index: Index) -> list[str]:
+def find_best(index: Index) -> list[str]:
     """The best items for `like_marked`."""
     return [hit.item for hit in index.best(Request("images", like_marked(), limit=1)).hits]
 
 
 @contextmanager
-def writer(place: Place) -> Iterator[subprocess.Popen[str]]:
+def writer(place: DatabasePlace) -> Iterator[subprocess.Popen[str]]:
     """A process that puts marked photos, as many as each line of its input says."""
     command = [sys.executable, "-m", "benchmarks.index.databases", "--write", place.name, place.url]
     with subprocess.Popen(  # noqa: S603 - our own command
@@ -294,7 +294,7 @@ def writer(place: Place) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def write(place: Place) -> None:
+def write(place: DatabasePlace) -> None:
     """What the writer does."""
     number = 0
     with closing(place.open()) as catalog:
@@ -302,18 +302,21 @@ def write(place: Place) -> None:
         for line in sys.stdin:
             for _ in range(int(line)):
                 number += 1
-                item = marked(number)
+                item = make_marked(number)
                 catalog.put(home, item)
                 at = time.monotonic()
                 time.sleep(PAUSE)
             print(json.dumps({"id": item.id, "at": at}), flush=True)
 
 
-def searched(places: list[Place], rows: int, rounds: int) -> Iterator[dict[str, Taken]]:
+def time_searches(
+    places: list[DatabasePlace], rows: int, rounds: int
+) -> Iterator[dict[str, Taken]]:
     """Milliseconds of searches and of waits for what another process wrote, by round."""
     with ExitStack() as opened:
         collections = {
-            place.name: opened.enter_context(closing(Searched(place, rows))) for place in places
+            place.name: opened.enter_context(closing(SearchedCollection(place, rows)))
+            for place in places
         }
         time.sleep(STARTING)
         for number in range(rounds + 1):
@@ -334,7 +337,7 @@ def searched(places: list[Place], rows: int, rounds: int) -> Iterator[dict[str, 
                 yield taken
 
 
-def summed_up(rounds: list[dict[str, Taken]]) -> dict[str, dict[str, Any]]:
+def summarize(rounds: list[dict[str, Taken]]) -> dict[str, dict[str, Any]]:
     """For each step: the medians of both databases, and of the rounds' ratios."""
     numbers: dict[str, dict[str, Any]] = {}
     for step in rounds[0]:
@@ -346,7 +349,7 @@ def summed_up(rounds: list[dict[str, Taken]]) -> dict[str, dict[str, Any]]:
 
 
 @contextmanager
-def both(database: str) -> Iterator[list[Place]]:
+def both(database: str) -> Iterator[list[DatabasePlace]]:
     """SQLite and PostgreSQL, both empty."""
     with ExitStack() as opened:
         folder = Path(opened.enter_context(TemporaryDirectory()))
@@ -357,7 +360,7 @@ def both(database: str) -> Iterator[list[Place]]:
         urls = {"sqlite": f"sqlite:///{folder / 'catalog.sqlite'}", "postgresql": database}
         for name in urls:
             (folder / name).mkdir()
-        yield [Place(name, url, folder / name) for name, url in urls.items()]
+        yield [DatabasePlace(name, url, folder / name) for name, url in urls.items()]
 
 
 def main() -> None:
@@ -372,16 +375,16 @@ def main() -> None:
     torch.set_num_threads(1)
     if options.write:
         name, url, folder = options.write
-        write(Place(name, url, Path(folder)))
+        write(DatabasePlace(name, url, Path(folder)))
         return
     with both(options.database) as places:
-        numbers = summed_up(list(worked(places, options.rows, options.rounds)))
-        numbers |= summed_up(list(searched(places, 4 * options.rows, options.rounds)))
+        numbers = summarize(list(time_steps(places, options.rows, options.rounds)))
+        numbers |= summarize(list(time_searches(places, 4 * options.rows, options.rounds)))
     for step, taken in numbers.items():
         medians = [f"{taken[name]:.2f} ms" for name in ("sqlite", "postgresql")]
         print(f"{step}: {', '.join(medians)}, × {taken['ratio']:.2f}")
     about = {"measures": "databases", "rows": options.rows, "rounds": options.rounds}
-    measured = about | {"machine": machine.described(1), "numbers": numbers}
+    measured = about | {"machine": machine.describe(1), "numbers": numbers}
     measurements.add(options.out, {"index-databases": measured})
 
 

@@ -35,7 +35,7 @@ def entry(number: int) -> Entry:
 
 
 @contextmanager
-def told(what: str, count: int) -> Iterator[None]:
+def print_time(what: str, count: int) -> Iterator[None]:
     """Print how long some work takes, in all and for each of its parts."""
     start = time.perf_counter()
     yield
@@ -59,28 +59,28 @@ def waits(work: Callable[[], object], other: Callable[[], object]) -> list[float
 
 def measure(catalog: Catalog, home: Collection) -> None:
     """Print how long edits of an empty collection that is filled first take."""
-    with told(f"put of {PHOTOS:,} photos, {BATCH} a transaction", PHOTOS):
+    with print_time(f"put of {PHOTOS:,} photos, {BATCH} a transaction", PHOTOS):
         for start in range(0, PHOTOS, BATCH):
             catalog.put_many(home, [entry(start + place) for place in range(BATCH)])
     ready = [entry(number) for number in range(PATCHES)]
-    with told(f"{PATCHES} puts, one at a time", PATCHES):
+    with print_time(f"{PATCHES} puts, one at a time", PATCHES):
         for photo in ready:
             catalog.put(home, photo)
-    with told(f"{PATCHES} patches, one at a time", PATCHES):
+    with print_time(f"{PATCHES} patches, one at a time", PATCHES):
         for number in range(PATCHES):
             editing.patch(catalog, home, f"{number}", Change({"seen": True}))
     even = Chosen(where={"even": True})
-    with told("dry run of a deletion", editing.count(catalog, home, even)):
+    with print_time("dry run of a deletion", editing.count(catalog, home, even)):
         editing.count(catalog, home, even)
     odd = f"{PHOTOS - 1}"
-    with told("deletion of half by a filter", PHOTOS // 2):
+    with print_time("deletion of half by a filter", PHOTOS // 2):
         taken = waits(
             lambda: editing.delete(catalog, home, even),
             lambda: editing.patch(catalog, home, odd, Change({"seen": True})),
         )
     middle, longest = taken[len(taken) // 2], taken[-1]
     print(f"{len(taken)} patches meanwhile: median {middle:.3f} s, longest {longest:.3f} s")
-    with told("drop", 1):
+    with print_time("drop", 1):
         catalog.names.drop(home.name)
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from benchmarks.index.bags import Bags, Floats, Real, Side
-from benchmarks.index.growth import BLOCK, Photos, Sentences
+from benchmarks.index.growth import BLOCK, PhotoGrower, SentenceGrower
 from benchmarks.index.questions import summary
 from benchmarks.index.truth import TOP, scores
 from models.text.queries import Query
@@ -47,7 +47,7 @@ def measure(real: Real, side: Side, queries: Sequence[Query]) -> dict[str, dict[
     bags = real.of(side, "other")
     half = len(bags) // 2
     first, second = bags.part(0, half), bags.part(half, 2 * half)
-    grower = Photos(first) if side == "images" else Sentences(first, real.references)
+    grower = PhotoGrower(first) if side == "images" else SentenceGrower(first, real.references)
     blocks = [grower.block(np.random.default_rng((1, n))) for n in range(-(-half // BLOCK))]
     lots = {
         "real": second,

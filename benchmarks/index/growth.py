@@ -34,7 +34,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class GrownCollection:
     """The first `count` of: held-out bags, the other real ones, then grown ones."""
 
     real: Real
@@ -73,7 +73,7 @@ class Collection:
         bags = self.real.of(self.side, "held")
         return len(bags.vectors) * self.count // len(bags)
 
-    def grower(self) -> Photos | Sentences:
+    def grower(self) -> PhotoGrower | SentenceGrower:
         """What makes new bags; made once."""
         return photos(self.real) if self.side == "images" else sentences(self.real)
 
@@ -90,15 +90,15 @@ class Collection:
 
 
 @lru_cache(maxsize=1)
-def photos(real: Real) -> Photos:
+def photos(real: Real) -> PhotoGrower:
     """New photos from those that are not held out."""
-    return Photos(real.images("other"))
+    return PhotoGrower(real.images("other"))
 
 
 @lru_cache(maxsize=1)
-def sentences(real: Real) -> Sentences:
+def sentences(real: Real) -> SentenceGrower:
     """New sentences from those that are not held out."""
-    return Sentences(real.sentences("other"), real.references)
+    return SentenceGrower(real.sentences("other"), real.references)
 
 
 class Clusters:
@@ -119,7 +119,7 @@ class Clusters:
         return self.order[random.integers(first, end)]
 
 
-class Photos:
+class PhotoGrower:
     """f' = a + w (b − a) + √(2w (1 − w)) (c − d) / √2, with the length of a; all of one cluster.
 
     Within the cluster the covariance of f' is that of f, for every w: that of the first two terms
@@ -165,7 +165,7 @@ class Photos:
         return scaled
 
 
-class Sentences:
+class SentenceGrower:
     """The beginning of a real sentence, then the end of another of its cluster.
 
     All words are real ones. They are scaled so that their sum has the length of the first

@@ -20,8 +20,8 @@ import numpy as np
 
 from app import process as priority
 from benchmarks.engines.tessera import Opened, batches, delete_derived, entry
-from benchmarks.index.bags import Real, Source
-from benchmarks.index.growth import Collection
+from benchmarks.index.bags import BagSource, Real
+from benchmarks.index.growth import GrownCollection
 from benchmarks.index.questions import read
 from benchmarks.index.race import size
 from index.items import Entry
@@ -53,9 +53,9 @@ class Setting:
     waiting: float = 0.02
 
     @property
-    def source(self) -> Collection:
+    def source(self) -> GrownCollection:
         """The collection's photos."""
-        return Collection(self.real, "images", self.photos)
+        return GrownCollection(self.real, "images", self.photos)
 
     @property
     def queries(self) -> list[Query]:
@@ -68,7 +68,7 @@ class Setting:
 
 
 @contextmanager
-def filled(setting: Setting) -> Iterator[tuple[Opened, Path]]:
+def open_filled(setting: Setting) -> Iterator[tuple[Opened, Path]]:
     """A fresh copy of a data folder with the collection, which is built once and kept."""
     template = setting.work / f"living-{setting.source.key}"
     marker = template.with_suffix(".done")
@@ -115,21 +115,21 @@ def ingest(setting: Setting) -> Numbers:
 
 def during_ingest(setting: Setting) -> Numbers:
     """Quantiles of searches, in milliseconds, alone and while another process stores items."""
-    with filled(setting) as (opened, folder):
+    with open_filled(setting) as (opened, folder):
         time.sleep(STARTING)
         for query in setting.queries[:5]:
             opened.search(query, TOP)
-        idle = searched(opened, setting)
+        idle = time_searches(opened, setting)
         with writer(setting, folder, "stream", str(setting.batch)) as process:
             assert process.stdout is not None
             process.stdout.readline()  # the writer has begun
-            busy = searched(opened, setting)
+            busy = time_searches(opened, setting)
     numbers = {f"{name}_idle": value for name, value in idle.items()}
     numbers |= {f"{name}_busy": value for name, value in busy.items()}
     return numbers | {f"{name}_ratio": busy[name] / idle[name] for name in ("p50", "p99")}
 
 
-def searched(opened: Opened, setting: Setting) -> Numbers:
+def time_searches(opened: Opened, setting: Setting) -> Numbers:
     """Quantiles of searches that go on for the setting's seconds."""
     taken: list[float] = []
     queries, end = setting.queries, time.monotonic() + setting.seconds
@@ -146,7 +146,7 @@ def searched(opened: Opened, setting: Setting) -> Numbers:
 def elsewhere(setting: Setting) -> Numbers:
     """Seconds from when a put has returned in one process to when another finds the item."""
     waits: list[float] = []
-    with filled(setting) as (opened, folder):
+    with open_filled(setting) as (opened, folder):
         opened.search(setting.queries[0], TOP)
         with writer(setting, folder, "marked", str(setting.puts)) as process:
             assert process.stdin is not None
@@ -156,12 +156,12 @@ def elsewhere(setting: Setting) -> Numbers:
                 process.stdin.write("next\n")
                 process.stdin.flush()
                 stored = json.loads(process.stdout.readline())
-                waits.append(appears(opened, query, stored["id"]) - stored["at"])
+                waits.append(wait_for(opened, query, stored["id"]) - stored["at"])
     p50, p99 = np.quantile(waits, (0.5, 0.99))
     return {"p50": float(p50), "p99": float(p99), "longest": max(waits)}
 
 
-def appears(opened: Opened, query: Query, item: str) -> float:
+def wait_for(opened: Opened, query: Query, item: str) -> float:
     """When an item is among the answers."""
     end = time.monotonic() + PATIENCE
     while item not in opened.search(query, TOP):
@@ -175,7 +175,7 @@ def cold(setting: Setting) -> Numbers:
 
     And how many changes the first answer said that it had not looked at.
     """
-    with filled(setting) as (opened, folder):
+    with open_filled(setting) as (opened, folder):
         queries = setting.queries[:TOP]
         truth = [opened.search(query, TOP, exact=True) for query in queries]
         opened.close()
@@ -224,7 +224,7 @@ def write(setting: Setting, folder: Path, how: str, number: int) -> None:
     if how == "stream":
         stream(opened, setting, number)
     else:
-        marked(opened, setting, number)
+        write_marked(opened, setting, number)
 
 
 def stream(opened: Opened, setting: Setting, batch: int) -> None:
@@ -237,7 +237,7 @@ def stream(opened: Opened, setting: Setting, batch: int) -> None:
             print("begun", flush=True)
 
 
-def marked(opened: Opened, setting: Setting, puts: int) -> None:
+def write_marked(opened: Opened, setting: Setting, puts: int) -> None:
     """Store, each time a line comes in, a photo that answers the next query best of all."""
     for number in range(puts):
         sys.stdin.readline()
@@ -247,7 +247,7 @@ def marked(opened: Opened, setting: Setting, puts: int) -> None:
         print(json.dumps({"id": item.id, "at": time.monotonic()}), flush=True)
 
 
-def likeliest(source: Source, query: Query, number: int) -> Entry:
+def likeliest(source: BagSource, query: Query, number: int) -> Entry:
     """A photo of the collection, made to score far more for a query than any other."""
     block = next(source.blocks()).part(0, 1)
     words = query.parts[0].vectors.numpy().sum(0)

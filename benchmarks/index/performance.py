@@ -103,7 +103,7 @@ def page(stored: Sequence[Measurement], picture: str) -> str:
     lines += section(
         "Stores", STORES_SAY, STORES_HEAD, [row for race in races for row in stores(race)]
     )
-    lines += skipped(races)
+    lines += list_skipped(races)
     for measurement in stored:
         if measurement["measures"] == "living":
             says = LIVING_SAY.format(photos=measurement["photos"])
@@ -200,7 +200,7 @@ def stores(race: Measurement) -> list[str]:
     return rows
 
 
-def skipped(races: Sequence[Measurement]) -> list[str]:
+def list_skipped(races: Sequence[Measurement]) -> list[str]:
     """Which engines are missing at which size, and why."""
     rows = [
         f"- {NAMES[name]}, {race['bags']:,} {race['side']}: {why}."

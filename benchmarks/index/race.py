@@ -16,9 +16,9 @@ from statistics import mean, median
 
 import numpy as np
 
-from benchmarks.engines.engine import Engine, Unable
-from benchmarks.index.bags import Source
-from benchmarks.index.truth import TOP, Truth
+from benchmarks.engines.engine import SearchEngine, Unable
+from benchmarks.index.bags import BagSource
+from benchmarks.index.truth import TOP, TrueAnswers
 from models.text.queries import Query
 
 OURS = "Tessera"
@@ -44,7 +44,7 @@ ENGINES: dict[str, tuple[str, str, bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TimeLimits:
     """What is too much: seconds to build a store, and of each engine for a kind of queries."""
 
     build: float = 1800.0
@@ -68,7 +68,7 @@ class Answers:
     unable: str | None = None
 
 
-def engine(name: str, threads: int) -> Engine:
+def engine(name: str, threads: int) -> SearchEngine:
     """An engine by its name; Unable where its package is missing."""
     module, kind, threaded = ENGINES[name]
     try:
@@ -77,11 +77,11 @@ def engine(name: str, threads: int) -> Engine:
         if (missing.name or "").startswith("benchmarks"):
             raise
         raise Unable(MISSING) from missing
-    opened: Engine = made(threads) if threaded else made()
+    opened: SearchEngine = made(threads) if threaded else made()
     return opened
 
 
-def store(engine: Engine, source: Source, work: Path, limits: Limits) -> Built | None:
+def store(engine: SearchEngine, source: BagSource, work: Path, limits: TimeLimits) -> Built | None:
     """What an engine's store took to build, now or before; None where nothing lasts.
 
     Unable where smaller collections tell that building would take too long.
@@ -91,7 +91,7 @@ def store(engine: Engine, source: Source, work: Path, limits: Limits) -> Built |
     folder = place(engine, source, work)
     record = folder.with_suffix(".json")
     if not record.exists():
-        seconds = expected(engine, source, work)
+        seconds = estimate_seconds(engine, source, work)
         if seconds > limits.build:
             raise Unable(f"building would take about {seconds / 60:.0f} minutes")
         shutil.rmtree(folder, ignore_errors=True)
@@ -104,12 +104,12 @@ def store(engine: Engine, source: Source, work: Path, limits: Limits) -> Built |
     return Built(recorded["seconds"], recorded["bytes"])
 
 
-def place(engine: Engine, source: Source, work: Path) -> Path:
+def place(engine: SearchEngine, source: BagSource, work: Path) -> Path:
     """Where an engine's store is."""
     return work / f"{source.key}--{engine.store}"
 
 
-def expected(engine: Engine, source: Source, work: Path) -> float:
+def estimate_seconds(engine: SearchEngine, source: BagSource, work: Path) -> float:
     """How many seconds a store should take, by the largest smaller one; 0 where none is known."""
     pattern = f"{source.side}-*--{engine.store}.json"
     records = [json.loads(path.read_text()) for path in work.glob(pattern)]
@@ -122,7 +122,7 @@ def size(folder: Path) -> int:
     return sum(512 * path.stat().st_blocks for path in folder.rglob("*") if path.is_file())
 
 
-def fits(engine: Engine, source: Source) -> None:
+def fits(engine: SearchEngine, source: BagSource) -> None:
     """Unable where the machine has not the memory."""
     needed, free = engine.needs(source), available() - SPARE
     if needed > free:
@@ -138,11 +138,11 @@ def available() -> int:
 
 
 @contextmanager
-def opened(
-    names: Sequence[str], source: Source, work: Path, threads: int, limits: Limits
-) -> Iterator[tuple[dict[str, Engine], dict[str, Built], dict[str, str]]]:
+def open_engines(
+    names: Sequence[str], source: BagSource, work: Path, threads: int, limits: TimeLimits
+) -> Iterator[tuple[dict[str, SearchEngine], dict[str, Built], dict[str, str]]]:
     """The engines that can be had, what their stores took, and why others cannot."""
-    engines: dict[str, Engine] = {}
+    engines: dict[str, SearchEngine] = {}
     built: dict[str, Built] = {}
     skipped: dict[str, str] = {}
     for name in names:
@@ -167,15 +167,15 @@ def opened(
 
 
 def race(
-    engines: dict[str, Engine], queries: Sequence[Query], truth: Truth, seconds: float
+    engines: dict[str, SearchEngine], queries: Sequence[Query], truth: TrueAnswers, seconds: float
 ) -> dict[str, Answers]:
     """Ask each query of each engine, another one first each time.
 
     An engine that has used its seconds up drops out, but not before LEAST queries.
     """
-    answers = {name: warmed(made, queries[:WARM]) for name, made in engines.items()}
+    answers = {name: warm_up(made, queries[:WARM]) for name, made in engines.items()}
     for number, query in enumerate(queries):
-        for name in turned([*engines], number):
+        for name in rotate([*engines], number):
             done = answers[name]
             spent = sum(done.taken.values()) / 1000
             if done.unable or (spent > seconds and len(done.taken) >= LEAST):
@@ -187,7 +187,7 @@ def race(
     return answers
 
 
-def warmed(made: Engine, queries: Sequence[Query]) -> Answers:
+def warm_up(made: SearchEngine, queries: Sequence[Query]) -> Answers:
     """Answer some queries untimed, which fills caches and compiles kernels."""
     try:
         for query in queries:
@@ -197,19 +197,19 @@ def warmed(made: Engine, queries: Sequence[Query]) -> Answers:
     return Answers()
 
 
-def turned(names: list[str], by: int) -> list[str]:
+def rotate(names: list[str], by: int) -> list[str]:
     """The names, beginning with another one."""
     by %= max(1, len(names))
     return names[by:] + names[:by]
 
 
-def summed_up(answers: dict[str, Answers]) -> dict[str, dict[str, float | int | str]]:
+def summarize(answers: dict[str, Answers]) -> dict[str, dict[str, float | int | str]]:
     """Quantiles in milliseconds, recall, and the median of the ratios to ours, query by query."""
     ours = answers.get("tessera", Answers()).taken
-    return {name: summed(theirs, ours) for name, theirs in answers.items()}
+    return {name: summarize_engine(theirs, ours) for name, theirs in answers.items()}
 
 
-def summed(answers: Answers, ours: dict[int, float]) -> dict[str, float | int | str]:
+def summarize_engine(answers: Answers, ours: dict[int, float]) -> dict[str, float | int | str]:
     """One engine's numbers, or why there are none."""
     if answers.unable or not answers.taken:
         return {"unable": answers.unable or "answered nothing"}
@@ -226,15 +226,15 @@ def summed(answers: Answers, ours: dict[int, float]) -> dict[str, float | int | 
     return numbers
 
 
-def resident(arguments: Sequence[str]) -> dict[str, int]:
-    """The memory that an engine takes in a process of its own: see `held`."""
+def measure_resident(arguments: Sequence[str]) -> dict[str, int]:
+    """The memory that an engine takes in a process of its own: see `measure_growth`."""
     command = [sys.executable, "-m", "benchmarks.index.speed", "resident", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     sizes: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
     return sizes
 
 
-def held(work: Callable[[], object]) -> dict[str, int]:
+def measure_growth(work: Callable[[], object]) -> dict[str, int]:
     """Bytes by which some work makes this process grow: its own memory, and pages of files."""
     before = memory()
     work()

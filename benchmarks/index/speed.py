@@ -27,17 +27,17 @@ from benchmarks import machine
 from benchmarks.engines.engine import SINGLE
 from benchmarks.index import fidelity, living, performance, questions, truth
 from benchmarks.index.bags import Real, Side, add_sentences, embed, lines
-from benchmarks.index.growth import Collection
+from benchmarks.index.growth import GrownCollection
 from benchmarks.index.race import (
     ENGINES,
-    Limits,
+    TimeLimits,
     engine,
-    held,
-    opened,
+    measure_growth,
+    measure_resident,
+    open_engines,
     place,
     race,
-    resident,
-    summed_up,
+    summarize,
 )
 from models import checkpoint, shipped
 from training.data import readers as folders
@@ -49,7 +49,7 @@ QUERIES = 200
 RESIDENT = 20  # queries that fill an engine's memory
 
 
-def embedding(asked: Options) -> None:
+def embed_corpus(asked: Options) -> None:
     """Embed real photos and sentences, and queries."""
     matcher = checkpoint.load(asked.matcher).model.eval()
     corpus = folders.read(asked.data)
@@ -63,14 +63,14 @@ def embedding(asked: Options) -> None:
         )
 
 
-def searching(asked: Options) -> None:
+def race_sizes(asked: Options) -> None:
     """Race the engines at every size, for both sides."""
     for side in asked.sides:
         for size in sorted(asked.sizes):
-            one_size(Collection(Real(asked.real), side, size), asked)
+            race_collection(GrownCollection(Real(asked.real), side, size), asked)
 
 
-def one_size(source: Collection, asked: Options) -> None:
+def race_collection(source: GrownCollection, asked: Options) -> None:
     """Race the engines over one collection; the file grows by a kind of query at a time."""
     name = f"index-{source.side}-{source.count}"
     told = {} if asked.again else measurements.read(asked.out).get(name, {})
@@ -84,11 +84,11 @@ def one_size(source: Collection, asked: Options) -> None:
         "bags": source.count,
         "source": source.key,
         "fragment_bytes": SINGLE * source.fragments * source.dimension,
-        "machine": machine.described(asked.threads),
+        "machine": machine.describe(asked.threads),
         "kinds": told.get("kinds", {}),
     }
-    limits = Limits(asked.build_seconds, asked.seconds)
-    with opened(asked.engines, source, asked.work, asked.threads, limits) as found:
+    limits = TimeLimits(asked.build_seconds, asked.seconds)
+    with open_engines(asked.engines, source, asked.work, asked.threads, limits) as found:
         engines, built, told["skipped"] = found
         told["built"] = {name: asdict(one) for name, one in built.items()}
         for kind in questions.KINDS[source.side]:
@@ -96,14 +96,14 @@ def one_size(source: Collection, asked: Options) -> None:
                 continue
             queries = questions.read(source.real, kind, asked.queries)
             best = truth.find(source, queries, asked.work)
-            told["kinds"][kind] = summed_up(race(engines, queries, best, asked.seconds))
-            say(kind, told["kinds"][kind])
+            told["kinds"][kind] = summarize(race(engines, queries, best, asked.seconds))
+            print_race(kind, told["kinds"][kind])
             save(asked.out, name, told | {"resident": {}})
     told["resident"] = {one: memory_of(one, source, asked) for one in found[0]}
     save(asked.out, name, told)
 
 
-def say(kind: str, numbers: dict[str, Any]) -> None:
+def print_race(kind: str, numbers: dict[str, Any]) -> None:
     """Print one race."""
     for name, one in numbers.items():
         if "unable" in one:
@@ -117,15 +117,15 @@ def say(kind: str, numbers: dict[str, Any]) -> None:
         )
 
 
-def memory_of(name: str, source: Collection, asked: Options) -> dict[str, int]:
+def memory_of(name: str, source: GrownCollection, asked: Options) -> dict[str, int]:
     """The memory of an engine in a process of its own."""
     told = [name, source.side, str(source.count), "--threads", str(asked.threads)]
-    return resident([*told, "--real", str(asked.real), "--work", str(asked.work)])
+    return measure_resident([*told, "--real", str(asked.real), "--work", str(asked.work)])
 
 
-def holding(asked: Options) -> None:
+def print_memory(asked: Options) -> None:
     """Print how much memory an engine that is built takes to open and to answer queries."""
-    source = Collection(Real(asked.real), asked.side, asked.bags)
+    source = GrownCollection(Real(asked.real), asked.side, asked.bags)
     made = engine(asked.engine, asked.threads)
     queries = questions.read(source.real, questions.KINDS[source.side][0], RESIDENT)
     source.grower()  # its memory is not the engine's
@@ -135,10 +135,10 @@ def holding(asked: Options) -> None:
         for query in queries:
             made.search(query, truth.TOP)
 
-    print(json.dumps(held(work)))
+    print(json.dumps(measure_growth(work)))
 
 
-def changing(asked: Options) -> None:
+def measure_living(asked: Options) -> None:
     """Measure imports, searches meanwhile, other processes and cold starts."""
     real = Real(asked.real)
     setting = living.Setting(real, asked.work, asked.photos, asked.seconds, asked.puts)
@@ -146,7 +146,7 @@ def changing(asked: Options) -> None:
     told = stored.get("index-living", {})
     if told.get("photos") != asked.photos:
         told = {"measures": "living", "photos": asked.photos, "numbers": {}}
-    told["machine"] = machine.described(asked.threads)
+    told["machine"] = machine.describe(asked.threads)
     for name, measure in living.MEASUREMENTS.items():
         if name not in told["numbers"] and name in (asked.only or living.MEASUREMENTS):
             told["numbers"][name] = measure(setting)
@@ -154,14 +154,14 @@ def changing(asked: Options) -> None:
             save(asked.out, "index-living", told)
 
 
-def writing(asked: Options) -> None:
+def write(asked: Options) -> None:
     """Be the process that stores items while another searches."""
     living.write(
         living.Setting(Real(asked.real), asked.folder), asked.folder, asked.how, asked.number
     )
 
 
-def comparing(asked: Options) -> None:
+def compare(asked: Options) -> None:
     """Compare grown bags with real ones."""
     real = Real(asked.real)
     sides: dict[Side, dict[str, Any]] = {}
@@ -173,7 +173,7 @@ def comparing(asked: Options) -> None:
     save(asked.out, "index-fidelity", {"measures": "fidelity", "sides": sides})
 
 
-def reporting(asked: Options) -> None:
+def report(asked: Options) -> None:
     """Write the page and its picture."""
     stored = performance.read(asked.out)
     asked.picture.write_text(performance.picture(stored), "utf-8")
@@ -213,31 +213,31 @@ def options() -> argparse.ArgumentParser:
 
 def add_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     """What can be measured, and the two commands that the others call."""
-    added = command("embed", embedding)
+    added = command("embed", embed_corpus)
     added.add_argument("data", type=Path)
     added.add_argument("--splits", nargs="+", default=["val", "train"], help="held-out one first")
     added.add_argument("--features", type=Path, default=Path(".bench/features"))
     added.add_argument("--matcher", type=Path, default=shipped.MATCHER)
     added.add_argument("--text", type=Path, help="further sentences, a line each, .txt.gz")
     added.add_argument("--sentences", type=int, default=100_000, help="with those of --text")
-    added = command("search", searching)
+    added = command("search", race_sizes)
     added.add_argument("--sizes", type=int, nargs="+", default=[10_000, 20_000, 100_000, 1_000_000])
     added.add_argument("--sides", nargs="+", default=["images", "sentences"])
     added.add_argument("--engines", nargs="+", default=[*ENGINES], choices=[*ENGINES])
     added.add_argument("--build-seconds", type=float, default=1800, help="skip what takes longer")
-    added = command("living", changing)
+    added = command("living", measure_living)
     added.add_argument("--photos", type=int, default=20_000)
     added.add_argument("--puts", type=int, default=20)
     added.add_argument("--only", nargs="+", choices=[*living.MEASUREMENTS])
-    command("fidelity", comparing)
-    added = command("report", reporting)
+    command("fidelity", compare)
+    added = command("report", report)
     added.add_argument("--page", type=Path, default=Path("docs/research/performance.md"))
     added.add_argument("--picture", type=Path, default=Path("docs/images/performance.svg"))
-    added = command("resident", holding)
+    added = command("resident", print_memory)
     added.add_argument("engine", choices=[*ENGINES])
     added.add_argument("side", choices=[*questions.KINDS])
     added.add_argument("bags", type=int)
-    added = command("writer", writing)
+    added = command("writer", write)
     added.add_argument("folder", type=Path)
     added.add_argument("how", choices=["stream", "marked"])
     added.add_argument("number", type=int)

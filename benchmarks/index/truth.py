@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.index.bags import Bags, Floats, Side, Source
+from benchmarks.index.bags import Bags, BagSource, Floats, Side
 from models.text.queries import Query
 
 TOP = 10
@@ -18,7 +18,7 @@ STEP = 512  # bags multiplied at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class TrueAnswers:
     """The best bags of each query, the best first: ids (Q, TOP) and scores (Q, TOP)."""
 
     ids: NDArray[np.int64]
@@ -75,11 +75,11 @@ def best(ids: NDArray[np.int64], values: Floats, count: int) -> tuple[NDArray[np
 
 
 def find(
-    source: Source,
+    source: BagSource,
     queries: Sequence[Query],
     folder: Path,
     blocks: Callable[[], Iterable[Bags]] | None = None,
-) -> Truth:
+) -> TrueAnswers:
     """The best bags of a collection for each query, from a file where they were found before.
 
     `blocks` gives the source's bags to whom does something else with them in the same pass.
@@ -93,10 +93,10 @@ def find(
         np.savez(path.with_suffix(".partial.npz"), ids=truth.ids, scores=truth.scores)
         path.with_suffix(".partial.npz").replace(path)
     stored = np.load(path)
-    return Truth(stored["ids"], stored["scores"])
+    return TrueAnswers(stored["ids"], stored["scores"])
 
 
-def _find(blocks: Iterable[Bags], queries: Sequence[Query], side: Side) -> Truth:
+def _find(blocks: Iterable[Bags], queries: Sequence[Query], side: Side) -> TrueAnswers:
     ids = np.empty((0, len(queries)), np.int64)
     values = np.empty((0, len(queries)), np.float32)
     start = 0
@@ -108,4 +108,4 @@ def _find(blocks: Iterable[Bags], queries: Sequence[Query], side: Side) -> Truth
             TOP,
         )
         start += len(block)
-    return Truth(ids.T.copy(), values.T.copy())
+    return TrueAnswers(ids.T.copy(), values.T.copy())

@@ -21,7 +21,7 @@ from training.encoders import tune as tuning
 from training.runs.progress import silent
 
 
-def linked(apart: Sequence[Tensor], words: Sequence[Tensor], owners: Sequence[int]) -> Tensor:
+def link(apart: Sequence[Tensor], words: Sequence[Tensor], owners: Sequence[int]) -> Tensor:
     """The box of every word in its own photo, (N,)."""
     pairs = zip(owners, words, strict=True)
     return torch.cat([(sentence @ apart[k].T).argmax(1) for k, sentence in pairs])
@@ -50,14 +50,14 @@ def main() -> None:
     vectors, apart = boxes(examples)
     fitted = torch.cat(boxes(corpus.split(chosen.fitted))[1])
     directions = torch.linalg.svd(fitted, full_matrices=False).Vh  # (D, D)
-    before = linked(apart, words, owners)
+    before = link(apart, words, owners)
     for count in (len(directions), *(chosen.numbers or (32, 16, 8, 4))):
         basis = directions[:count]
         fewer = [photo @ basis.T @ basis for photo in apart]
         terms = tuning.terms_of(vectors, fewer, words, "cpu", silent)
         scores = terms.scores(image.regions)
         measurement = tuning.measured((image.recipe, image.against), image.regions, scores, owners)
-        same = (linked(fewer, words, owners) == before).float().mean()
+        same = (link(fewer, words, owners) == before).float().mean()
         print(
             f"{count} numbers a box: text → image R@1 {measurement.search_1:.1f}, "
             f"image → text {measurement.annotation_1:.1f}, "

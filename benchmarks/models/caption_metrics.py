@@ -47,7 +47,7 @@ def reference(captions: Texts, sentences: Texts) -> dict[str, float]:
     from pycocoevalcap.meteor.meteor import Meteor
     from pycocoevalcap.rouge.rouge import Rouge
 
-    candidates, references = tokenized(captions), tokenized(sentences)
+    candidates, references = tokenize(captions), tokenize(sentences)
     scores = dict(
         zip(
             ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4"),
@@ -60,7 +60,7 @@ def reference(captions: Texts, sentences: Texts) -> dict[str, float]:
     return {name: 100 * float(score) for name, score in scores.items()}
 
 
-def tokenized(texts: Texts) -> dict[int, list[str]]:
+def tokenize(texts: Texts) -> dict[int, list[str]]:
     """Words by Stanford's tokenizer, joined by spaces."""
     from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 

@@ -25,7 +25,7 @@ from scipy.stats import rankdata
 
 from models import checkpoint, shipped
 from models.registry import Captioner, Generation, Matcher
-from models.scores.calibration import Calibration, Kind
+from models.scores.calibration import Calibration, PairKind
 from models.text import queries
 from models.text.lexicon import is_function_word
 from models.text.parsing import parse_trees
@@ -49,7 +49,7 @@ CLASSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedText:
     """A content word, or a caption: its tag, whether the photo shows it, and a value a signal."""
 
     tag: str
@@ -66,7 +66,7 @@ class Judge:
     captioner: Captioner
     beam: int
 
-    def words(self, example: Example) -> Iterator[Judged]:
+    def words(self, example: Example) -> Iterator[JudgedText]:
         """The content words of the best caption of a photo."""
         look = Look(pixels(example.image))
         (bag,) = self.matcher.embed_inputs(*([part] for part in look.by(self.matcher.sight)))
@@ -79,12 +79,14 @@ class Judge:
         known = self.calibration.words
         phrases = [[(text, 1.0)] for pair in texts for text in pair]
         word_queries = iter(queries.of_several(self.matcher, [*phrases, [(best.text, 1.0)]], known))
-        by_place: dict[int, Judged] = {}
+        by_place: dict[int, JudgedText] = {}
         for i in places:
             word, wider = next(word_queries), next(word_queries)
             values = (self.probability(bag, word), self.probability(bag, wider))
             shown = not named.isdisjoint(forms(tree.words[i]))
-            by_place[i] = Judged(tree.words[i].tag, shown, (*values, self.odds(values[0], word)))
+            by_place[i] = JudgedText(
+                tree.words[i].tag, shown, (*values, self.odds(values[0], word))
+            )
         for i, judged_word in by_place.items():
             head = by_place.get(tree.words[i].head, judged_word)
             yield replace(judged_word, signals=(*judged_word.signals, head.signals[0]))
@@ -92,7 +94,7 @@ class Judge:
         if nouns:
             least = min(noun.signals[0] for noun in nouns)
             right = all(noun.shown for noun in nouns)
-            yield Judged("caption", right, (self.probability(bag, next(word_queries)), least))
+            yield JudgedText("caption", right, (self.probability(bag, next(word_queries)), least))
 
     def probability(self, bag: FragmentBag, query: Query) -> float:
         """That a photo shows what a query asks for."""
@@ -105,7 +107,10 @@ class Judge:
         vectors = query.parts[0].vectors
         scores = self.calibration.photos @ vectors.sum(0)  # (K,)
         usual = self.calibration.probabilities(
-            Kind.TEXT_IN_PHOTO, scores, vectors.sum(0, keepdim=True), torch.tensor([len(vectors)])
+            PairKind.TEXT_IN_PHOTO,
+            scores,
+            vectors.sum(0, keepdim=True),
+            torch.tensor([len(vectors)]),
         )
         return float(np.log(probability / (1 - probability)) - torch.logit(usual).mean())
 
@@ -139,7 +144,7 @@ def best_threshold(values: NDArray[np.float64], truth: NDArray[np.bool_]) -> flo
     return float(max(np.unique(values), key=lambda least: sum(rates(values, truth, least))))
 
 
-def table(corpora: dict[str, list[Judged]]) -> None:
+def table(corpora: dict[str, list[JudgedText]]) -> None:
     """Print each signal's area, and what its threshold of the first corpus keeps and marks."""
     thresholds: dict[tuple[str, str], float] = {}
     for name, words in corpora.items():
@@ -175,10 +180,15 @@ def main() -> None:
     share_sight(loaded.model.sight, captioner)
     judge = Judge(loaded.model, loaded.calibration, captioner, chosen.beam)
     corpora = [folders.read(path) for path in (chosen.data, *chosen.check)]
-    table({corpus.name: judged(judge, corpus.split("val")[: chosen.photos]) for corpus in corpora})
+    table(
+        {
+            corpus.name: judge_captions(judge, corpus.split("val")[: chosen.photos])
+            for corpus in corpora
+        }
+    )
 
 
-def judged(judge: Judge, examples: Sequence[Example]) -> list[Judged]:
+def judge_captions(judge: Judge, examples: Sequence[Example]) -> list[JudgedText]:
     """The content words of the captions of some photos."""
     return [word for example in examples for word in judge.words(example)]
 

@@ -40,7 +40,7 @@ SIZES = {
 }
 
 
-def adopted(name: str, folder: Path, choice: adopting.Choice) -> Matcher:
+def adopt(name: str, folder: Path, choice: adopting.Choice) -> Matcher:
     """A matcher on random weights of a real size, made and adopted as one would."""
     family, size = SIZES[name]
     torch.manual_seed(0)
@@ -91,7 +91,7 @@ def main() -> None:
         eight_bits = chosen.precision == "int8"
         precision = "float32" if eight_bits else chosen.precision
         choice = adopting.Choice(precision=precision, recipe=chosen.recipe)
-        matcher = adopted(chosen.encoder, Path(folder), choice)
+        matcher = adopt(chosen.encoder, Path(folder), choice)
         if eight_bits:
             vision: Any = matcher.image.sight.vision
             vision.network = in_eight_bits(vision.network)

@@ -29,7 +29,7 @@ COST = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class EncoderFindings:
     """What a family's encoder finds, in percent, of scenes that it has not seen.
 
     official_1 and search_1: sentences whose scene comes first by the encoder's own score, and by
@@ -53,7 +53,7 @@ def truth(
     steps: int = STEPS,
     recipes: Sequence[str] = (),
     progress: Progress = silent,
-) -> Truth:
+) -> EncoderFindings:
     """Train, adopt, tune and measure a family in a folder, where a trained encoder is kept.
 
     `recipes` are those that tuning tries, if not all that cost one pass. AssertionError where
@@ -77,7 +77,7 @@ def truth(
     assert evaluation.grounding
     assert evaluation.faithfulness
     assert evaluation.occlusion
-    return Truth(
+    return EncoderFindings(
         official_1=official.search.recall_1,
         search_1=evaluation.retrieval.search.recall_1,
         pointed=evaluation.grounding.pointed,

@@ -66,7 +66,7 @@ class World:
         return total
 
 
-def weighted(
+def score_weighted(
     world: World, queries: dict[tuple[str, str], Query], weight: float, a: str, b: str
 ) -> NDArray[np.float32]:
     """The scores of photos for the text "a without b"."""
@@ -176,7 +176,7 @@ def main() -> None:
     )
     for weight in WEIGHTS:
         name = f"minus {weight:.2f} times" if weight else "negation left out"
-        report(name, photos, noun_pairs, partial(weighted, photos, queries, weight))
+        report(name, photos, noun_pairs, partial(score_weighted, photos, queries, weight))
     nouns = sorted({b for _, b in noun_pairs})
     for count in (1, 2, 3):
         report_negations(photos, list(combinations(nouns, count))[:: STEPS[count]])

@@ -49,7 +49,7 @@ def edge_boxes(photo: np.ndarray) -> Tensor:
     edges = np.where(thin, strength / max(float(strength.max()), 1.0), 0).astype(np.float32)
     orientation = np.mod(np.arctan2(down, across), np.pi).astype(np.float32)
     finder = cv2.ximgproc.createEdgeBoxes(maxBoxes=REGIONS - 1)
-    return framed(np.array(finder.getBoundingBoxes(edges, orientation)[0]), photo)
+    return add_frame(np.array(finder.getBoundingBoxes(edges, orientation)[0]), photo)
 
 
 def selective_search(photo: np.ndarray) -> Tensor:
@@ -57,10 +57,10 @@ def selective_search(photo: np.ndarray) -> Tensor:
     finder = cv2.ximgproc.segmentation.createSelectiveSearchSegmentation()
     finder.setBaseImage(np.ascontiguousarray(photo[..., ::-1]))
     finder.switchToSelectiveSearchFast()
-    return framed(finder.process()[: REGIONS - 1], photo)
+    return add_frame(finder.process()[: REGIONS - 1], photo)
 
 
-def framed(boxes: np.ndarray, photo: np.ndarray) -> Tensor:
+def add_frame(boxes: np.ndarray, photo: np.ndarray) -> Tensor:
     """The whole frame, then boxes given as left, top, width and height in pixels."""
     height, width = photo.shape[:2]
     left, top, across, down = boxes.reshape(-1, 4).T.astype(np.float32)
@@ -75,7 +75,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def seen(path: Path) -> np.ndarray:
+def read_photo(path: Path) -> np.ndarray:
     """A photo as RGB (H, W, 3), its shorter side of SHORTER pixels."""
     photo = Image.open(path).convert("RGB")
     scale = SHORTER / min(photo.size)
@@ -98,7 +98,7 @@ def main() -> None:
     ]
     truth = [phrase_boxes(spoken[example.image.name]) for example in examples]
     for name, method in METHODS.items():
-        boxes = [method(seen(example.image)) for example in track(examples, name)]
+        boxes = [method(read_photo(example.image)) for example in track(examples, name)]
         shares = recalls(boxes, truth)
         source = f"OpenCV {cv2.__version__}" if method is not windows else "fixed"
         row = {"checkpoint": source, "name": name, "data": "flickr8k", "split": "val"}

@@ -50,7 +50,7 @@ GIVEN = 12  # regions that the page asks for
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class RegionCaptioning:
     """A captioner of regions, one of photos, and the calibrated matcher that ranks what it says."""
 
     matcher: Matcher
@@ -62,15 +62,15 @@ class Service:
     def regions(self, look: Look, way: str) -> list[RegionCaption]:
         """The caption of each region of a photo."""
         whole_inputs, _ = look.by(self.whole.sight)
-        never = self.whole.unshown(whole_inputs) if way == WITHOUT else frozenset[str]()
+        never = self.whole.find_absent_words(whole_inputs) if way == WITHOUT else frozenset[str]()
         generation = Generation(beam=1 if way == ALONE else self.beam, never=never)
         (bag,) = self.matcher.embed_inputs(*([part] for part in look.by(self.matcher.sight)))
         inputs, boxes = look.by(self.captioner.sight)
-        captions = region_captions.described(self.captioner, inputs, boxes, generation)
-        return region_captions.ranked(self.matcher, self.calibration, bag, captions)
+        captions = region_captions.describe_regions(self.captioner, inputs, boxes, generation)
+        return region_captions.rank_regions(self.matcher, self.calibration, bag, captions)
 
 
-def judged(
+def judge_regions(
     regions: Sequence[RegionCaption], grounded: Sequence[GroundedSentence]
 ) -> Iterator[tuple[float, bool]]:
     """The probability of each region's caption near a true box, and whether it is right."""
@@ -111,8 +111,10 @@ def table(by_way: Mapping[str, Sequence[tuple[float, bool]]], weak_below: float)
             )
 
 
-def judged_photos(
-    service: Service, examples: Sequence[Example], truth: Mapping[str, Sequence[GroundedSentence]]
+def judge_photos(
+    service: RegionCaptioning,
+    examples: Sequence[Example],
+    truth: Mapping[str, Sequence[GroundedSentence]],
 ) -> dict[str, list[tuple[float, bool]]]:
     """The judged regions of photos, by way."""
     by_way: dict[str, list[tuple[float, bool]]] = {way: [] for way in WAYS}
@@ -120,11 +122,11 @@ def judged_photos(
         look = Look(pixels(example.image))
         for way in WAYS:
             regions = service.regions(look, way)
-            by_way[way] += judged(regions, truth.get(example.image.name, ()))
+            by_way[way] += judge_regions(regions, truth.get(example.image.name, ()))
     return by_way
 
 
-def persons(service: Service, examples: Sequence[Example]) -> None:
+def persons(service: RegionCaptioning, examples: Sequence[Example]) -> None:
     """Print how many captions of regions name a person, of those that a service gives."""
     wordnet, least = WordNet(), service.calibration.weak_below
     captions: dict[str, list[str]] = {way: [] for way in WAYS[1:]}
@@ -160,8 +162,8 @@ def main() -> None:
     whole: Captioner = checkpoint.load(chosen.whole).model
     share_sight(loaded.model.sight, captioner, whole)
     examples = folders.read(chosen.data).split("val")[: chosen.photos]
-    service = Service(loaded.model, loaded.calibration, captioner, whole, chosen.beam)
-    by_way = judged_photos(service, examples, entities.read(boxes))
+    service = RegionCaptioning(loaded.model, loaded.calibration, captioner, whole, chosen.beam)
+    by_way = judge_photos(service, examples, entities.read(boxes))
     table(by_way, loaded.calibration.weak_below)
     if chosen.without_persons:
         photos, _ = sample(catalogue.read(chosen.without_persons).split("val"), "", chosen.photos)

@@ -21,7 +21,7 @@ import torch
 
 from app.engine.inference import Models
 from app.settings import Settings
-from benchmarks.service.product_search import LEAST, TOP, Judged, Row, chosen, queries
+from benchmarks.service.product_search import LEAST, TOP, JudgedQuery, Row, choose, queries
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents
 from index.documents.words import stem, words
@@ -67,7 +67,7 @@ OTHER_WORDS: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RankingWay:
     """A way to rank: its weights, and whether titles are asked always, or for unsaid words alone.
 
     `least` is the probability from which on a title alone makes its product relevant.
@@ -99,7 +99,7 @@ class Titles:
         """How probable each title is as an answer to a text."""
         calibration = self.models.calibration
         assert calibration is not None
-        query = calibration.asked(self.models.query(text), in_photos=False)
+        query = calibration.drop_terms(self.models.query(text), in_photos=False)
         if not query.parts:
             return NONE
         score, titles = score_named(self.models.matcher.score), PaddedBags.of(self.bags)
@@ -110,7 +110,7 @@ class Titles:
             self.documents.revisions, np.zeros(len(probabilities), np.int64), probabilities
         )
 
-    def hits(self, way: Way, text: str, near: Promising) -> list[str]:
+    def hits(self, way: RankingWay, text: str, near: Promising) -> list[str]:
         """The ids of the best products."""
         product_text = read_text(text, self.documents)
         used = way.weights.meaning and (way.always or product_text.unsaid is not None)
@@ -119,29 +119,29 @@ class Titles:
         return [hit.id for hit in answer.hits]
 
 
-def other_words(items: Mapping[str, Row]) -> list[Judged]:
+def other_words(items: Mapping[str, Row]) -> list[JudgedQuery]:
     """Words for kinds that no title has, and the products of those kinds, at least a few each."""
     known = {stem(word.folded) for row in items.values() for word in words(row["title"])}
     judged = []
     for word, (field, kind) in OTHER_WORDS.items():
         ids = frozenset(name for name, row in items.items() if row[field] == kind)
         if len(ids) >= LEAST and stem(word) not in known:
-            judged.append(Judged(word, ids))
+            judged.append(JudgedQuery(word, ids))
     return judged
 
 
-def report(titles: Titles, judged: Sequence[Judged], name: str) -> None:
+def report(titles: Titles, judged: Sequence[JudgedQuery], name: str) -> None:
     """Print the precision of words, of titles in the joint space, and of both at some weights."""
     weak = titles.models.weak_below or 0.0
     near = [titles.near(query.text) for query in judged]
     ways = [
-        Way("words", Weights(meaning=0), weak),
-        Way("titles", Weights(words=0, exact=0, meaning=1), 0.0, always=True),
+        RankingWay("words", Weights(meaning=0), weak),
+        RankingWay("titles", Weights(words=0, exact=0, meaning=1), 0.0, always=True),
     ]
     for weight in WEIGHTS:
         weights = Weights(meaning=weight)
-        ways.append(Way(f"both at {weight}", weights, weak, always=True))
-        ways.append(Way(f"for unsaid words at {weight}", weights, weak))
+        ways.append(RankingWay(f"both at {weight}", weights, weak, always=True))
+        ways.append(RankingWay(f"for unsaid words at {weight}", weights, weak))
     precisions = []
     for way in ways:
         shares = [
@@ -161,7 +161,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     models = Models.of(Settings(captioner=None, region_captioner=None, grounder=None))
-    rows = chosen(options.catalogue, options.limit)
+    rows = choose(options.catalogue, options.limit)
     titles, items = Titles(models, rows), {row["id"]: row for row in rows}
     for name, judged in {**queries(items), "words that no title has": other_words(items)}.items():
         report(titles, judged, name)

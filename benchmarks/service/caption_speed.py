@@ -35,7 +35,7 @@ STAGES = "tessera_stage_duration_seconds"
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class RunningService:
     """A service that runs: its process, and a client of it."""
 
     process: int
@@ -65,7 +65,7 @@ class Service:
 
 
 @contextmanager
-def service(threads: int) -> Iterator[Service]:
+def service(threads: int) -> Iterator[RunningService]:
     """A service over an empty folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -78,7 +78,7 @@ def service(threads: int) -> Iterator[Service]:
             while not answers(f"{address}/readyz"):
                 assert child.poll() is None, "the service ended"
                 time.sleep(0.1)
-            yield Service(child.pid, client)
+            yield RunningService(child.pid, client)
 
 
 def photo() -> bytes:

@@ -50,9 +50,9 @@ def first_start(demo: Demo, page: Page) -> FirstStart:
             opened = time.perf_counter()
             page.goto(f"{address}/?collection={demo.collection}")
             painted = opened - began + first_paint(page)
-            until(lambda: found(page, demo) > 0)
+            until(lambda: count_searchable(page, demo) > 0)
             first = time.perf_counter() - began
-            until(lambda: found(page, demo) == len(demo.sources()))
+            until(lambda: count_searchable(page, demo) == len(demo.sources()))
             return FirstStart(listening, painted, first, time.perf_counter() - began)
 
 
@@ -69,7 +69,7 @@ def first_paint(page: Page) -> float:
     return float(page.evaluate(read)) / 1000
 
 
-def found(page: Page, demo: Demo) -> int:
+def count_searchable(page: Page, demo: Demo) -> int:
     """How many items of the demonstration can be searched, as the page itself asks."""
     query = urllib.parse.urlencode({"collection": demo.collection})
     index = page.evaluate(f"fetch('/index?{query}').then((a) => a.ok ? a.json() : null)")

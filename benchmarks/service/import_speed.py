@@ -21,7 +21,7 @@ from contextlib import closing
 from itertools import cycle, islice
 from pathlib import Path
 
-from benchmarks.service.product_search import chosen
+from benchmarks.service.product_search import choose
 from index.catalog.catalog import Catalog
 
 COLLECTION = "shop"
@@ -31,7 +31,7 @@ Progress = list[tuple[float, int, float]]  # seconds, items that are stored, and
 
 def write(table: Path, catalogue: Path, count: int) -> None:
     """Write a table of products."""
-    rows = chosen(catalogue, 5_000)
+    rows = choose(catalogue, 5_000)
     with table.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["sku", "title", "brand", "colour", "kind", "price"])
@@ -42,7 +42,7 @@ def write(table: Path, catalogue: Path, count: int) -> None:
             out.writerow([f"SKU-{number:07}", title, *cells])
 
 
-def stored(data: Path) -> int:
+def count_stored(data: Path) -> int:
     """How many items are on disk."""
     with closing(Catalog.in_folder(data)) as catalog:
         try:
@@ -60,7 +60,7 @@ def memory(process: int) -> float:
     return int(pages) * os.sysconf("SC_PAGESIZE") / 2**20
 
 
-def watched(
+def watch(
     table: Path, data: Path, until: Callable[[int], bool]
 ) -> Iterator[tuple[float, int, float]]:
     """Import, and tell how far it is and what it takes; killed once `until` says so of a count."""
@@ -72,7 +72,7 @@ def watched(
         while process.poll() is None:
             time.sleep(POLL)
             held = memory(process.pid)
-            count = stored(data)
+            count = count_stored(data)
             yield time.perf_counter() - start, count, held
             if until(count):
                 process.send_signal(signal.SIGKILL)
@@ -84,7 +84,7 @@ def watched(
         raise SystemExit(f"the import failed: {process.returncode}")
 
 
-def told(name: str, progress: Progress) -> str:
+def summarize(name: str, progress: Progress) -> str:
     """A line about one import: its rate, and the most memory in its first and in its last fifth."""
     working = [sample for sample in progress if sample[1] > progress[0][1]] or progress
     first, last = working[0], working[-1]
@@ -114,8 +114,8 @@ def main() -> None:
         "again, nothing changed": lambda _: False,
     }
     for name, until in imports.items():
-        print(told(name, list(watched(table, data, until))), flush=True)
-    if (count := stored(data)) != options.rows:
+        print(summarize(name, list(watch(table, data, until))), flush=True)
+    if (count := count_stored(data)) != options.rows:
         raise SystemExit(f"{count:,} of {options.rows:,} rows are stored")
 
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from app import demos
 from app.imports.folder import Source
-from benchmarks.service.start_speed import sampled
+from benchmarks.service.start_speed import has_sample
 
 TEXTS = ("a cat", "a rocket at night", "a cup of coffee on a table", "two people", "a red car")
 IMPORTED = 8  # photos of one import
@@ -77,7 +77,7 @@ def service(port: int) -> Iterator[int]:
         command = [sys.executable, "-m", "tessera", "serve", "--data", data, "--port", str(port)]
         process = subprocess.Popen(command)  # noqa: S603 - our own command
         try:
-            while not sampled(f"http://127.0.0.1:{port}"):
+            while not has_sample(f"http://127.0.0.1:{port}"):
                 assert process.poll() is None, "the service ended"
                 time.sleep(0.5)
             yield process.pid

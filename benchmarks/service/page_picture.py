@@ -57,7 +57,7 @@ def serving(folder: Path, demo: Demo) -> Iterator[str]:
         engine.catalog.close()
 
 
-def photographed(address: str, browser: Path, phrase: int, size: tuple[int, int]) -> bytes:
+def photograph(address: str, browser: Path, phrase: int, size: tuple[int, int]) -> bytes:
     """The page at an address as a PNG, with the pointer on a phrase."""
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
@@ -91,7 +91,7 @@ def main() -> None:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         address = options.address or stack.enter_context(serving(Path(folder), demo))
         page = f"{address}/?collection={demo.collection}&q={quote(options.query)}"
-        png = photographed(page, options.browser, options.phrase, tuple(options.size))
+        png = photograph(page, options.browser, options.phrase, tuple(options.size))
     picture = Image.open(BytesIO(png)).convert("RGB")
     if options.out.suffix == ".png":
         picture = picture.quantize(palette=picture.quantize(COLOURS))

@@ -48,21 +48,21 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedQuery:
     """A query, and the ids that answer it."""
 
     text: str
     ids: frozenset[str]
 
 
-def chosen(data: Path, limit: int) -> list[Row]:
+def choose(data: Path, limit: int) -> list[Row]:
     """The first rows by a digest of their ids."""
     rows = [json.loads(line) for line in (data / "items.jsonl").read_text("utf-8").splitlines()]
     rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())
     return rows[:limit]
 
 
-def described(row: Row) -> Row:
+def describe(row: Row) -> Row:
     """What a product says of itself."""
     return {key: value for key, value in row.items() if key not in ("id", "image")}
 
@@ -74,7 +74,7 @@ def embed(engine: Engine, data: Path, rows: Sequence[Row]) -> None:
     left = [row for row in rows if row["id"] not in stored]
     for at in range(0, len(left), BATCH):
         drafts = [
-            Draft(row["id"], described(row)).with_photo((data / row["image"]).read_bytes())
+            Draft(row["id"], describe(row)).with_photo((data / row["image"]).read_bytes())
             for row in left[at : at + BATCH]
         ]
         engine.put("fashion", drafts)
@@ -86,7 +86,7 @@ def singular(kind: str) -> str:
     return kind if kind.endswith("ss") or not kind.endswith("s") else kind[:-1]
 
 
-def queries(items: dict[str, Row]) -> dict[str, list[Judged]]:
+def queries(items: dict[str, Row]) -> dict[str, list[JudgedQuery]]:
     """Queries of attributes, by their kind, that at least a few products answer."""
     forms: dict[str, Callable[[Row], str]] = {
         "colour and kind": lambda row: f"{row['baseColour']} {singular(row['articleType'])}",
@@ -98,12 +98,12 @@ def queries(items: dict[str, Row]) -> dict[str, list[Judged]]:
         by_text: dict[str, set[str]] = {}
         for item, row in items.items():
             by_text.setdefault(form(row).lower(), set()).add(item)
-        candidates = [Judged(text, frozenset(ids)) for text, ids in sorted(by_text.items())]
+        candidates = [JudgedQuery(text, frozenset(ids)) for text, ids in sorted(by_text.items())]
         judged[name] = [query for query in candidates if len(query.ids) >= LEAST]
     return judged
 
 
-def precision(engine: Engine, judged: Sequence[Judged], request: ProductRequest) -> float:
+def precision(engine: Engine, judged: Sequence[JudgedQuery], request: ProductRequest) -> float:
     """The mean share of the first hits that answer."""
     shares = []
     for query in judged:
@@ -150,16 +150,16 @@ def fill(engine: Engine, rows: Sequence[Row], bags: Bags, count: int) -> None:
     home = engine.open("many", create=True)
     rng = random.Random(1)
     for start in range(engine.catalog.count(home), count, LOT):
-        entries = [varied(rows, bags, number, rng) for number in range(start, start + LOT)]
+        entries = [vary(rows, bags, number, rng) for number in range(start, start + LOT)]
         engine.catalog.put_many(home, entries)
         print(f"{start + LOT:,} of {count:,} stored", flush=True)
     engine.indexes.build()
 
 
-def varied(rows: Sequence[Row], bags: Bags, number: int, rng: random.Random) -> Entry:
+def vary(rows: Sequence[Row], bags: Bags, number: int, rng: random.Random) -> Entry:
     """A row with another id, price and colour, and the bag of a real photo."""
     row, other = rows[number % len(rows)], rng.choice(rows)
-    metadata = described(row) | {
+    metadata = describe(row) | {
         "baseColour": other["baseColour"],
         "price": round(rng.lognormvariate(3.5, 0.8), 2),
         "stock": rng.randrange(50),
@@ -170,7 +170,7 @@ def varied(rows: Sequence[Row], bags: Bags, number: int, rng: random.Random) -> 
     return Entry(f"{number:06}", metadata, (PICTURE,), (bag,))
 
 
-def timed(work: Callable[[int], object], count: int) -> tuple[float, float]:
+def measure_time(work: Callable[[int], object], count: int) -> tuple[float, float]:
     """The median and the 95th percentile of runs in milliseconds, after a few that warm up."""
     times = []
     for number in range(count + 5):
@@ -216,7 +216,7 @@ def speed(engine: Engine, texts: Sequence[str]) -> Iterator[str]:
         ),
         "embedding the text": lambda number: engine.models.query(texts[number % len(texts)]),
     }.items():
-        median, late = timed(work, 100)
+        median, late = measure_time(work, 100)
         yield f"{name}: p50 {median:.1f} ms, p95 {late:.1f} ms"
 
 
@@ -235,7 +235,7 @@ def main() -> None:
     engine = Engine.load(
         Settings(data=options.data, captioner=None, region_captioner=None, grounder=None)
     )
-    rows = chosen(options.catalogue, options.limit)
+    rows = choose(options.catalogue, options.limit)
     embed(engine, options.catalogue, rows)
     items = {row["id"]: row for row in rows}
     judged = queries(items)
@@ -250,7 +250,7 @@ def main() -> None:
     engine.close()
 
 
-def report(engine: Engine, judged: dict[str, list[Judged]]) -> None:
+def report(engine: Engine, judged: dict[str, list[JudgedQuery]]) -> None:
     """Print the precision of words, of looks, and of both, by all fields and by titles alone."""
     least = engine.models.weak_below or 0.0
     ways = {"both": Weights(), "words": Weights(looks=0), "looks": Weights(words=0, exact=0)}

@@ -23,7 +23,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartCost:
     """What a start cost until it was done; memory in MB, 0 for a command that ended."""
 
     processor_seconds: float
@@ -32,17 +32,17 @@ class Start:
     after_a_search: float = 0.0
 
 
-def command(*arguments: str) -> Start:
+def command(*arguments: str) -> StartCost:
     """A command that ends."""
     before, began = os.times(), time.perf_counter()
     subprocess.run([*TESSERA, *arguments], capture_output=True, check=False)  # noqa: S603 - our own
     after = os.times()
     used = after.children_user + after.children_system
     used -= before.children_user + before.children_system
-    return Start(used, time.perf_counter() - began)
+    return StartCost(used, time.perf_counter() - began)
 
 
-def service(data: Path) -> Start:
+def service(data: Path) -> StartCost:
     """A service until it is ready, and its memory after one search more."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -54,10 +54,10 @@ def service(data: Path) -> Start:
             assert child.poll() is None, "the service ended"
             time.sleep(0.02)
         wall, used, resident = time.perf_counter() - began, processor(child.pid), memory(child.pid)
-        while not sampled(address):
+        while not has_sample(address):
             time.sleep(0.1)
         search(address)
-        return Start(used, wall, resident, memory(child.pid))
+        return StartCost(used, wall, resident, memory(child.pid))
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def answers(url: str) -> bool:
         return False
 
 
-def sampled(address: str) -> bool:
+def has_sample(address: str) -> bool:
     """Whether the service has indexed its sample."""
     try:
         with urllib.request.urlopen(f"{address}/index", timeout=5) as answer:  # noqa: S310
@@ -117,7 +117,7 @@ def memory(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-def median(measure: Callable[[], Start], times: int) -> dict[str, float]:
+def median(measure: Callable[[], StartCost], times: int) -> dict[str, float]:
     """The median of each number over several starts."""
     starts = [asdict(measure()) for _ in range(times)]
     return {name: statistics.median(start[name] for start in starts) for name in starts[0]}

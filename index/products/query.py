@@ -14,7 +14,7 @@ from models.text.lexicon import is_known, listed, plain
 from models.text.limits import MOST_WORDS, refuse_huge
 from models.text.negation import NEGATIONS, Negated, negations
 from models.text.parsing import parse
-from models.text.queries import blanked
+from models.text.queries import blank
 from models.types import ParsedSentence, Span
 
 NAMING = listed(
@@ -112,13 +112,13 @@ class Parts:
     def asked(self) -> str:
         """The text without what is not asked for."""
         around = [span for negated in self.denied for span in negated.words]
-        return blanked(_without_minus(self.text, self.minus), around)
+        return blank(_without_minus(self.text, self.minus), around)
 
     @property
     def shown(self) -> str:
         """The text for photos, but for what is behind a minus: a name negates nothing."""
         negations = [negation for negation, _ in self.names]
-        return blanked(_without_minus(self.text, self.minus), negations)
+        return blank(_without_minus(self.text, self.minus), negations)
 
 
 def read_text(text: str, documents: Documents) -> ProductText:
@@ -196,7 +196,7 @@ def _name(sentence: ParsedSentence, negated: Negated) -> tuple[Span, Span] | Non
 
 
 def _without_minus(text: str, minus: Sequence[Span]) -> str:
-    return blanked(text, [Span(span.start - 1, span.end) for span in minus])
+    return blank(text, [Span(span.start - 1, span.end) for span in minus])
 
 
 def _of(text: str, place: Span | QueryWord) -> str:

@@ -61,7 +61,7 @@ class Device:
             for start in range(0, len(rows), BLOCK):
                 bags = loaded.bags(start, min(start + BLOCK, len(rows)), based=based)
                 images, sentences = (bags, queries) if rows_are_images else (queries, bags)
-                images = self._score.floored(images) if floored else images
+                images = self._score.floor(images) if floored else images
                 blocks.append(self._score(images, sentences).flatten())
         scores: Floats = torch.cat(blocks).cpu().numpy()
         return scores

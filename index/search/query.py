@@ -89,7 +89,7 @@ def checked(
     if not parts:
         raise ValueError("the query has no fragments; give one with at least a word or region")
     query = replace(query, parts=parts)
-    return calibration.asked(query, side == "images") if calibration else query
+    return calibration.drop_terms(query, side == "images") if calibration else query
 
 
 def calibrated(calibration: Calibration | None) -> Calibration:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from index.search.query import Role
 from index.segments.rows import Numbers
-from models.scores.calibration import Calibration, Kind
+from models.scores.calibration import Calibration, PairKind
 from models.scores.kernels import Floats
 from models.text.queries import Query
 
@@ -54,7 +54,7 @@ def probabilities(
     else:
         long = torch.from_numpy(sums.astype(np.float32))
         counts = torch.from_numpy(sizes)
-        calibrated = calibration.probabilities(Kind.TEXT_IN_PHOTO, parts[0], long, counts)
+        calibrated = calibration.probabilities(PairKind.TEXT_IN_PHOTO, parts[0], long, counts)
     listed: list[float] = calibrated.tolist()
     return listed
 

@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from models.captions.captioning import FIRST_WORD, Captioner, Language
 from models.captions.decoding import State
 from models.captions.evidence import Evidence, reliability, usual, written
-from models.captions.kinds import Kind, Kinds
-from models.matcher import Matcher, Part, built
+from models.captions.kinds import ThingKind, ThingKinds
+from models.matcher import Matcher, TowerOptions, build_tower
 from models.types import PaddedBags
 from models.vision.backbones import CLASSES
 
@@ -40,7 +40,7 @@ class Config:
     """
 
     words: tuple[str, ...]
-    image: Part
+    image: TowerOptions
     joint: int = 256
     embedding: int = 256
     hidden: int = 512
@@ -52,7 +52,7 @@ class Config:
     longest: int = 20  # words of a caption
     shortest: int = 5
     unfinished: tuple[str, ...] = ()
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[ThingKind, ...] = ()
 
     def __post_init__(self) -> None:
         if self.embedding < self.joint:
@@ -62,10 +62,10 @@ class Config:
             )
         object.__setattr__(self, "words", tuple(self.words))
         object.__setattr__(self, "unfinished", tuple(self.unfinished))
-        kinds = (kind if isinstance(kind, Kind) else Kind(**kind) for kind in self.kinds)
+        kinds = (kind if isinstance(kind, ThingKind) else ThingKind(**kind) for kind in self.kinds)
         object.__setattr__(self, "kinds", tuple(kinds))
         if isinstance(self.image, Mapping):
-            object.__setattr__(self, "image", Part.of("image_towers", **self.image))
+            object.__setattr__(self, "image", TowerOptions.of("image_towers", **self.image))
 
 
 class Attentive(Language):
@@ -83,7 +83,7 @@ class Attentive(Language):
     def __init__(self, config: Config, tower: Any) -> None:
         super().__init__()
         self.config, self.views = config, len(config.image.options.views)
-        self.tower: Any = tower.requires_grad_(False)  # of views: it has `standardized`
+        self.tower: Any = tower.requires_grad_(False)  # of views: it has `standard_features`
         channels: int = tower.sight.channels
         joint, E = config.joint, config.embedding
         self.sizes = [config.attention, E]
@@ -91,7 +91,7 @@ class Attentive(Language):
         nn.init.normal_(self.words.weight, std=E**-0.5)
         self.scale = E**0.5  # the same weights, as inputs, have unit variance
         self.evidence = Evidence(len(config.words), joint)
-        self.kinds = Kinds(config.kinds, CLASSES, self.views * channels, len(config.words))
+        self.kinds = ThingKinds(config.kinds, CLASSES, self.views * channels, len(config.words))
         self.register_buffer("photo_mean", torch.zeros(joint))
         self.register_buffer("text_mean", torch.zeros(joint))
         self.frame = nn.Linear(self.views * channels, joint)
@@ -122,12 +122,12 @@ class Attentive(Language):
         """The sight's features (K, F, C) to h, c, keys, values, evidence, absent kinds."""
         fragments = self.fragments(inputs)
         with torch.no_grad():
-            rows: Tensor = self.tower.standardized(inputs)  # (K, F, C)
+            rows: Tensor = self.tower.standard_features(inputs)  # (K, F, C)
         joint = F.normalize(fragments[:, 0], dim=-1) - self.photo_mean
         evidence = self.evidence(self.evidence.of_photos(fragments), self.evidence.photos)
         frame = self.frame(self.sight_dropout(rows[:, : self.views].flatten(1)))
         mapped = self.regions(self.sight_dropout(rows))  # (K, F, A + E)
-        return (*self.begun(joint, frame, mapped, evidence), self.absent(inputs))
+        return (*self.begin_state(joint, frame, mapped, evidence), self.absent(inputs))
 
     def absent(self, inputs: PaddedBags) -> Tensor:
         """Which kinds (K, G) photos show nothing of, by the sight's features (K, F, C)."""
@@ -159,9 +159,9 @@ class Attentive(Language):
         evidence = self.evidence(self.evidence.of_texts(vectors), self.evidence.texts)
         nothing = vectors.new_zeros(len(vectors), 0, sum(self.sizes))
         absent = vectors.new_zeros(len(vectors), len(self.config.kinds))
-        return (*self.begun(joint, torch.zeros_like(joint), nothing, evidence), absent)
+        return (*self.begin_state(joint, torch.zeros_like(joint), nothing, evidence), absent)
 
-    def begun(self, joint: Tensor, frame: Tensor, mapped: Tensor, evidence: Tensor) -> State:
+    def begin_state(self, joint: Tensor, frame: Tensor, mapped: Tensor, evidence: Tensor) -> State:
         """The state before the first word; mapped (K, F, A + E) are keys and values."""
         began = self.start(
             torch.cat([F.normalize(joint, dim=-1) * joint.shape[1] ** 0.5, frame], 1)
@@ -256,8 +256,8 @@ class Model(Captioner):
     language: Attentive
 
     def __init__(self, config: Config) -> None:
-        tower = built("image_towers", config.image)
-        if not hasattr(tower, "standardized"):
+        tower = build_tower("image_towers", config.image)
+        if not hasattr(tower, "standard_features"):
             raise ValueError(f"captioner attentive needs a tower of views, not {config.image.name}")
         if config.kinds and tower.names is None:
             raise ValueError("kinds are told by classifiers: give the image tower `classifiers`")
@@ -266,7 +266,7 @@ class Model(Captioner):
         super().__init__(config, sight, language)
 
     @torch.inference_mode()
-    def unshown(self, inputs: Tensor) -> frozenset[str]:
+    def find_absent_words(self, inputs: Tensor) -> frozenset[str]:
         """Words of the kinds that a photo shows nothing of, by its inputs (F, C)."""
         kinds = self.language.kinds
         names = kinds.names(self.language.absent(PaddedBags.of([inputs]).to(self.device)))[0]

@@ -39,19 +39,19 @@ class Config:
             raise ValueError(f"no recurrence {self.recurrence!r}; there are: {', '.join(CELLS)}")
 
 
-def rectified(sums: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+def step_rnn(sums: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
     """h_t = max(0, sums): the RNN of eq. 14, which keeps nothing else."""
     return sums.relu(), memory
 
 
-def gated(sums: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+def step_lstm(sums: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
     """h_t and c_t of a long short-term memory (Hochreiter & Schmidhuber 1997), sums (N, 4 H)."""
     enter, forget, leave, candidate = sums.chunk(4, dim=1)
     memory = forget.sigmoid() * memory + enter.sigmoid() * candidate.tanh()
     return leave.sigmoid() * memory.tanh(), memory
 
 
-CELLS = {"rnn": (rectified, 1), "lstm": (gated, 4)}  # and how many sums each has for a unit
+CELLS = {"rnn": (step_rnn, 1), "lstm": (step_lstm, 4)}  # and how many sums each has for a unit
 
 
 class MultimodalRNN(Language):

@@ -43,10 +43,10 @@ class CaptionCalibration:
         if caption.familiarity is None:
             return None
         fluency = caption.log_probability / (len(caption.words) + 1)
-        count = float(sum(1 for _ in self.named(tree)))
+        count = float(sum(1 for _ in self.find_things(tree)))
         return (log_odds(match), fluency, caption.familiarity, count, 1.0)
 
-    def named(self, tree: ParsedSentence) -> Iterator[Word]:
+    def find_things(self, tree: ParsedSentence) -> Iterator[Word]:
         """The words of a caption that name things; the last one of a compound, "tennis ball"."""
         for word in tree.words:
             noun = word.tag.startswith("NN") and word.relation != "compound"

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from models.captions import decoding
-from models.captions.decoding import END, Hypothesis, Limits, State, Step
+from models.captions.decoding import END, CaptionLimits, Hypothesis, State, Step
 from models.registry import Caption, CaptionWord, Generation
 from models.towers import Sight
 from models.types import PaddedBags
@@ -113,7 +113,7 @@ class Captioner(nn.Module):
         captions: list[list[Caption]] = []
         for at in range(0, len(inputs), BATCH):
             step, state = self.start(inputs[at : at + BATCH])
-            hypotheses = generated(step, state, limits, generation)
+            hypotheses = generate(step, state, limits, generation)
             familiar = self.familiarity(inputs[at : at + BATCH])
             for photo_captions, value in zip(
                 self.captions(state, [best[: generation.count] for best in hypotheses]),
@@ -128,17 +128,17 @@ class Captioner(nn.Module):
         familiarity = self.language.familiarity(PaddedBags.of(list(inputs)).to(self.device))
         return [None] * len(inputs) if familiarity is None else familiarity.tolist()
 
-    def unshown(self, inputs: Tensor) -> frozenset[str]:  # noqa: ARG002
+    def find_absent_words(self, inputs: Tensor) -> frozenset[str]:  # noqa: ARG002
         """Words that no caption of a photo, or of its regions, may have, by its inputs (F, C)."""
         return frozenset()
 
-    def limits(self, generation: Generation) -> Limits:
+    def limits(self, generation: Generation) -> CaptionLimits:
         """What every caption keeps: the generation's limits within the captioner's own."""
         shortest, longest = self.config.shortest, self.config.longest
         longest = min(generation.longest or longest, longest)
         never = (UNKNOWN, *self.indices(generation.never))
         unfinished = self.indices(self.config.unfinished)
-        return Limits(longest, min(shortest, longest), never, generation.unique, unfinished)
+        return CaptionLimits(longest, min(shortest, longest), never, generation.unique, unfinished)
 
     def indices(self, words: Collection[str]) -> tuple[int, ...]:
         """The indices of those of some words that the vocabulary has."""
@@ -181,8 +181,8 @@ class Captioner(nn.Module):
         return captions
 
 
-def generated(
-    step: Step, state: State, limits: Limits, generation: Generation
+def generate(
+    step: Step, state: State, limits: CaptionLimits, generation: Generation
 ) -> list[list[Hypothesis]]:
     """Hypotheses for each photo of a state, best first."""
     if generation.temperature is None:

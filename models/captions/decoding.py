@@ -20,7 +20,7 @@ Step = Callable[[Tensor, State], tuple[Tensor, State]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CaptionLimits:
     """What every sentence keeps: most and fewest words, and words that it never has.
 
     No run of `unique` words comes twice in a sentence; 0 allows it. None ends with a word of
@@ -33,7 +33,7 @@ class Limits:
     unique: int = 0
     unfinished: tuple[int, ...] = ()
 
-    def allowed(self, scores: Tensor, words: Tensor) -> Tensor:
+    def ban(self, scores: Tensor, words: Tensor) -> Tensor:
         """Leave scores (N, V) after words (N, t) no chance of breaking the limits."""
         length = words.shape[1]
         banned = self.never if length >= self.shortest else (*self.never, END)
@@ -66,7 +66,7 @@ class Hypothesis:
         return self.log_probability / float((len(self.words) + 1) ** length_power)
 
 
-def greedy(step: Step, state: State, limits: Limits) -> list[Hypothesis]:
+def greedy(step: Step, state: State, limits: CaptionLimits) -> list[Hypothesis]:
     """Take the likeliest word at each step: one hypothesis for each sentence of the state."""
     return _roll_out(step, state, limits, lambda scores: scores.argmax(dim=1))
 
@@ -74,7 +74,7 @@ def greedy(step: Step, state: State, limits: Limits) -> list[Hypothesis]:
 def sample(
     step: Step,
     state: State,
-    limits: Limits,
+    limits: CaptionLimits,
     *,
     temperature: float = 1.0,
     top_p: float = 1.0,
@@ -99,7 +99,7 @@ def sample(
 
 
 def beam(
-    step: Step, state: State, limits: Limits, *, width: int, length_power: float = 0.0
+    step: Step, state: State, limits: CaptionLimits, *, width: int, length_power: float = 0.0
 ) -> list[list[Hypothesis]]:
     """Up to `width` hypotheses for each of the state's K sentences, best first.
 
@@ -117,7 +117,7 @@ def beam(
     totals[:, 0] = 0.0  # all beams start alike: the first step grows only one
     for _ in range(limits.longest):
         scores, state = step(words[:, :, -1].flatten(), state)
-        allowed = limits.allowed(scores, words[:, :, 1:].flatten(0, 1))  # (K·B, V)
+        allowed = limits.ban(scores, words[:, :, 1:].flatten(0, 1))  # (K·B, V)
         grown = totals[:, :, None] + allowed.view(K, width, -1)  # (K, B, V)
         _put_aside(ended, words, grown)
         if min(map(len, ended), default=width) >= width:
@@ -134,7 +134,7 @@ def beam(
 
 
 def _roll_out(
-    step: Step, state: State, limits: Limits, choose: Callable[[Tensor], Tensor]
+    step: Step, state: State, limits: CaptionLimits, choose: Callable[[Tensor], Tensor]
 ) -> list[Hypothesis]:
     """Follow one path a sentence: `choose` maps log-probabilities (N, V) to words (N,)."""
     N, device = len(state[0]), state[0].device
@@ -144,7 +144,7 @@ def _roll_out(
     for _ in range(limits.longest):
         scores, state = step(last, state)
         prefix = torch.stack(path, 1) if path else last.new_empty(N, 0)  # (N, t)
-        last = choose(limits.allowed(scores, prefix)).masked_fill(~going, END)  # (N,)
+        last = choose(limits.ban(scores, prefix)).masked_fill(~going, END)  # (N,)
         totals = totals + scores.gather(1, last[:, None]).squeeze(1).masked_fill(~going, 0.0)
         going = going & (last != END)
         path.append(last)

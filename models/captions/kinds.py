@@ -14,7 +14,7 @@ COMPONENTS = 64  # principal components of train's photos
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ThingKind:
     """A kind by the terms of WordNet that are above its nouns.
 
     `temperature` divides the classifier's logits: persons are no classes of ImageNet, so a photo's
@@ -30,7 +30,7 @@ class Kind:
         object.__setattr__(self, "terms", tuple(self.terms))
 
 
-class Kinds(nn.Module):
+class ThingKinds(nn.Module):
     """Which of G kinds a photo shows nothing of, and which of W words name them.
 
     A photo's sign of a kind is s_k + λ_k r, with s_k = Σ_c p_k(c) π_kc. p_k is the softmax over
@@ -52,7 +52,9 @@ class Kinds(nn.Module):
     least: Tensor
     words: Tensor
 
-    def __init__(self, kinds: tuple[Kind, ...], classes: int, features: int, words: int) -> None:
+    def __init__(
+        self, kinds: tuple[ThingKind, ...], classes: int, features: int, words: int
+    ) -> None:
         super().__init__()
         G, stored = len(kinds), bool(kinds)
         self.kinds = kinds

@@ -39,11 +39,11 @@ class RegionCaption:
     def repeats(self, other: RegionCaption) -> bool:
         """Whether another one says the same of nearly the same place."""
         least = min(self.box.area, other.box.area)
-        near = self.box.shared(other.box) >= REPEATED * least
+        near = self.box.overlap(other.box) >= REPEATED * least
         return near and self.caption.text == other.caption.text
 
 
-def described(
+def describe_regions(
     captioner: Captioner, inputs: Tensor, boxes: Tensor, generation: Generation
 ) -> list[tuple[Box, Caption]]:
     """All candidate captions of every region of a photo but the whole frame, in one batch.
@@ -70,7 +70,7 @@ def has_noun(tree: ParsedSentence) -> bool:
     return any(word.tag.startswith("NN") for word in tree.words)
 
 
-def ranked(
+def rank_regions(
     matcher: Matcher,
     calibration: Calibration | None,
     image: FragmentBag,

@@ -167,7 +167,7 @@ class Support:
         query = self.queries[caption.text]
         links = alignment.query_links(self.image, query, self.matcher.score)
         phrases = alignment.phrases(self.image, query, links)
-        owned = owned_phrases(caption, phrases)
+        owned = assign_phrases(caption, phrases)
         sure = [self.confidence(word, owned.get(at, [])) for at, word in enumerate(caption.words)]
         tree = self.trees[caption.text]
         heads = judges(caption, tree)
@@ -181,7 +181,7 @@ class Support:
             return SupportedCaption(caption, score, match, match, words)
         features = self.calibrated.features(caption, tree, match)
         probability = self.calibrated.probability(features) if features else match
-        empty = bool(self.calibrated.things) and not any(self.calibrated.named(tree))
+        empty = bool(self.calibrated.things) and not any(self.calibrated.find_things(tree))
         return SupportedCaption(caption, score, match, probability, words, features, empty)
 
     def confidence(self, word: CaptionWord, phrases: Sequence[Phrase]) -> float | None:
@@ -257,7 +257,7 @@ def judges(caption: Caption, tree: ParsedSentence) -> list[int]:
     return positions
 
 
-def owned_phrases(caption: Caption, phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:
+def assign_phrases(caption: Caption, phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:
     """The phrases of each content word, by its position: the last one that a phrase covers.
 
     A phrase for the whole sentence, which follows those of its words, belongs to none.

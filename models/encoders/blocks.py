@@ -10,13 +10,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-def unchanged(x: Tensor) -> Tensor:
+def identity(x: Tensor) -> Tensor:
     """The same, for encoders that scale nothing here."""
     return x
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TransformerBlock:
     """h + scale1(attention(norm1(h))), then h + scale2(mlp(norm2(h))), of an encoder's own layers.
 
     Families name these layers differently and compute the same. States are (B, T, H), biases of
@@ -31,8 +31,8 @@ class Block:
     heads: int
     norm2: nn.Module
     mlp: nn.Module
-    scale1: Callable[[Tensor], Tensor] = unchanged
-    scale2: Callable[[Tensor], Tensor] = unchanged
+    scale1: Callable[[Tensor], Tensor] = identity
+    scale2: Callable[[Tensor], Tensor] = identity
 
     def __call__(self, h: Tensor, bias: Tensor | None = None) -> Tensor:
         """The states after the block, (B, T, H)."""
@@ -43,9 +43,9 @@ class Block:
         """What queries (B, heads, Q, d) get of normed states x (B, T, H): (B, Q, H)."""
         keys, values = self.split(self.key(x)), self.split(self.value(x))
         attended = F.scaled_dot_product_attention(queries, keys, values, attn_mask=bias)
-        return self.joined(attended)
+        return self.join_heads(attended)
 
-    def joined(self, attended: Tensor) -> Tensor:
+    def join_heads(self, attended: Tensor) -> Tensor:
         """The heads' outputs (B, heads, Q, d) through the output map: (B, Q, H)."""
         mapped: Tensor = self.out(attended.transpose(1, 2).flatten(2))
         return mapped
@@ -61,10 +61,10 @@ class Block:
         return x.view(B, T, self.heads, -1).transpose(1, 2)
 
 
-def block_of(layer: Any) -> Block:
+def block_of(layer: Any) -> TransformerBlock:
     """A layer of CLIP's or SigLIP's encoders, or of TIPSv2's of texts, as a block."""
     attention = layer.self_attn
-    return Block(
+    return TransformerBlock(
         layer.layer_norm1,
         attention.q_proj,
         attention.k_proj,

@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from models.encoders.blocks import Block, block_of
+from models.encoders.blocks import TransformerBlock, block_of
 from models.encoders.contributions import contributions
-from models.encoders.halves import ClassToken, Reading, half
+from models.encoders.halves import ClassToken, TextHalf, half
 from models.encoders.library import transformers
 from models.encoders.source import layout, number
 from models.encoders.words import Spelling
@@ -39,7 +39,7 @@ class Photos(ClassToken):
         states: Tensor = model.pre_layrnorm(model.embeddings(pixels))
         return states
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[TransformerBlock]:
         """The encoder's blocks."""
         model: Any = self.network.vision_model
         return [block_of(layer) for layer in model.encoder.layers]
@@ -50,7 +50,7 @@ class Photos(ClassToken):
         return network.vision_model.post_layernorm, network.visual_projection
 
 
-class Texts(Reading):
+class Texts(TextHalf):
     """Texts: the state at the end token, normed and projected; tokens see those before them."""
 
     def __init__(self, folder: Path, precision: str) -> None:

@@ -23,13 +23,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.encoders.blocks import Block
+from models.encoders.blocks import TransformerBlock
 
 LEAST_INPUT = 1e-6  # of an activation; smaller ones give nothing that a float would keep
 
 
 def contributions(
-    blocks: Sequence[Block],
+    blocks: Sequence[TransformerBlock],
     states: Tensor,
     bias: Tensor | None,
     pooled: Tensor,
@@ -64,7 +64,12 @@ def contributions(
 
 
 def of_attention(
-    block: Block, h: Tensor, parts: Tensor, bias: Tensor | None, pooled: Tensor, groups: Tensor
+    block: TransformerBlock,
+    h: Tensor,
+    parts: Tensor,
+    bias: Tensor | None,
+    pooled: Tensor,
+    groups: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """What attention adds to p, by groups (L, G, H) and altogether (L, H).
 
@@ -90,7 +95,7 @@ def of_attention(
 
 
 def through_all(
-    blocks: Sequence[Block],
+    blocks: Sequence[TransformerBlock],
     states: Tensor,
     bias: Tensor,
     pooled: Tensor,
@@ -118,7 +123,9 @@ def through_all(
     return with_rest(parts, finish(at_p))
 
 
-def of_all_attention(block: Block, h: Tensor, parts: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+def of_all_attention(
+    block: TransformerBlock, h: Tensor, parts: Tensor, bias: Tensor
+) -> tuple[Tensor, Tensor]:
     """What attention adds to all positions, by groups (L, G, T, H) and altogether (L, T, H)."""
     x = block.norm1(h)
     query, key = block.split(block.query(x)), block.split(block.key(x))  # (L, heads, T, d)
@@ -126,10 +133,10 @@ def of_all_attention(block: Block, h: Tensor, parts: Tensor, bias: Tensor) -> tu
     values = held(block.norm1, h, parts) @ block.value.weight.T
     values = values.view(*values.shape[:3], block.heads, -1)  # (L, G, T, heads, d)
     added = torch.einsum("lhqt,lgthd->lgqhd", attention, values).flatten(3) @ block.out.weight.T
-    return added, block.joined(attention @ block.split(block.value(x)))
+    return added, block.join_heads(attention @ block.split(block.value(x)))
 
 
-def of_mlp(block: Block, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
+def of_mlp(block: TransformerBlock, parts: Tensor, at_p: Tensor) -> tuple[Tensor, Tensor]:
     """What the MLP adds by groups (L, G, …, H), and the state (L, …, H) after it."""
     mlp: Any = block.mlp
     hidden = mlp.fc1(block.norm2(at_p))  # (L, M)

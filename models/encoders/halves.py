@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from models.encoders.blocks import Block
+from models.encoders.blocks import TransformerBlock
 from models.encoders.contributions import contributions
-from models.encoders.occlusion import mean_size, occluded, veiled
+from models.encoders.occlusion import mean_size, occlude, veil_pixels
 from models.encoders.photos import Preparation
 from models.encoders.source import layout
 from models.encoders.words import Spelling
@@ -65,7 +65,7 @@ def grid_of(network: Any) -> tuple[int, int]:
     return tall // down, wide // across
 
 
-class Vision(nn.Module, ABC):
+class PhotoHalf(nn.Module, ABC):
     """The half that sees: a photo's vector by the encoder itself, and vectors of boxes beside it.
 
     The photo's vector is the official one. A box's is made by a recipe that the encoder was not
@@ -105,7 +105,7 @@ class Vision(nn.Module, ABC):
         nothing, elsewhere its vector has no meaning.
         """
         if recipe == "occluded":
-            photos, added = occluded(self.see, self.veiled, pixels, weights)
+            photos, added = occlude(self.see, self.veil, pixels, weights)
             return photos, photos[:, None] + added
         inside = weights.any(-1, keepdim=True)  # (K, R, 1)
         photos, boxes = self.look(pixels, torch.where(inside, weights, 1.0), recipe)
@@ -127,9 +127,9 @@ class Vision(nn.Module, ABC):
         everything = torch.ones(len(pixels), 1, self.rows * self.columns, device=device)
         return self.look(pixels, everything, "value")[0]
 
-    def veiled(self, pixels: Any, veil: Tensor) -> Any:
+    def veil(self, pixels: Any, veil: Tensor) -> Any:
         """Pixels that fade into the photo's mean colour by shares (K, P)."""
-        return veiled(pixels, veil, (self.rows, self.columns))
+        return veil_pixels(pixels, veil, (self.rows, self.columns))
 
     def bias(self, weights: Tensor, before: int) -> Tensor:
         """Biases of attention (K, 1, 1 + R, before + P): the photo sees all, boxes their patches.
@@ -148,7 +148,7 @@ def averages(weights: Tensor) -> Tensor:
     return weights / weights.sum(-1, keepdim=True)
 
 
-class ClassToken(Vision):
+class ClassToken(PhotoHalf):
     """A half whose last block pools the photo into a class token, before patches."""
 
     before: int  # tokens before the patches
@@ -161,7 +161,7 @@ class ClassToken(Vision):
         """States (K, T, H) before the first block."""
 
     @abstractmethod
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[TransformerBlock]:
         """The encoder's blocks."""
 
     @abstractmethod
@@ -180,7 +180,7 @@ class ClassToken(Vision):
         h = self.embed(pixels)
         shares = averages(weights).to(h)  # (K, R, P)
         if recipe == "contributed":
-            return self.contributed(h, shares)
+            return self.attribute(h, shares)
         for block in blocks:
             h = block(h)
         if recipe == "masked":
@@ -195,7 +195,7 @@ class ClassToken(Vision):
         values = last.value(last.norm1(h[:, self.before :]))  # (K, P, H)
         return self.finish(states[:, 0]), self.finish(last.scale1(last.out(shares @ values)))
 
-    def contributed(self, h: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
+    def attribute(self, h: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
         """Vectors of photos (K, D), and what shares (K, R, P) of patches gave to them (K, R, D).
 
         States h (K, T, H) are those before the first block.
@@ -208,7 +208,7 @@ class ClassToken(Vision):
         return parts.sum(1), parts[:, :-1]
 
 
-class Reading(nn.Module, ABC):
+class TextHalf(nn.Module, ABC):
     """The half that reads: each word's part of a text's vector, which has length one."""
 
     def __init__(self, network: nn.Module, dimension: int, spelling: Spelling) -> None:

@@ -18,7 +18,7 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FolderLayout:
     """The layout of transformers; another layout overrides what differs.
 
     Whatever the layout, a folder's settings are those of config.json, its weights those of a class

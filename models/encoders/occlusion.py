@@ -16,7 +16,7 @@ from torch import Tensor
 RIDGE = 0.1  # of the mean of the boxes' own covariances; on scenes 0.02 to 0.3 point alike
 
 
-def occluded(
+def occlude(
     see: Callable[[Any], Tensor],
     veil: Callable[[Any, Tensor], Any],
     pixels: Any,
@@ -38,7 +38,7 @@ def occluded(
     return photos, spread(torch.stack(falls, 1), weights.float())
 
 
-def veiled(pixels: Tensor, veil: Tensor, grid: tuple[int, int]) -> Tensor:
+def veil_pixels(pixels: Tensor, veil: Tensor, grid: tuple[int, int]) -> Tensor:
     """Pixels (K, 3, S, S) that fade into the photo's mean colour by a share for each patch (K, P).
 
     >>> veiled(torch.tensor([[[[0.0, 4.0]]]]), torch.tensor([[0.5, 0.0]]), (1, 2))

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from models.encoders.layouts import TOKENIZER, Layout
+from models.encoders.layouts import TOKENIZER, FolderLayout
 from models.encoders.library import transformers
 
 # What open_clip takes for options that are left out.
@@ -87,7 +87,7 @@ PARTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class OpenClipLayout(Layout):
+class OpenClipLayout(FolderLayout):
     """A folder as open_clip publishes it, of a CLIP whose halves are both open_clip's own."""
 
     config_file: ClassVar[str] = "open_clip_config.json"
@@ -96,7 +96,7 @@ class OpenClipLayout(Layout):
 
     def config(self) -> dict[str, Any]:
         """The settings as CLIP of transformers has them; ValueError names what it has not."""
-        model = Layout.config(self).get("model_cfg")
+        model = FolderLayout.config(self).get("model_cfg")
         if not isinstance(model, dict):
             raise ValueError(f"{self.place} has no model_cfg; open_clip writes one")
         vision, text = self.half(model, "vision_cfg", VISION), self.half(model, "text_cfg", TEXT)
@@ -136,7 +136,7 @@ class OpenClipLayout(Layout):
         if name in SIDES and isinstance(value, list) and len(set(value)) == 1:
             value = value[0]
         if not isinstance(value, int | float) or value <= 0:
-            raise self.refused(name, value, part)
+            raise self.refusal(name, value, part)
         return value
 
     def refuse_others(self, part: str, options: Mapping[str, Any], known: Any) -> None:
@@ -144,14 +144,14 @@ class OpenClipLayout(Layout):
         for name, value in options.items():
             usual = CHOICES.get(part, {}).get(name)
             if name not in known and name not in IDLE and (value != usual if usual else value):
-                raise self.refused(name, value, part)
+                raise self.refusal(name, value, part)
 
-    def refused(self, name: str, value: object, part: str) -> ValueError:
+    def refusal(self, name: str, value: object, part: str) -> ValueError:
         """What to say of an option that Tessera does not compute."""
         return ValueError(
             f"{self.place} has {name} = {value!r} in its {part}: of open_clip's models, Tessera "
             "computes CLIP alone (a ViT and open_clip's own text tower). Take the same model in "
-            f"the layout of transformers, {Layout.config_file} and {Layout.weights_file}"
+            f"the layout of transformers, {FolderLayout.config_file} and {FolderLayout.weights_file}"
         )
 
     def corner(self, at: float) -> int:
@@ -166,7 +166,7 @@ class OpenClipLayout(Layout):
     def lacking(self, name: str) -> str:
         """The message for a file that is missing; open_clip itself needs no tokenizer.json."""
         if name != TOKENIZER:
-            return Layout.lacking(self, name)
+            return FolderLayout.lacking(self, name)
         return (
             f"{self.folder} lacks {name}: Tessera reads the tokenizer in the folder. All of these "
             "models have the same: copy that of openai/clip-vit-base-patch32, or of any other CLIP"
@@ -180,18 +180,18 @@ class OpenClipLayout(Layout):
                 tensors = load_file(file)
             except SafetensorError as broken:
                 raise ValueError(f"{file} is not a safetensors file: {broken}") from broken
-            named |= {new: part for name in tensors for new, part in renamed(name, tensors[name])}
+            named |= {new: part for name in tensors for new, part in rename(name, tensors[name])}
         return named
 
     def preprocessing(self) -> dict[str, Any]:
         """How photos are prepared, defaults included; ValueError for a choice that is not made."""
-        stated = Layout.config(self).get("preprocess_cfg") or {}
+        stated = FolderLayout.config(self).get("preprocess_cfg") or {}
         chosen = PREPROCESSING | {
             name: value for name, value in stated.items() if value is not None
         }
         for name, possible in (("resize_mode", RESIZE), ("interpolation", RESAMPLE)):
             if chosen[name] not in possible:
-                raise self.refused(name, chosen[name], "preprocess_cfg")
+                raise self.refusal(name, chosen[name], "preprocess_cfg")
         return chosen
 
     def image_processor(self) -> Any:
@@ -211,7 +211,7 @@ class OpenClipLayout(Layout):
             image_mean=channels(chosen["mean"]),
             image_std=channels(chosen["std"]),
         )
-        processor.center_crop = cropped
+        processor.center_crop = crop_center
         return processor
 
     def tokenizer(self) -> Any:
@@ -234,14 +234,14 @@ def channels(value: Any) -> list[float]:
     return list(value) if isinstance(value, list | tuple) else [value] * 3
 
 
-def cropped(image: np.ndarray, size: Any) -> np.ndarray:
+def crop_center(image: np.ndarray, size: Any) -> np.ndarray:
     """The middle of a photo (3, H, W), at least as large, where torchvision takes it."""
     corner = zip(image.shape[1:], (size.height, size.width), strict=True)
     top, left = (round((edge - side) / 2) for edge, side in corner)
     return image[:, top : top + size.height, left : left + size.width]
 
 
-def renamed(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
+def rename(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
     """A tensor of open_clip by its name in transformers; nothing for one that it lacks.
 
     Queries, keys and values are rows of one tensor in open_clip, and three in transformers.
@@ -256,7 +256,7 @@ def renamed(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
 
 
 def in_block(name: str, start: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """As `renamed`, for a name such as 0.attn.in_proj_weight in the blocks of a half."""
+    """As `rename`, for a name such as 0.attn.in_proj_weight in the blocks of a half."""
     number, _, rest = name.partition(".")
     part, _, kind = rest.rpartition(".")
     if rest.startswith("attn.in_proj_"):

@@ -41,7 +41,7 @@ class Preparation:
         )["pixel_values"]
         return pixels
 
-    def seen(self, height: int, width: int) -> Box:
+    def visible_part(self, height: int, width: int) -> Box:
         """The part of a photo that the pixels show, in fractions of the photo.
 
         All of it where photos are squashed, its middle where they are cropped; beyond 0 and 1
@@ -72,11 +72,11 @@ def patch_weights(boxes: Tensor, seen: Box, rows: int, columns: int) -> Tensor:
     corner = boxes.new_tensor([seen.left, seen.top] * 2)
     extent = boxes.new_tensor([seen.right - seen.left, seen.bottom - seen.top] * 2)
     left, top, right, bottom = ((boxes - corner) / extent).unbind(1)  # (R,)
-    across, down = covered(left, right, columns), covered(top, bottom, rows)
+    across, down = cover(left, right, columns), cover(top, bottom, rows)
     return (down[:, :, None] * across[:, None, :]).flatten(1)
 
 
-def covered(start: Tensor, end: Tensor, count: int) -> Tensor:
+def cover(start: Tensor, end: Tensor, count: int) -> Tensor:
     """The share of each of `count` equal parts of 0 to 1 between start and end (R,): (R, count)."""
     edges = torch.linspace(0, 1, count + 1, device=start.device, dtype=start.dtype)
     first = torch.maximum(start[:, None], edges[None, :-1])

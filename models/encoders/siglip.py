@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.encoders.blocks import Block, block_of
+from models.encoders.blocks import TransformerBlock, block_of
 from models.encoders.contributions import of_mlp, through_all
-from models.encoders.halves import Reading, Vision, averages, grid_of, half
+from models.encoders.halves import PhotoHalf, TextHalf, averages, grid_of, half
 from models.encoders.library import transformers
 from models.encoders.photos import Preparation
 from models.encoders.source import number
@@ -23,7 +23,7 @@ from models.types import ParsedSentence
 TEXTS = 8  # texts in one pass: each of their words has states of its own
 
 
-class Photos(Vision):
+class Photos(PhotoHalf):
     """Photos: a learned query attends to the final patches, then an MLP.
 
     There is no state of a patch in the space of texts without that MLP, so no recipe "tokens".
@@ -50,7 +50,7 @@ class Photos(Vision):
         head, patches = pooling(network.head), network.post_layernorm(h)
         query = head.split(head.query(network.head.probe))  # (1, heads, 1, d)
         if recipe == "contributed":
-            return contributed(head, query, patches, averages(weights).to(h), padding)
+            return attribute(head, query, patches, averages(weights).to(h), padding)
         if recipe == "value":  # as much of each patch as lies in the box, whatever it is
             photo = head.attend(query.expand(len(h), -1, -1, -1), patches, padding)
             shares = averages(weights).to(h)
@@ -63,8 +63,8 @@ class Photos(Vision):
         return vectors[:, 0], vectors[:, 1:]
 
 
-def contributed(
-    head: Block, query: Tensor, patches: Tensor, shares: Tensor, padding: Tensor | None
+def attribute(
+    head: TransformerBlock, query: Tensor, patches: Tensor, shares: Tensor, padding: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Vectors of photos (K, D), and what shares (K, R, P) of patches (K, P, D) gave to them.
 
@@ -81,7 +81,7 @@ def contributed(
     return photos, parts + added
 
 
-def pooling(head: Any) -> Block:
+def pooling(head: Any) -> TransformerBlock:
     """The pooling head as a block whose states are normed before it."""
     attention = head.attention
     maps = zip(
@@ -89,7 +89,7 @@ def pooling(head: Any) -> Block:
     )  # of queries, keys and values
     query, key, value = (linear(weight, bias) for weight, bias in maps)
     heads, out = attention.num_heads, attention.out_proj
-    return Block(nn.Identity(), query, key, value, out, heads, head.layernorm, head.mlp)
+    return TransformerBlock(nn.Identity(), query, key, value, out, heads, head.layernorm, head.mlp)
 
 
 def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
@@ -101,7 +101,7 @@ def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
     return layer
 
 
-def padded(parts: Sequence[Tensor]) -> Tensor:
+def pad(parts: Sequence[Tensor]) -> Tensor:
     """Parts, each (W + 1, D), of as many words as the longest has; the last stays the last."""
     widest = max(len(part) for part in parts)
     return torch.stack(
@@ -109,7 +109,7 @@ def padded(parts: Sequence[Tensor]) -> Tensor:
     )
 
 
-class Texts(Reading):
+class Texts(TextHalf):
     """Texts: the state at the last of a fixed number of positions, normed and mapped affinely.
 
     It was trained on lower case and on padding that is read like words, and that carries what
@@ -127,7 +127,7 @@ class Texts(Reading):
     def forward(self, sentences: Sequence[ParsedSentence]) -> Tensor:
         """Parts (L, W + 1, D) of texts' vectors, a few texts at a time."""
         starts = range(0, len(sentences), TEXTS)
-        return padded([part for at in starts for part in self.parts(sentences[at : at + TEXTS])])
+        return pad([part for at in starts for part in self.parts(sentences[at : at + TEXTS])])
 
     def parts(self, sentences: Sequence[ParsedSentence]) -> Tensor:
         """Parts (L, W + 1, D) of a few texts' vectors."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.encoders import siglip
-from models.encoders.halves import Vision, half
+from models.encoders.halves import PhotoHalf, half
 from models.encoders.library import transformers
 from models.encoders.siglip import scale
 from models.encoders.source import layout
@@ -44,7 +44,7 @@ class Patches:
 
 
 @dataclass(frozen=True, slots=True)
-class Preparation:
+class PatchPreparation:
     """What turns a photo into patches: the image processor of the encoder's own folder."""
 
     processor: Any
@@ -54,7 +54,7 @@ class Preparation:
         made = self.processor(list(images), return_tensors="pt", input_data_format="channels_first")
         return Patches(made["pixel_values"], made["spatial_shapes"])
 
-    def seen(self, height: int, width: int) -> Box:  # noqa: ARG002 - of photos of any shape
+    def visible_part(self, height: int, width: int) -> Box:  # noqa: ARG002 - of photos of any shape
         """The part of a photo that the patches show: all of it."""
         return WHOLE_FRAME
 
@@ -69,13 +69,13 @@ class Preparation:
 class Photos(siglip.Photos):
     """Photos as SigLIP sees them, in a grid of patches of its own shape for each."""
 
-    preparation: Preparation
+    preparation: PatchPreparation
 
     def __init__(self, folder: Path, precision: str) -> None:
         network = half(transformers().Siglip2VisionModel, folder, precision)
-        preparation = Preparation(layout(folder).image_processor())
+        preparation = PatchPreparation(layout(folder).image_processor())
         most = preparation.processor.max_num_patches
-        Vision.__init__(self, preparation, network, network.config.hidden_size, (1, most))
+        PhotoHalf.__init__(self, preparation, network, network.config.hidden_size, (1, most))
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
         """Rows and columns of a photo's patches."""
@@ -88,7 +88,7 @@ class Photos(siglip.Photos):
         bias = states.new_zeros(len(states), 1, 1, states.shape[1])
         return states, bias.masked_fill(~pixels.real[:, None, None], -math.inf)
 
-    def veiled(self, pixels: Patches, veil: Tensor) -> Patches:
+    def veil(self, pixels: Patches, veil: Tensor) -> Patches:
         """Patches that fade into the photo's mean colour by shares (K, P)."""
         K, P, _ = pixels.values.shape
         colours = pixels.values.view(K, P, -1, self.channels)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from models.encoders.layouts import Layout, read_json
+from models.encoders.layouts import FolderLayout, read_json
 from models.encoders.open_clip import OpenClipLayout
 
 # model_type: module; "siglip2" is what transformers calls NaFlex, other SigLIP 2 are "siglip"
@@ -18,7 +18,7 @@ Files = tuple[tuple[str, str], ...]  # a file's name in its folder, and its SHA-
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EncoderSource:
     """A folder of weights, and what its files hashed to when it was adopted.
 
     `revision` is the commit of a hub's repository, empty for a folder of one's own.
@@ -29,7 +29,7 @@ class Source:
     revision: str = ""
 
     @classmethod
-    def of(cls, folder: Path, revision: str = "") -> Source:
+    def of(cls, folder: Path, revision: str = "") -> EncoderSource:
         """The source that a folder holds now.
 
         Raises LookupError for a missing file, ValueError for pickles and unknown models.
@@ -39,7 +39,7 @@ class Source:
         files = tuple((name, digest(folder / name)) for name in sorted(names))
         return cls(str(folder.resolve()), files, revision)
 
-    def checked(self) -> Path:
+    def check(self) -> Path:
         """The folder; LookupError if a file is gone, ValueError if one is not what it was."""
         folder = Path(self.folder)
         hint = "`tessera adopt FOLDER --out CHECKPOINT` tells a checkpoint where it is now"
@@ -67,12 +67,12 @@ class Source:
         return [list(file) for file in self.files]
 
 
-def layout(folder: Path) -> Layout:
+def layout(folder: Path) -> FolderLayout:
     """The layout of a folder: transformers' if its weights are there in it, else open_clip's.
 
     Raises LookupError where there is no folder.
     """
-    open_clip, standard = OpenClipLayout(folder), Layout(folder)
+    open_clip, standard = OpenClipLayout(folder), FolderLayout(folder)
     if not folder.is_dir():
         names = (
             f"{choice.config_file} and {choice.weights_file}" for choice in (standard, open_clip)
@@ -83,7 +83,7 @@ def layout(folder: Path) -> Layout:
     return open_clip
 
 
-def is_of_transformers(standard: Layout) -> bool:
+def is_of_transformers(standard: FolderLayout) -> bool:
     """Whether there are settings of a model of transformers, and its weights as safetensors."""
     has_weights = any(
         (standard.folder / name).is_file() for name in (standard.weights_file, standard.shards_file)

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from models.encoders.blocks import Block, block_of
-from models.encoders.halves import RECIPES, ClassToken, Reading, half
+from models.encoders.blocks import TransformerBlock, block_of
+from models.encoders.halves import RECIPES, ClassToken, TextHalf, half
 from models.encoders.library import transformers
 from models.encoders.source import layout, number
 from models.encoders.words import Spelling
@@ -36,7 +36,7 @@ class Photos(ClassToken):
         states: Tensor = network.embeddings(pixels)
         return states
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[TransformerBlock]:
         """The encoder's blocks."""
         network: Any = self.network
         return [seeing_block(layer) for layer in network.encoder.layer]
@@ -47,10 +47,10 @@ class Photos(ClassToken):
         return network.layernorm, None
 
 
-def seeing_block(layer: Any) -> Block:
+def seeing_block(layer: Any) -> TransformerBlock:
     """A layer of TIPSv2's vision encoder as a block."""
     attention = layer.attention
-    return Block(
+    return TransformerBlock(
         layer.norm1,
         attention.q_proj,
         attention.k_proj,
@@ -64,7 +64,7 @@ def seeing_block(layer: Any) -> Block:
     )
 
 
-class Texts(Reading):
+class Texts(TextHalf):
     """Texts: the mean of the final tokens, so each word's part is what its own tokens are.
 
     No rest is left: there are no marks of start or end, and padding is not in the mean.

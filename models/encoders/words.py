@@ -72,7 +72,7 @@ class Spelling:
 
     def __call__(self, sentences: Sequence[ParsedSentence]) -> Tokens:
         """The tokens of sentences; what is beyond `length` is cut off, as transformers does."""
-        texts = [squeezed(sentence.text, self.lower) for sentence in sentences]
+        texts = [squeeze(sentence.text, self.lower) for sentence in sentences]
         encoded = self.read([text for text, _ in texts])
         widest = max(len(sentence.words) for sentence in sentences)
         groups = torch.zeros(len(texts), widest + 1, encoded["input_ids"].shape[1])
@@ -84,7 +84,7 @@ class Spelling:
         return Tokens(encoded["input_ids"], encoded.get("attention_mask"), groups)
 
 
-def squeezed(text: str, lower: bool) -> tuple[str, list[int]]:
+def squeeze(text: str, lower: bool) -> tuple[str, list[int]]:
     """A text without runs of spaces, and where each of its characters was.
 
     >>> squeezed(" A  dog", lower=True)

@@ -53,7 +53,7 @@ class Model(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
-        network = backbones.packaged_backbone(config.backbone)
+        network = backbones.load_packaged(config.backbone)
         self.sight = RegionFeatures(network, network.channels, tuple(config.sizes))
         self.proposer = proposals.load(config.proposals)
         if isinstance(self.proposer, nn.Module):

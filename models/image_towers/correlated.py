@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.scores.correlation import View
+from models.scores.correlation import CorrelationView
 from models.towers import ImageTower
 from models.types import PaddedBags
 from models.vision.regions import Standardize
@@ -33,7 +33,9 @@ class Model(ImageTower):
         sight = RegionSight(config.backbone, config.sizes, "frame", tuned=False)
         super().__init__(config, sight, config.embedding)
         self.standardize = Standardize(sight.channels)
-        self.view = View(sight.channels, config.embedding, config.kernel, config.landmarks)
+        self.view = CorrelationView(
+            sight.channels, config.embedding, config.kernel, config.landmarks
+        )
 
     def prepare(self, inputs: Sequence[Tensor]) -> None:
         """Measure train's frames."""

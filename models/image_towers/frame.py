@@ -37,7 +37,7 @@ class Config:
 class Model(ImageTower):
     """v = W_I z   (Socher et al. 2014, section 5), z being the components of the CNN feature."""
 
-    fixes = True
+    precomputes = True
 
     def __init__(self, config: Config) -> None:
         sight = RegionSight(config.backbone, config.sizes, config.proposals, tuned=False)
@@ -56,7 +56,7 @@ class Model(ImageTower):
         self.standardize.fit(means)
         self.reduce.fit(self.standardize(torch.cat(means)))
 
-    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+    def precompute(self, inputs: PaddedBags) -> PaddedBags:
         """The components z (K, 1, C') of features (K, R, C)."""
         mask = inputs.mask[..., None]
         means = (inputs.vectors.float() * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True)

@@ -14,9 +14,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.encoders.adapter import Adapter
-from models.encoders.halves import ADDED, PRECISIONS, RECIPES, Vision
+from models.encoders.halves import ADDED, PRECISIONS, RECIPES, PhotoHalf
 from models.encoders.photos import patch_weights
-from models.encoders.source import Files, Source, family
+from models.encoders.source import EncoderSource, Files, family
 from models.towers import ImageTower, Sight
 from models.types import PaddedBags
 from models.vision import backbones, proposals
@@ -60,9 +60,9 @@ class Config:
             raise ValueError(f"no precision {self.precision!r}; use {' or '.join(PRECISIONS)}")
 
     @property
-    def source(self) -> Source:
+    def source(self) -> EncoderSource:
         """Where the weights are."""
-        return Source(self.folder, self.files, self.revision)
+        return EncoderSource(self.folder, self.files, self.revision)
 
 
 class EncoderSight(Sight):
@@ -75,9 +75,9 @@ class EncoderSight(Sight):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        folder = config.source.checked()
+        folder = config.source.check()
         module = importlib.import_module(f"models.encoders.{family(folder)}")
-        self.vision: Vision = module.Photos(folder, config.precision)
+        self.vision: PhotoHalf = module.Photos(folder, config.precision)
         if config.recipe not in self.vision.recipes:
             raise ValueError(
                 f"{family(folder)} has no recipe {config.recipe!r} for boxes; "
@@ -116,7 +116,7 @@ class EncoderSight(Sight):
     def weights(self, image: Tensor, boxes: Tensor) -> Tensor:
         """The patches of each box but the first, the whole frame: (R - 1, P); padding in none."""
         _, height, width = image.shape
-        visible = self.vision.preparation.seen(height, width)
+        visible = self.vision.preparation.visible_part(height, width)
         weights = patch_weights(boxes[1:].float(), visible, *self.vision.grid(height, width))
         return F.pad(weights, (0, self.vision.rows * self.vision.columns - weights.shape[1]))
 

@@ -43,7 +43,7 @@ class Model(ImageTower):
         super().__init__(config, sight, config.embedding)
         sizes = sight.channels, config.embedding, config.dropout, config.components
         self.regions = RegionEncoder(*sizes)
-        self.fixes = bool(config.components)
+        self.precomputes = bool(config.components)
         # Scores start near zero, so that hinges start near their margin.
         nn.init.normal_(self.regions.project.weight, std=0.1 * self.regions.inputs**-0.5)
 
@@ -51,10 +51,10 @@ class Model(ImageTower):
         """Measure train's regions."""
         self.regions.fit(inputs)
 
-    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+    def precompute(self, inputs: PaddedBags) -> PaddedBags:
         """The components (K, R, C') of features (K, R, C), if the tower has some."""
-        return PaddedBags(self.regions.fixed(inputs.vectors), inputs.mask)
+        return PaddedBags(self.regions.precompute(inputs.vectors), inputs.mask)
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """v_i (K, R, D) of what `fixed` gives."""
+        """v_i (K, R, D) of what `precompute` gives."""
         return PaddedBags(self.regions(inputs.vectors), inputs.mask)

@@ -146,24 +146,26 @@ class Model(ImageTower):
         """The features of all views, and the largest over regions."""
         return self.photo.in_features
 
-    def standardized(self, inputs: PaddedBags) -> Tensor:
+    def standard_features(self, inputs: PaddedBags) -> Tensor:
         """The standardised features (K, V + R - 1, C) of all views, then of the boxes."""
         boxes = inputs.vectors[:, len(self.config.views) :]
-        return torch.cat([torch.stack(self.seen(inputs), 1), self.regions.standardize(boxes)], 1)
+        return torch.cat(
+            [torch.stack(self.standard_views(inputs), 1), self.regions.standardize(boxes)], 1
+        )
 
     def whole(self, inputs: PaddedBags) -> Tensor:
         """The standardised features of all views together, (K, V · C).
 
         With `maximum` the largest over regions follow, (K, (V + 1) · C).
         """
-        x = self.seen(inputs)
+        x = self.standard_views(inputs)
         if self.maximum:
             first = len(self.config.views) - 1  # the whole frame is a region, too
             regions, mask = inputs.vectors[:, first:], inputs.mask[:, first:, None]
             x.append(self.maximum(regions.where(mask, 0).amax(1)))  # no feature is below zero
         return torch.cat(x, 1)
 
-    def seen(self, inputs: PaddedBags) -> list[Tensor]:
+    def standard_views(self, inputs: PaddedBags) -> list[Tensor]:
         """The standardised features (K, C) of each view."""
         frames = inputs.vectors[:, : len(self.config.views)].unbind(1)
         views = zip(self.standardize, frames, strict=True)
@@ -207,7 +209,7 @@ class ClassNames(nn.Module):
             regions, mask = inputs.vectors[:, self.first :], inputs.mask[:, self.first :, None]
             by_region = self.region_head(regions.float()).softmax(-1) * mask  # (K, R, 1000)
             p = (1 - self.share) * p + self.share * by_region.sum(1) / mask.sum(1)
-        return self.named(p)
+        return self.embed_names(p)
 
     def probabilities(self, frames: Tensor) -> Tensor:
         """The probabilities (K, 1000) of the classes for features in all views, (K, V, C)."""
@@ -222,9 +224,9 @@ class ClassNames(nn.Module):
 
     def of_regions(self, boxes: Tensor) -> Tensor:
         """(K, R, D) of features of boxes (K, R, C)."""
-        return self.named(self.region_head(boxes.float()).softmax(-1))
+        return self.embed_names(self.region_head(boxes.float()).softmax(-1))
 
-    def named(self, probabilities: Tensor) -> Tensor:
+    def embed_names(self, probabilities: Tensor) -> Tensor:
         """The projected mean name (…, D) of classes with probabilities (…, 1000)."""
         mean = F.normalize(probabilities @ self.vectors, dim=-1)
         embedded: Tensor = self.project(self.dropout(mean)).float()

@@ -25,7 +25,7 @@ from models.vision.operators import (
     RoIHeads,
     RPNHead,
 )
-from models.vision.proposals import chosen
+from models.vision.proposals import choose
 
 RATIOS = (0.4, 1.0, 2.5)  # height over width of anchors
 CELLS = 4  # a side of what the head sees of a box
@@ -94,7 +94,7 @@ class Neck(nn.Module):
         return mixed
 
 
-class Head(nn.Sequential):
+class BoxHead(nn.Sequential):
     """What a box's cells (N, C, CELLS, CELLS) say of it: (N, H)."""
 
     def __init__(self, config: Config) -> None:
@@ -131,7 +131,7 @@ class Model(nn.Module):
     @torch.no_grad()
     def propose(self, images: Sequence[Tensor], maps: Sequence[Tensor]) -> Tensor:  # noqa: ARG002 - the maps show enough
         """The frame and 19 boxes (K, 20, 4), from maps as in `forward`."""
-        return torch.stack([chosen(detections.boxes) for detections in self(maps)])
+        return torch.stack([choose(detections.boxes) for detections in self(maps)])
 
     def forward(self, maps: Sequence[Tensor]) -> list[Detections]:
         """Detections of each photo by a model in evaluation mode, from its backbone's maps.
@@ -205,7 +205,7 @@ def refining_heads(config: Config) -> RoIHeads:
     """The second stage: the cells of each box refine it and say whether it holds a thing."""
     return RoIHeads(
         MultiScaleRoIAlign(["0"], CELLS, sampling_ratio=2),
-        Head(config),
+        BoxHead(config),
         FastRCNNPredictor(config.hidden, num_classes=2),
         fg_iou_thresh=0.5,
         bg_iou_thresh=0.5,

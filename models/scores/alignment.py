@@ -52,7 +52,7 @@ class Group:
     fragments: tuple[int, ...]
     heads: tuple[int, ...]
 
-    def joined(self, other: Group) -> Group:
+    def join(self, other: Group) -> Group:
         """Both groups as one."""
         return Group(self.fragments + other.fragments, self.heads + other.heads)
 
@@ -70,31 +70,33 @@ def query_links(image: FragmentBag, query: Query, score: str = "sum_of_max") -> 
         part_links = links(image, part, score)
         plain = weight == 1 and not start
         terms += (
-            part_links if plain else [weighed(link, start, weight, floored) for link in part_links]
+            part_links if plain else [weigh(link, start, weight, floored) for link in part_links]
         )
         start += len(part)
     return tuple(terms)
 
 
-def weighed(link: Link, start: int, weight: float, floored: bool) -> Link:
+def weigh(link: Link, start: int, weight: float, floored: bool) -> Link:
     """A link of a part that starts so many fragments into its query."""
     return replace(
         link,
         fragment=start + link.fragment,
-        similarity=counted(link.similarity, weight, floored),
-        whole=None if link.whole is None else counted(link.whole, weight, floored),
+        similarity=weigh_similarity(link.similarity, weight, floored),
+        whole=None if link.whole is None else weigh_similarity(link.whole, weight, floored),
         negated=weight < 0,
     )
 
 
-def counted(similarity: float, weight: float, floored: bool) -> float:
+def weigh_similarity(similarity: float, weight: float, floored: bool) -> float:
     """What a similarity counts: with a floor, nothing where a photo speaks against it."""
     return 0.0 if floored and similarity < 0 else weight * similarity
 
 
 def part_score(image: FragmentBag, part: FragmentBag, score: str, *, floored: bool) -> float:
     """S_p of a query's part, whatever its weight."""
-    return sum(counted(link.similarity, 1.0, floored) for link in links(image, part, score))
+    return sum(
+        weigh_similarity(link.similarity, 1.0, floored) for link in links(image, part, score)
+    )
 
 
 def decode_chain(similarity: Tensor, beta: float) -> list[int]:
@@ -160,7 +162,7 @@ def part_phrases(
     if beta is None:
         regions: list[int] = heads.argmax(dim=1).tolist()
     else:
-        groups, regions = joined(sentence, groups, decode_chain(heads, beta))
+        groups, regions = join_neighbours(sentence, groups, decode_chain(heads, beta))
     group_of = {at: number for number, group in enumerate(groups) for at in group.fragments}
     links_of: list[list[Link]] = [[] for _ in groups]
     for link in links:
@@ -185,11 +187,11 @@ def word_groups(sentence: FragmentBag) -> list[Group]:
             groups.append(Group((*waiting, fragment), (fragment,)))
             waiting = ()
         elif groups and not waiting and is_enclitic(label):
-            groups[-1] = groups[-1].joined(Group((fragment,), ()))
+            groups[-1] = groups[-1].join(Group((fragment,), ()))
         else:
             waiting += (fragment,)
     if waiting and groups:
-        groups[-1] = groups[-1].joined(Group(waiting, ()))
+        groups[-1] = groups[-1].join(Group(waiting, ()))
     elif waiting:
         groups = [Group(waiting, waiting)]
     return groups
@@ -206,7 +208,7 @@ def in_order(sentence: FragmentBag) -> list[int]:
     return sorted(range(len(sentence)), key=place)
 
 
-def joined(
+def join_neighbours(
     sentence: FragmentBag, groups: Sequence[Group], regions: Sequence[int]
 ) -> tuple[list[Group], list[int]]:
     """Neighbouring groups of one region as one; the whole sentence stays apart."""
@@ -215,7 +217,7 @@ def joined(
     for group, region in zip(groups, regions, strict=True):
         apart = sentence.labels[group.heads[0]] == WHOLE_SENTENCE
         if joined_regions and joined_regions[-1] == region and not apart:
-            long[-1] = long[-1].joined(group)
+            long[-1] = long[-1].join(group)
         else:
             long.append(group)
             joined_regions.append(region)
@@ -243,12 +245,14 @@ def phrase(
         Span(min(span.start for span in spans), max(span.end for span in spans)),
         total,
         sum(wholes) if wholes else None,
-        region if present and earned(image, similarity[list(group.heads)].sum(0), region) else None,
+        region
+        if present and earns_box(image, similarity[list(group.heads)].sum(0), region)
+        else None,
         negated,
     )
 
 
-def earned(image: FragmentBag, similarity: Tensor, region: int) -> bool:
+def earns_box(image: FragmentBag, similarity: Tensor, region: int) -> bool:
     """Whether a region adds a clear share to what the whole photo gives; similarity is (R,).
 
     Every region does where no fragment stands for the whole photo.

@@ -20,7 +20,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from models.scores.kernels import compiled
+from models.scores.kernels import compile_loop
 
 Bytes = NDArray[np.int8]
 Numbers = NDArray[np.int64]
@@ -103,7 +103,7 @@ def tile(columns: int) -> Any:
     """
 
     @intrinsic
-    def multiplied(  # type: ignore[no-untyped-def]  # numba counts them
+    def multiply_tile(  # type: ignore[no-untyped-def]  # numba counts them
         _typing, _stored, _rows, _starts, _count, _quads, _shifts, _out, _stride
     ):
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -112,7 +112,7 @@ def tile(columns: int) -> Any:
 
         return types.void(*[types.intp] * 8), generate
 
-    return multiplied
+    return multiply_tile
 
 
 class Tile:
@@ -137,7 +137,7 @@ class Tile:
         builder.branch(loop)
         builder.position_at_end(loop)
         chunk, *sums = (builder.phi(kind) for kind in (LONG, *[SUMS] * columns))
-        added = self.added(sums, self.loaded(vectors, chunk), chunk)
+        added = self.add_products(sums, self.load_quads(vectors, chunk), chunk)
         following = builder.add(chunk, LONG(1))
         for phi, start, end in zip(
             (chunk, *sums), (LONG(0), *first), (following, *added), strict=True
@@ -149,7 +149,7 @@ class Tile:
         builder.position_at_end(after)
         self.store(added)
 
-    def loaded(self, vectors: Sequence[Any], chunk: Any) -> list[Any]:
+    def load_quads(self, vectors: Sequence[Any], chunk: Any) -> list[Any]:
         """A chunk of the 16 stored vectors as four registers, whose lanes have a quad of each."""
         start = self.load(LONG, self.starts, self.builder.shl(chunk, LONG(3)))
         kind = ir.VectorType(BYTE, CHUNK)
@@ -157,15 +157,15 @@ class Tile:
         registers = []
         for number in range(4):  # rows 4 m + number of m = 0, 1, 2, 3, one behind another
             low, high = (
-                self.shuffled(chunks[row], chunks[row + 4], range(2 * CHUNK))
+                self.shuffle(chunks[row], chunks[row + 4], range(2 * CHUNK))
                 for row in (number, number + 8)
             )
-            signed = self.shuffled(low, high, range(4 * CHUNK))
+            signed = self.shuffle(low, high, range(4 * CHUNK))
             unsigned = self.builder.xor(signed, ir.Constant(QUADS, [-128] * (QUAD * LANES)))
             registers.append(self.builder.bitcast(unsigned, SUMS))
-        return self.transposed(registers)
+        return self.transpose(registers)
 
-    def added(self, sums: Sequence[Any], registers: Sequence[Any], chunk: Any) -> list[Any]:
+    def add_products(self, sums: Sequence[Any], registers: Sequence[Any], chunk: Any) -> list[Any]:
         """The sums with a chunk's products."""
         builder, added = self.builder, list(sums)
         start = builder.mul(chunk, LONG(CHUNK * len(added)))
@@ -181,27 +181,27 @@ class Tile:
         """Write sums, of which each has a column, as rows."""
         kind = ir.VectorType(INTEGER, QUAD)
         for start in range(0, len(sums), QUAD):
-            for number, four in enumerate(self.transposed(sums[start : start + QUAD])):
+            for number, four in enumerate(self.transpose(sums[start : start + QUAD])):
                 for m in range(4):
-                    part = self.shuffled(four, four, range(QUAD * m, QUAD * m + QUAD))
+                    part = self.shuffle(four, four, range(QUAD * m, QUAD * m + QUAD))
                     row = self.builder.mul(self.stride, LONG(4 * m + number))
                     place = self.builder.add(row, LONG(4 * start))
                     self.builder.store(part, self.pointer(kind, self.out, place), align=4)
 
-    def transposed(self, four: Sequence[Any]) -> list[Any]:
+    def transpose(self, four: Sequence[Any]) -> list[Any]:
         """Four registers of 4 × 4 numbers each: number n of register r becomes r of register n."""
         pairs = [
-            self.shuffled(left, right, [4 * m + n for m in range(4) for n in pattern])
+            self.shuffle(left, right, [4 * m + n for m in range(4) for n in pattern])
             for left, right in (four[:2], four[2:])
             for pattern in ((0, LANES, 1, LANES + 1), (2, LANES + 2, 3, LANES + 3))
         ]
         return [
-            self.shuffled(left, right, [4 * m + n for m in range(4) for n in pattern])
+            self.shuffle(left, right, [4 * m + n for m in range(4) for n in pattern])
             for left, right in ((pairs[0], pairs[2]), (pairs[1], pairs[3]))
             for pattern in ((0, 1, LANES, LANES + 1), (2, 3, LANES + 2, LANES + 3))
         ]
 
-    def shuffled(self, left: Any, right: Any, places: Sequence[int]) -> Any:
+    def shuffle(self, left: Any, right: Any, places: Sequence[int]) -> Any:
         """Numbers of two registers, by their places in both."""
         mask = ir.Constant(ir.VectorType(INTEGER, len(places)), list(places))
         return self.builder.shuffle_vector(left, right, mask)
@@ -210,7 +210,7 @@ class Tile:
         """A register that has one number in all lanes."""
         undefined = ir.Constant(SUMS, ir.Undefined)
         single = self.builder.insert_element(undefined, number, INTEGER(0))
-        return self.shuffled(single, single, [0] * LANES)
+        return self.shuffle(single, single, [0] * LANES)
 
     def load(self, kind: Any, address: Any, offset: Any, align: int | None = None) -> Any:
         """What lies some bytes behind an address."""
@@ -225,7 +225,7 @@ class Tile:
 by_4, by_8, by_12, by_16 = (tile(columns) for columns in (4, 8, 12, 16))
 
 
-@compiled
+@compile_loop
 def multiply(
     stored: Bytes,
     numbers: Numbers,

@@ -14,7 +14,7 @@ from models.text.queries import Query
 from models.types import Box, FragmentBag
 
 
-class Kind(Enum):
+class PairKind(Enum):
     """What answers what: the side that is summed over, then the side that it is looked for in."""
 
     TEXT_IN_PHOTO = 0
@@ -22,11 +22,11 @@ class Kind(Enum):
     TEXT_IN_TEXT = 2
 
 
-def kind_of(part: FragmentBag, in_photos: bool) -> Kind:
+def kind_of(part: FragmentBag, in_photos: bool) -> PairKind:
     """The kind of a query's part, a photo or a text, that is looked for in photos or in texts."""
     if isinstance(part.places[0], Box):
-        return Kind.PHOTO_IN_PHOTO
-    return Kind.TEXT_IN_PHOTO if in_photos else Kind.TEXT_IN_TEXT
+        return PairKind.PHOTO_IN_PHOTO
+    return PairKind.TEXT_IN_PHOTO if in_photos else PairKind.TEXT_IN_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Calibration:
     facts: dict[str, Any] = field(default_factory=dict)
     general: int | None = None
 
-    def asked(self, query: Query, in_photos: bool) -> Query:
+    def drop_terms(self, query: Query, in_photos: bool) -> Query:
         """A query without the terms of a catalogue where it is looked for in what is of its kind.
 
         Terms say what a text asks of a photo; photos, and texts, are compared without them.
@@ -71,18 +71,18 @@ class Calibration:
         vectors[:, self.general :] = 0
         return replace(bag, vectors=vectors)
 
-    def features(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
+    def features(self, kind: PairKind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
         """The terms that the coefficients weigh, (N, 4).
 
         Shapes: scores (N,), sums Σ_t s_t (N, D) and sizes T (N,); or (1, D) and (1,) where one
         text or photo has all the scores.
         """
-        references = self.sentences if kind is Kind.TEXT_IN_TEXT else self.photos
+        references = self.sentences if kind is PairKind.TEXT_IN_TEXT else self.photos
         answered = torch.logsumexp(sums.float() @ references.T, dim=1)  # (N,) or (1,)
         columns = (scores.float(), answered, sizes.float(), torch.ones(1))
         return torch.stack([column.expand(len(scores)) for column in columns], dim=1)
 
-    def probabilities(self, kind: Kind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
+    def probabilities(self, kind: PairKind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
         """The probabilities (N,) of pairs of one kind; shapes as in `features`.
 
         The logistic function is computed in double precision: in single its last bit depends on

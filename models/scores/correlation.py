@@ -31,14 +31,14 @@ class Correlation:
 class Correlated(Protocol):
     """A tower whose vectors are a View of features."""
 
-    view: View
+    view: CorrelationView
 
     def features(self, inputs: Sequence[Tensor]) -> Tensor:
         """What the view projects of frozen inputs (F, C): (N, C')."""
         ...
 
 
-class View(nn.Module):
+class CorrelationView(nn.Module):
     """One side: features, or a radial kernel's values at landmarks, then linear directions.
 
     Shapes: (…, C) give (…, D) of unit length.
@@ -106,8 +106,8 @@ def correlate(
     sums = torch.zeros(len(x), y.shape[1], dtype=y.dtype, device=x.device)
     sums.index_add_(0, torch.tensor(owners, device=x.device), y)
     L, ridge = len(y), options.ridge
-    xx = regularised(x.T @ (x * weights) / L, image.view.norm(), ridge)
-    yy = regularised(y.T @ y / L, text.view.norm(), ridge)
+    xx = regularise(x.T @ (x * weights) / L, image.view.norm(), ridge)
+    yy = regularise(y.T @ y / L, text.view.norm(), ridge)
     count = image.view.project.shape[1]
     a, b, correlations = directions(xx, yy, x.T @ sums / L, count)
     scale = correlations**options.power
@@ -131,7 +131,7 @@ def directions(xx: Tensor, yy: Tensor, xy: Tensor, count: int) -> tuple[Tensor, 
     return a.float(), b.float(), s[:count].float()
 
 
-def regularised(covariance: Tensor, norm: Tensor, ridge: float) -> Tensor:
+def regularise(covariance: Tensor, norm: Tensor, ridge: float) -> Tensor:
     """A covariance plus `ridge` of its size in the norm of directions: never singular."""
     share = ridge * covariance.trace() / norm.trace()
     return covariance + share * (norm + JITTER * torch.eye(len(norm)).to(norm))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LENGTHENED = 2  # numbers that the two functions below add to a vector
 
 
-def lengthened_images(bags: PaddedBags) -> PaddedBags:
+def lengthen_images(bags: PaddedBags) -> PaddedBags:
     """Vectors [2v; −‖v‖²; 1], whose product with [s; 1; −‖s‖²] is −‖v − s‖²."""
     import torch
 
@@ -20,8 +20,8 @@ def lengthened_images(bags: PaddedBags) -> PaddedBags:
     return PaddedBags(torch.cat([2 * v, -squares(v), torch.ones_like(v[..., :1])], -1), bags.mask)
 
 
-def lengthened_sentences(bags: PaddedBags) -> PaddedBags:
-    """Vectors [s; 1; −‖s‖²], the other side of `lengthened_images`."""
+def lengthen_sentences(bags: PaddedBags) -> PaddedBags:
+    """Vectors [s; 1; −‖s‖²], the other side of `lengthen_images`."""
     import torch
 
     s = bags.vectors.float()

@@ -17,7 +17,7 @@ FINITE = {"nnan", "nsz"}  # for what is rounded as numpy does, of numbers that a
 SMOOTHING = 5  # n of Karpathy et al. 2014, eq. 6: without it, short sentences have an advantage
 
 
-def compiled(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[..., Any]:
+def compile_loop(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[..., Any]:
     """Machine code, kept on disk where a folder for it can be written. Releases the GIL."""
     try:
         return njit(function, nogil=True, fastmath=flags, cache=True)  # type: ignore[no-any-return]
@@ -25,7 +25,7 @@ def compiled(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[.
         return njit(function, nogil=True, fastmath=flags)  # type: ignore[no-any-return]
 
 
-@compiled
+@compile_loop
 def maxima_over_rows(
     dots: NDArray[Any],
     first: int,
@@ -56,7 +56,7 @@ def maxima_over_rows(
     return total
 
 
-@compiled
+@compile_loop
 def maxima_over_query(
     dots: NDArray[Any],
     first: int,
@@ -77,7 +77,7 @@ def maxima_over_query(
     return total
 
 
-@compiled
+@compile_loop
 def sums_of_maxima(
     dots: NDArray[Any],
     offsets: NDArray[np.int64],
@@ -101,7 +101,7 @@ def sums_of_maxima(
             )
 
 
-@compiled
+@compile_loop
 def means_of_positives(
     dots: NDArray[Any],
     offsets: NDArray[np.int64],
@@ -127,7 +127,7 @@ def means_of_positives(
         out[b] = total / np.float32(image * (sentence + SMOOTHING))
 
 
-@compiled
+@compile_loop
 def sums_above(
     products: NDArray[Any], real: NDArray[np.bool_], shift: Any, out: NDArray[Any]
 ) -> None:
@@ -141,7 +141,7 @@ def sums_above(
             out[n, k] = total
 
 
-@compiled
+@compile_loop
 def gradients_above(
     products: NDArray[Any],
     real: NDArray[np.bool_],
@@ -158,7 +158,7 @@ def gradients_above(
                 out[n, k, r] = gradient * (products[n, k, r] + shift > 0) * real[k, r]
 
 
-@compiled
+@compile_loop
 def maxima_over_regions(
     products: NDArray[Any],
     real: NDArray[np.bool_],
@@ -176,7 +176,7 @@ def maxima_over_regions(
             out[n, k], places[n, k] = products[n, k, place], place
 
 
-@compiled
+@compile_loop
 def gradients_of_maxima(places: NDArray[np.int64], outer: NDArray[Any], out: NDArray[Any]) -> None:
     """Into out (N, K, R) of zeros: the gradients of maxima_over_regions, from its own (N, K)."""
     N, K = places.shape
@@ -185,7 +185,7 @@ def gradients_of_maxima(places: NDArray[np.int64], outer: NDArray[Any], out: NDA
             out[n, k, places[n, k]] = outer[n, k]
 
 
-@compiled
+@compile_loop
 def nonzeros(values: NDArray[Any]) -> int:
     """How many of values (N, M) are not 0."""
     count = 0
@@ -194,7 +194,7 @@ def nonzeros(values: NDArray[Any]) -> int:
     return count
 
 
-@compiled
+@compile_loop
 def gradients_of_products(
     outer: NDArray[Any],
     rows: NDArray[Any],

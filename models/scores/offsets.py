@@ -65,11 +65,11 @@ class Offsets(nn.Module):
 
     def of(self, sums: Tensor) -> Tensor:
         """The offsets b (L,) of sentences with the sums of fragments (L, D)."""
-        return -WEIGHT * answered(sums, self.references, TEMPERATURE)
+        return -WEIGHT * measure_strength(sums, self.references, TEMPERATURE)
 
     def of_whole(self, photos: Tensor) -> Tensor:
         """The offsets c (K,) of photos with the whole-photo vectors (K, D + 1)."""
-        strength = answered(photos, self.sentence_references, PHOTO_TEMPERATURE)
+        strength = measure_strength(photos, self.sentence_references, PHOTO_TEMPERATURE)
         return -PHOTO_WEIGHT * strength - self.level
 
     def images(self, bags: PaddedBags) -> PaddedBags:
@@ -95,7 +95,7 @@ class Offsets(nn.Module):
         return PaddedBags(torch.cat([bags.vectors, shares.to(bags.vectors)], -1), bags.mask)
 
 
-def answered(vectors: Tensor, references: Tensor, temperature: float) -> Tensor:
+def measure_strength(vectors: Tensor, references: Tensor, temperature: float) -> Tensor:
     """τ log mean_j exp(v_iᵀ r_j / τ), (N,): how strongly v (N, D) answer references r (M, D)."""
     logits = vectors.float() @ references.T.float() / temperature  # (N, M)
     mean = torch.logsumexp(logits, 1) - math.log(len(references))

@@ -24,17 +24,17 @@ SPARSE = 1 / 32  # the share of gradients up to which it is quicker to take them
 KNOWN = (torch.float32, torch.float64)  # what the compiled loops are for
 
 
-def compiled(products: Tensor) -> bool:
+def is_compilable(products: Tensor) -> bool:
     """Whether the loops can read the products where they are."""
     return products.device.type == "cpu" and products.dtype in KNOWN
 
 
-def rectified_sums(products: Tensor, real: Tensor, shift: float = 0.0) -> Tensor:
+def sum_positive(products: Tensor, real: Tensor, shift: float = 0.0) -> Tensor:
     """Σ_i max(0, p_nki + shift) over the real regions i of photo k: (N, K).
 
     Shapes: products (N, K, R), real (K, R).
     """
-    if compiled(products):
+    if is_compilable(products):
         sums: Tensor = RectifiedSums.apply(products, real, shift)
         return sums
     return ((products + shift).clamp_min(0) * real).sum(2)
@@ -45,13 +45,13 @@ def maxima(products: Tensor, real: Tensor) -> Tensor:
 
     Shapes: products (N, K, R), real (K, R).
     """
-    if compiled(products):
+    if is_compilable(products):
         most: Tensor = Maxima.apply(products, real)
         return most
     return products.masked_fill(~real, float("-inf")).max(2).values
 
 
-class Products(torch.autograd.Function):
+class DotProducts(torch.autograd.Function):
     """rows (N, D) @ columns (M, D).T, where most products may have no gradient.
 
     Under a maximum over 20 regions only one in 20 has a gradient, and under a hinge only those of
@@ -69,7 +69,7 @@ class Products(torch.autograd.Function):
         """Of each row and column: by products where many gradients are not 0."""
         rows, columns = ctx.saved_tensors
         outer = gradients[0].to(rows.dtype).contiguous()  # autocast may have made it less precise
-        if not compiled(outer) or nonzeros(outer.numpy()) > SPARSE * outer.numel():
+        if not is_compilable(outer) or nonzeros(outer.numpy()) > SPARSE * outer.numel():
             return outer @ columns, outer.T @ rows
         of_rows, of_columns = torch.zeros_like(rows), torch.zeros_like(columns)
         arrays = [tensor.detach().contiguous().numpy() for tensor in (outer, rows, columns)]

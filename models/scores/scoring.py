@@ -26,11 +26,11 @@ def products(images: PaddedBags, sentences: PaddedBags) -> Tensor:
 
     Only real words are multiplied: half of the places in a batch are padding.
     """
-    from models.scores.reductions import Products
+    from models.scores.reductions import DotProducts
 
     K, R, D = images.vectors.shape
     words = sentences.vectors[sentences.mask]  # (N, D)
-    flat: Tensor = Products.apply(words, images.vectors.reshape(K * R, D))
+    flat: Tensor = DotProducts.apply(words, images.vectors.reshape(K * R, D))
     return flat.view(-1, K, R)
 
 
@@ -51,10 +51,10 @@ class Score(ABC):
 
     def __call__(self, images: PaddedBags, sentences: PaddedBags) -> Tensor:
         """Scores (K, L) of images (K, R, D) and sentences (L, T, D)."""
-        return self.summed(products(images, sentences), images.mask, sentences.mask)
+        return self.combine(products(images, sentences), images.mask, sentences.mask)
 
     @abstractmethod
-    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+    def combine(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
         """Scores (K, L) of `products` (N, K, R) and both sides' masks, (K, R) and (L, T)."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Score(ABC):
     ) -> float:
         """The score without one region, by the links; others (R - 1, D), fragments (T, D)."""
 
-    def floored(self, images: PaddedBags) -> PaddedBags:
+    def floor(self, images: PaddedBags) -> PaddedBags:
         """Images (K, R, D) of which no fragment of a sentence makes less than 0."""
         return images
 
@@ -108,7 +108,7 @@ class SumOfMax(Score):
     adds_shifts = True
     kernel = staticmethod(sums_of_maxima)
 
-    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+    def combine(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
         """The best region of each word, added up over the words of a sentence."""
         from models.scores.reductions import maxima
 
@@ -141,7 +141,7 @@ class SumOfMax(Score):
         switching = [link.fragment for link in links if link.region == region]
         return staying + float((fragments[switching] @ others.T).amax(dim=1).sum())
 
-    def floored(self, images: PaddedBags) -> PaddedBags:
+    def floor(self, images: PaddedBags) -> PaddedBags:
         """With one more fragment, of zeros."""
         import torch
 
@@ -185,11 +185,11 @@ class MeanOfPositive(Score):
     name = "mean_of_positive"
     kernel = staticmethod(means_of_positives)
 
-    def summed(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
+    def combine(self, products: Tensor, images: Tensor, sentences: Tensor) -> Tensor:
         """The mean over a sentence's and an image's fragments of what is above zero."""
-        from models.scores.reductions import rectified_sums
+        from models.scores.reductions import sum_positive
 
-        positive = rectified_sums(products, images)  # (N, K)
+        positive = sum_positive(products, images)  # (N, K)
         owners = sentences.nonzero()[:, 0]  # (N,) the sentence of each fragment
         totals = positive.new_zeros(len(sentences), positive.shape[1]).index_add(
             0, owners, positive

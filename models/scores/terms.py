@@ -14,7 +14,7 @@ from models.types import PaddedBags
 LEAST, MOST = 0.01, 0.1  # ε and μ: probabilities nearer to 0, or to 1, make no difference
 
 
-class Terms(nn.Module):
+class CatalogueTerms(nn.Module):
     """S_kl = S'_kl + r_l (Σ_v n_lv c z_kv + g_k (d_0 + d_1 Σ_v n_lv)), S' the score without terms.
 
     z_kv = log (q + ε) / (1 − q + μ) − log ε / (1 + μ) with q = g_k p_kv: the log-odds of term v on
@@ -60,18 +60,18 @@ class Terms(nn.Module):
         """How many numbers a fragment has more."""
         return len(self) + 1
 
-    def ours(self, wholes: Tensor) -> Tensor:
+    def membership(self, wholes: Tensor) -> Tensor:
         """G (K,) of whole-photo fragments (K, D)."""
         return torch.sigmoid(wholes.float() @ self.gate + self.gate_bias)
 
-    def seen(self, features: Tensor, wholes: Tensor) -> Tensor:
+    def detect(self, features: Tensor, wholes: Tensor) -> Tensor:
         """Z and g (K, V + 1) of features (K, C) of whole photos and their fragments (K, D)."""
         p = torch.sigmoid(features @ self.weight.T + self.bias)  # (K, V)
-        return evidence(p, self.ours(wholes))
+        return evidence(p, self.membership(wholes))
 
     def images(self, bags: PaddedBags, features: Tensor) -> PaddedBags:
         """Bags (K, R, D) with what features (K, C) show of terms, (K, R, D + V + 1)."""
-        shown = self.seen(features, bags.vectors[:, 0])[:, None]
+        shown = self.detect(features, bags.vectors[:, 0])[:, None]
         shown = shown.expand(-1, bags.vectors.shape[1], -1)  # (K, R, V + 1)
         return PaddedBags(torch.cat([bags.vectors, shown.to(bags.vectors)], -1), bags.mask)
 
@@ -80,14 +80,14 @@ class Terms(nn.Module):
         weights = bags.vectors.new_zeros(*bags.mask.shape, self.numbers_added)
         strength, once, each = self.strengths.tolist()
         for sentence, sentence_words in zip(weights, words, strict=True):
-            named = self.named(sentence_words)
+            named = self.find(sentence_words)
             r = share(sentence_words, named)
             for start, end, number in named:
                 sentence[start:end, number] = r * strength / (end - start)
                 sentence[start:end, -1] = r * (once / len(named) + each) / (end - start)
         return PaddedBags(torch.cat([bags.vectors, weights], -1), bags.mask)
 
-    def named(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
+    def find(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
         """Start, end and number of the terms in a sentence: from the left, the longest first."""
         plain, matches, start = [word.lower() for word in words], list[tuple[int, int, int]](), 0
         while start < len(plain):
@@ -100,7 +100,7 @@ class Terms(nn.Module):
 
 
 def share(words: Sequence[str], named: Sequence[tuple[int, int, int]]) -> float:
-    """The share of a sentence's content words that are in what it names, see Terms.named; 0 to 1.
+    """The share of a sentence's content words that are in what it names, see Terms.find; 0 to 1.
 
     Function words do not count, nor does what has no letter or digit.
     """

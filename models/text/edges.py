@@ -54,7 +54,7 @@ def label(words: Sequence[Word], word: Word, head: int) -> str:
     return " ".join(member.text for member in pair)
 
 
-def joined(vectors: Sequence[Tensor], edges: Sequence[Sequence[Edge]]) -> list[Tensor]:
+def join_edges(vectors: Sequence[Tensor], edges: Sequence[Sequence[Edge]]) -> list[Tensor]:
     """Word vectors (T, W) of each sentence with its edges as two last columns, (T, W + 2)."""
     return [
         torch.cat([words, torch.tensor(pairs, dtype=words.dtype, device=words.device)], dim=1)
@@ -83,7 +83,7 @@ class EdgeEncoder(nn.Module):
         nn.init.normal_(self.own if self.shared is None else self.shared, std=words**-0.5)
 
     def bags(self, x: Tensor, mask: Tensor) -> PaddedBags:
-        """The fragments of `joined` inputs (L, T, W + 2): dropped ones left out, order kept."""
+        """The fragments of `join_edges` inputs (L, T, W + 2): dropped ones left out, order kept."""
         vectors, edges = x[..., :-2], x[..., -2:].long()
         relations = edges[..., 1].masked_fill(~mask, DROPPED)
         embedded, real = self(vectors, edges[..., 0], relations), relations != DROPPED

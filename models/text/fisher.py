@@ -68,7 +68,7 @@ class HybridMixture(nn.Module):
         for k, weights in enumerate(share.T):
             mean = weights @ x  # (D,)
             deviation = (weights @ (x - mean).square()).sqrt().clamp(min=LEAST_SCALE)
-            median = weighted_median(x, weights, order)
+            median = median_by_weight(x, weights, order)
             distance = (weights @ (x - median).abs()).clamp(min=LEAST_SCALE)
             # Mean log-likelihoods: −log 2s − 1 against −log σ√(2π) − ½.
             gain = math.log(2 * math.pi) / 2 + deviation.log() - 0.5 - math.log(2) - distance.log()
@@ -90,7 +90,7 @@ class HybridMixture(nn.Module):
         return torch.cat([belief * first, belief * second], dim=2).flatten(1)
 
 
-def weighted_median(x: Tensor, share: Tensor, order: Tensor) -> Tensor:
+def median_by_weight(x: Tensor, share: Tensor, order: Tensor) -> Tensor:
     """The value (D,) below which half of the shares (N,) of x (N, D) lies; order sorts x.
 
     Midway to the next point: on a point itself rounding would choose the sign of x − m.
@@ -127,9 +127,9 @@ class FisherVectors(nn.Module):
         self.mixture.fit(self.whiten(words), ROUNDS)
         sample = sentences[:: 1 + (len(sentences) - 1) // SAMPLE]
         sizes = torch.tensor([len(sentence) for sentence in sample], device=device)
-        self.reduce.fit(self.improved(torch.cat(list(sample)).to(device), sizes))
+        self.reduce.fit(self.improve(torch.cat(list(sample)).to(device), sizes))
 
-    def improved(self, words: Tensor, sizes: Tensor) -> Tensor:
+    def improve(self, words: Tensor, sizes: Tensor) -> Tensor:
         """The Fisher vectors (L, 2 · K · D) of words (N, W), `sizes` (L,) of them a sentence."""
         # A batch says the same few hundred words again and again.
         different, index = torch.unique(words, dim=0, return_inverse=True)
@@ -140,7 +140,7 @@ class FisherVectors(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """One vector a sentence, in full precision."""
         with torch.autocast(x.device.type, enabled=False):
-            reduced: Tensor = self.reduce(self.improved(x[mask].float(), mask.sum(1)))
+            reduced: Tensor = self.reduce(self.improve(x[mask].float(), mask.sum(1)))
         return reduced
 
 

@@ -12,36 +12,36 @@ from pathlib import Path
 KNOWN = Path(__file__).parent.parent / "pretrained/lexicon.txt.gz"  # written by `tessera lexicon`
 
 
-def listed(words: str) -> frozenset[str]:
+def split_words(words: str) -> frozenset[str]:
     """The words of a text that lists them."""
     return frozenset(words.split())
 
 
 # Closed classes of English, as the tokenizer splits them: "dog's" is "dog" and "'s".
-DETERMINERS = listed(
+DETERMINERS = split_words(
     "a an the this that these those some any no every each either neither another other both all "
     "its his her their our my your whose which such"
 )
-PREPOSITIONS = listed(
+PREPOSITIONS = split_words(
     "about above across after against along alongside amid among amongst around as at atop before "
     "behind below beneath beside besides between beyond by despite down during except for from in "
     "inside into like near next of off on onto opposite out outside over past per through "
     "throughout to toward towards under underneath until up upon via with within without"
 )
-AUXILIARIES = listed(
+AUXILIARIES = split_words(
     "am is are was were be been being have has had having do does did doing can could may might "
     "must shall should will would not"
 )
-CONJUNCTIONS = listed(
+CONJUNCTIONS = split_words(
     "and or but nor so yet if than then though although because since unless when whenever where "
     "wherever whereas whether while"
 )
-PRONOUNS = listed(
+PRONOUNS = split_words(
     "i me you he him she it we us they them myself yourself himself herself itself ourselves "
     "themselves who whom what mine yours hers ours theirs there here someone somebody something "
     "anyone anybody anything everyone everybody everything one ones"
 )
-ENCLITICS = listed("'s 're 've 'll 'd 'm n't nt")
+ENCLITICS = split_words("'s 're 've 'll 'd 'm n't nt")
 FUNCTION_WORDS = DETERMINERS | PREPOSITIONS | AUXILIARIES | CONJUNCTIONS | PRONOUNS | ENCLITICS
 
 
@@ -130,16 +130,16 @@ def without_accents(word: str) -> str:
 
 def is_listed(word: str, words: Collection[str]) -> bool:
     """Whether a word is one of these, inflected from one, or two of them in one."""
-    if word in words or inflected(word, words):
+    if word in words or is_inflected(word, words):
         return True
     cuts = range(LEAST_PART, len(word) - LEAST_PART + 1)
     return LEAST_COMPOUND <= len(word) <= LONGEST_COMPOUND and any(
-        word[:cut] in words and (word[cut:] in words or inflected(word[cut:], words))
+        word[:cut] in words and (word[cut:] in words or is_inflected(word[cut:], words))
         for cut in cuts
     )
 
 
-def inflected(word: str, words: Collection[str]) -> bool:
+def is_inflected(word: str, words: Collection[str]) -> bool:
     """Whether a word is a regular inflection or derivation of one of these."""
     return any(stem in words for stem in stems(word))
 

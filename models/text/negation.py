@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from models.text.lexicon import DETERMINERS, is_function_word, listed, plain
+from models.text.lexicon import DETERMINERS, is_function_word, plain, split_words
 from models.types import ParsedSentence, Span
 
-NEGATIONS = listed("without no not n't nt never neither nor")
-ALTERNATIVES = listed("or nor")  # "no cats or dogs": each alternative is negated
+NEGATIONS = split_words("without no not n't nt never neither nor")
+ALTERNATIVES = split_words("or nor")  # "no cats or dogs": each alternative is negated
 BREAK = re.compile(r"[,.;:!?()\n]")  # a phrase ends here
 # Words that negate and name at once, and what they name.
 NOBODY = re.compile(r"\b(?:nobody|no[ -]one)\b", re.IGNORECASE)
@@ -47,13 +47,13 @@ def negations(sentence: ParsedSentence) -> list[Negated]:
     phrases: list[Negated] = []
     at = 0
     while at < len(sentence.words):
-        spoken = list(nobody(sentence, at) or reached(sentence, at))
+        spoken = list(negate_people(sentence, at) or negate_after(sentence, at))
         phrases += spoken
         at = max([at, *(max(negated.words) for negated in spoken)]) + 1
     return phrases
 
 
-def nobody(sentence: ParsedSentence, at: int) -> list[Negated]:
+def negate_people(sentence: ParsedSentence, at: int) -> list[Negated]:
     """A negation that names people by itself: "nobody", "no one"."""
     words = sentence.words
     match = NOBODY.match(sentence.text, words[at].span.start)
@@ -64,7 +64,7 @@ def nobody(sentence: ParsedSentence, at: int) -> list[Negated]:
     return [Negated(Span(*match.span()), frozenset({*range(at, end), *around}), PEOPLE)]
 
 
-def reached(sentence: ParsedSentence, at: int) -> Iterator[Negated]:
+def negate_after(sentence: ParsedSentence, at: int) -> Iterator[Negated]:
     """The phrases that the word at `at` negates; none if it is no negation."""
     words = sentence.words
     if plain(words[at].text) not in NEGATIONS:

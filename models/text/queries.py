@@ -47,7 +47,7 @@ class Query:
         """One bag as a query."""
         return cls((bag,), (1.0,), None, notes)
 
-    def beside(self, photo: FragmentBag, weight: float, notes: tuple[str, ...] = ()) -> Query:
+    def with_photo(self, photo: FragmentBag, weight: float, notes: tuple[str, ...] = ()) -> Query:
         """The text and a photo in one query; below 0, photos that are like it lose."""
         combined = tuple(note for note in self.notes if note != NOTHING_KNOWN) + notes
         return Query((*self.parts, photo), (*self.weights, weight), self.text, combined)
@@ -104,14 +104,14 @@ def read(text: str, known: Collection[str] = (), *, any_word: bool = False) -> R
     ]
     notes = [] if any_word else why_left_out([words[i] for i in sorted(unknown)], text)
     notes += [f'Negation: photos with "{negated.phrase(text)}" come later.' for negated in denied]
-    remaining: str | None = blanked(text, [words[i].span for i in left_out])
+    remaining: str | None = blank(text, [words[i].span for i in left_out])
     if left_out and not any(has_content(word) for i, word in enumerate(words) if i not in left_out):
         remaining = None
         notes += [] if denied else [NOTHING_KNOWN]
     gone = [words[i].span for i in sorted(unknown)]
     return Reading(
         remaining,
-        tuple(blanked(alone(negated, text), gone) for negated in denied),
+        tuple(blank(alone(negated, text), gone) for negated in denied),
         tuple(dict.fromkeys(notes)),
     )
 
@@ -159,7 +159,7 @@ def symbols(text: str) -> list[str]:
     ]
 
 
-def blanked(text: str, spans: Iterable[Span]) -> str:
+def blank(text: str, spans: Iterable[Span]) -> str:
     """A text with blanks in the place of some spans."""
     characters = list(text)
     for span in spans:
@@ -206,14 +206,16 @@ def of_several(
     known: Collection[str] = (),
 ) -> list[Query]:
     """Several queries, each as `of_phrases` makes it, embedded at once."""
-    drafts = [Draft.of(weighted, known, any_word=matcher.any_word) for weighted in weighted_lists]
+    drafts = [
+        QueryDraft.of(weighted, known, any_word=matcher.any_word) for weighted in weighted_lists
+    ]
     texts = [text for draft in drafts for text in draft.texts]
     bags = iter(matcher.embed_sentences(texts) if texts else ())
     return [draft.query([next(bags) for _ in draft.texts]) for draft in drafts]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class QueryDraft:
     """A query whose parts are not embedded yet: their texts, weights and places in its text."""
 
     texts: tuple[str, ...]
@@ -225,7 +227,7 @@ class Draft:
     @classmethod
     def of(
         cls, weighted: Sequence[tuple[str, float]], known: Collection[str], *, any_word: bool
-    ) -> Draft:
+    ) -> QueryDraft:
         """Phrases with their weights, read; ValueError as `read` raises it, and for too many."""
         if len(weighted) > 1:
             refuse_many([phrase for phrase, _ in weighted])
@@ -250,12 +252,12 @@ class Draft:
 
     def query(self, bags: Sequence[FragmentBag]) -> Query:
         """The query of the texts' bags."""
-        parts = tuple(moved(bag, by) for bag, by in zip(bags, self.starts, strict=True))
+        parts = tuple(move(bag, by) for bag, by in zip(bags, self.starts, strict=True))
         notes = self.notes if parts else (*self.notes, NOTHING_KNOWN)
         return Query(parts, self.weights, self.text, notes)
 
 
-def moved(bag: FragmentBag, by: int) -> FragmentBag:
+def move(bag: FragmentBag, by: int) -> FragmentBag:
     """A bag of a text that starts so many characters into another."""
     spans = tuple(
         Span(place.start + by, place.end + by) for place in bag.places if isinstance(place, Span)

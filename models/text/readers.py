@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from models.text.edges import Edge, alone, bigrams, dependencies, joined, places
+from models.text.edges import Edge, alone, bigrams, dependencies, join_edges, places
 from models.text.parsing import parse, parse_trees, parser_key, require
 from models.text.trees import columns
 from models.text.words import Vocabulary, WordVectors
-from models.towers import Place, Reader
+from models.towers import Place, TextReader
 from models.types import WHOLE_SENTENCE, ParsedSentence, Span
 
 PAIRS = ("dependencies", "bigrams", "words")
@@ -24,7 +24,7 @@ def whole(sentence: ParsedSentence) -> list[Place]:
     return [(WHOLE_SENTENCE, Span(words[0].span.start, words[-1].span.end))]
 
 
-class SentenceReader(Reader):
+class SentenceReader(TextReader):
     """A reader that needs the words of a text, and no tree."""
 
     def parse(self, texts: Sequence[str]) -> list[ParsedSentence]:
@@ -97,7 +97,9 @@ class PairReader(WordReader):
 
     def inputs(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
         """Word vectors, heads and relations, (T, W + 2)."""
-        return joined(super().inputs(sentences), [self.edges(sentence) for sentence in sentences])
+        return join_edges(
+            super().inputs(sentences), [self.edges(sentence) for sentence in sentences]
+        )
 
     def key(self) -> str:
         """The pairs, and for relations the parser and which they are."""

@@ -119,7 +119,7 @@ def minilm_weights() -> dict[str, Tensor]:
     Raises ValueError if the package's weights are not the ones that checkpoints were trained on.
     """
     with torch.inference_mode(False):  # or none could be tuned where the first was loaded in it
-        return load_file(packaged.checked(minilm_folder() / "model.safetensors", MINILM_SHA256))
+        return load_file(packaged.check(minilm_folder() / "model.safetensors", MINILM_SHA256))
 
 
 class WordPieces(nn.Module):
@@ -164,7 +164,7 @@ class LowerMiniLM(nn.Module):
     def __init__(self, layers: int = MINILM_LAYERS) -> None:
         super().__init__()
         self.embeddings = WordPieces()
-        self.layers = nn.ModuleList(PackedLayer.pretrained(number) for number in range(layers))
+        self.layers = nn.ModuleList(PackedLayer.load(number) for number in range(layers))
         self.requires_grad_(False)
 
     def forward(self, sentences: Sequence[ParsedSentence]) -> list[Tensor]:
@@ -241,8 +241,7 @@ def mean_of_pieces(states: Tensor, pieces: Encoding) -> Tensor:
 def upper_minilm(layers: int, dropout: float) -> nn.ModuleList:
     """The layers of MiniLM above the first `layers`, to be tuned."""
     return nn.ModuleList(
-        copy.deepcopy(PackedLayer.pretrained(number, dropout))
-        for number in range(layers, MINILM_LAYERS)
+        copy.deepcopy(PackedLayer.load(number, dropout)) for number in range(layers, MINILM_LAYERS)
     )
 
 
@@ -264,7 +263,7 @@ class PackedLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     @classmethod
-    def pretrained(cls, number: int, dropout: float = 0.0) -> PackedLayer:
+    def load(cls, number: int, dropout: float = 0.0) -> PackedLayer:
         """A layer of MiniLM; its weights are the packaged ones themselves, not copies."""
         with torch.device("meta"):
             layer = cls(dropout)
@@ -276,7 +275,7 @@ class PackedLayer(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Tokens (N, H), the true positions of mask (L, T) in order, to (N, H)."""
         query, key, value = (
-            self.padded(part(tokens), mask) for part in (self.query, self.key, self.value)
+            self.pad(part(tokens), mask) for part in (self.query, self.key, self.value)
         )  # (L, heads, T, H / heads)
         # Sentences are short: written out, this is quicker on a processor than a fused kernel.
         agreement = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5  # (L, heads, T, T)
@@ -290,7 +289,7 @@ class PackedLayer(nn.Module):
         normed: Tensor = self.done(tokens + self.dropout(self.narrow(wide)))
         return normed
 
-    def padded(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def pad(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Tokens (N, H) back at their places, split into heads: (L, heads, T, H / heads)."""
         placed = tokens
         if len(tokens) < mask.numel():

@@ -46,7 +46,7 @@ class Config:
 class Model(TextTower):
     """y of length one, by models.layers.Branch   (Wang, Li & Lazebnik 2016, section 3.1)."""
 
-    fixes = True
+    precomputes = True
 
     def __init__(self, config: Config) -> None:
         numbers = config.features == "tfidf"
@@ -61,7 +61,7 @@ class Model(TextTower):
         """Fit what makes a sentence one vector."""
         self.features.fit(inputs)
 
-    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+    def precompute(self, inputs: PaddedBags) -> PaddedBags:
         """One vector a sentence, (L, 1, C), of word vectors (L, T, W) or numbers (L, T, 1)."""
         features = self.features(inputs.vectors, inputs.mask)
         return PaddedBags(features[:, None], inputs.mask[:, :1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.scores.correlation import PART, View
+from models.scores.correlation import PART, CorrelationView
 from models.text.readers import WordReader
 from models.text.sentence_features import sentence_features
 from models.towers import TextTower
@@ -43,14 +43,14 @@ class Model(TextTower):
     vectors (Klein et al. 2015; CCA (FV HGLMM) of Wang, Li & Lazebnik 2016, table 1).
     """
 
-    fixes = True
+    precomputes = True
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, WordReader(whole=True), config.embedding)
         sizes = config.axes, config.components, config.principal
         self.sentence = sentence_features(config.features, 0, *sizes)
         dimensions = config.embedding, config.kernel, config.landmarks
-        self.view = View(self.sentence.features, *dimensions)
+        self.view = CorrelationView(self.sentence.features, *dimensions)
 
     def prepare(self, inputs: Sequence[Tensor], owners: Sequence[int]) -> None:  # noqa: ARG002 - of any photo
         """Fit what makes a sentence one vector."""
@@ -61,9 +61,9 @@ class Model(TextTower):
         device = self.view.centre.device
         parts = (inputs[at : at + PART] for at in range(0, len(inputs), PART))
         bags = (PaddedBags.of([sentence.to(device) for sentence in part]) for part in parts)
-        return torch.cat([self.fixed(bag).vectors[:, 0] for bag in bags])
+        return torch.cat([self.precompute(bag).vectors[:, 0] for bag in bags])
 
-    def fixed(self, inputs: PaddedBags) -> PaddedBags:
+    def precompute(self, inputs: PaddedBags) -> PaddedBags:
         """One vector a sentence, (L, 1, C), of word vectors (L, T, W)."""
         features = self.sentence(inputs.vectors, inputs.mask)
         return PaddedBags(features[:, None], inputs.mask[:, :1])

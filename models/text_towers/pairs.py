@@ -48,5 +48,5 @@ class Model(TextTower):
         self.edges = EdgeEncoder(*sizes, shared=config.shared)
 
     def forward(self, inputs: PaddedBags) -> PaddedBags:
-        """s_j (L, F, D) of `joined` inputs (L, T, W + 2), for each pair whose relation is kept."""
+        """s_j (L, F, D) of `join_edges` inputs (L, T, W + 2), for each pair whose relation is kept."""
         return self.edges.bags(inputs.vectors, inputs.mask)

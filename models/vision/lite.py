@@ -84,7 +84,7 @@ class Lite(nn.Module):
         layers: list[nn.Module] = [*convolution(3, 32, 3, 2), nn.ReLU6(inplace=True)]
         inputs = 32
         for number, (expansion, channels, repeats, stride, kernel) in enumerate(STAGES):
-            outputs = scaled_channels(channels, width)
+            outputs = scale_channels(channels, width)
             if number == FINE_STAGE:
                 self.first_tuned = len(layers)
             # The first and the last stage are as deep in the whole family.
@@ -116,7 +116,7 @@ class Lite(nn.Module):
         first = self.layers[: self.first_tuned](
             scaled.contiguous(memory_format=torch.channels_last)
         )
-        run = recomputed if learning else apply
+        run = recompute if learning else apply
         fine = run(self.layers[self.first_tuned : self.fine], first)
         return fine, run(self.layers[self.fine :], fine)
 
@@ -138,7 +138,7 @@ def apply(layers: nn.Sequential, x: Tensor) -> Tensor:
     return y
 
 
-def recomputed(layers: nn.Sequential, x: Tensor) -> Tensor:
+def recompute(layers: nn.Sequential, x: Tensor) -> Tensor:
     """The same; what is inside is computed again for gradients in place of being kept.
 
     (Chen et al. 2016, "Training deep nets with sublinear memory cost".)
@@ -147,7 +147,7 @@ def recomputed(layers: nn.Sequential, x: Tensor) -> Tensor:
     return y
 
 
-def scaled_channels(channels: int, width: float) -> int:
+def scale_channels(channels: int, width: float) -> int:
     """Channels times width, rounded to a multiple of 8 and never down by more than a tenth."""
     scaled = channels * width
     rounded = max(8, int(scaled + 4) // 8 * 8)

@@ -29,8 +29,8 @@ class CompiledPyramid:
         scaled = openvino.opset15.multiply(
             openvino.opset15.subtract(pixels, np.float32(127.0)), np.float32(1 / 128)
         )
-        maps = [translated(layers[:fine], scaled)]
-        maps.append(translated(layers[fine:], maps[0]))
+        maps = [translate(layers[:fine], scaled)]
+        maps.append(translate(layers[fine:], maps[0]))
         options = {
             "INFERENCE_NUM_THREADS": torch.get_num_threads(),
             "INFERENCE_PRECISION_HINT": "f32",
@@ -86,7 +86,7 @@ def library() -> Any:
     return openvino
 
 
-def translated(layers: Iterable[nn.Module], x: Any) -> Any:
+def translate(layers: Iterable[nn.Module], x: Any) -> Any:
     """The output of layers of a Lite whose batch norms are folded, as a node of OpenVINO's."""
     ops = library().opset15
     for layer in layers:
@@ -96,11 +96,11 @@ def translated(layers: Iterable[nn.Module], x: Any) -> Any:
             case nn.ReLU6():
                 x = ops.clamp(x, 0.0, 6.0)
             case nn.Sequential():
-                x = translated(layer, x)
+                x = translate(layer, x)
             case nn.Identity():
                 pass
             case _:  # an inverted residual
-                body = translated(layer.body, x)  # type: ignore[arg-type]
+                body = translate(layer.body, x)  # type: ignore[arg-type]
                 x = ops.add(x, body) if layer.residual else body
     return x
 

@@ -220,7 +220,7 @@ def _in_bytes(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
 def _flatten(image: Image.Image, longest: int | None, orientation: int) -> Image.Image:
     """Upright sRGB without transparency, shrunk where it is too long."""
     profile = image.info.get("icc_profile")
-    image = _reduced(image, max(image.size) // (GAP * longest) if longest else 1)
+    image = _reduce(image, max(image.size) // (GAP * longest) if longest else 1)
     if longest and max(image.size) > longest:
         scale = longest / max(image.size)
         width, height = (max(1, round(side * scale)) for side in image.size)
@@ -229,7 +229,7 @@ def _flatten(image: Image.Image, longest: int | None, orientation: int) -> Image
     return image.transpose(UPRIGHT[orientation]) if orientation in UPRIGHT else image
 
 
-def _reduced(image: Image.Image, factor: int) -> Image.Image:
+def _reduce(image: Image.Image, factor: int) -> Image.Image:
     """The image without alpha, in a mode that resizes well, averaged over `factor` squared pixels.
 
     It goes strip by strip: a copy of a large photo with alpha is 256 MB.

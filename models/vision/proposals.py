@@ -97,13 +97,13 @@ class TorchvisionDetector(nn.Module):
         sizes = [image.new_tensor(image.shape[:0:-1] * 2, dtype=torch.float) for image in images]
         return torch.stack(
             [
-                chosen(detection["boxes"] / size.to(device))
+                choose(detection["boxes"] / size.to(device))
                 for detection, size in zip(detections, sizes, strict=True)
             ]
         )
 
 
-def chosen(detected: Tensor) -> Tensor:
+def choose(detected: Tensor) -> Tensor:
     """The frame and the best 19 of a photo's boxes (N, 4), best first, none like a better one.
 
     Where a detector finds fewer, windows fill up, so that every photo has as many: (20, 4).

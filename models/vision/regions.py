@@ -62,7 +62,7 @@ class Standardize(nn.Module):
         self.register_buffer("mean", torch.zeros(channels))
         self.register_buffer("deviation", torch.ones(channels))
 
-    def rooted(self, features: Tensor) -> Tensor:
+    def root(self, features: Tensor) -> Tensor:
         """Non-negative features (…, C) with unit length after their square root."""
         features = features.float()
         if not features.requires_grad:  # in place: fresh memory costs more than the numbers
@@ -77,7 +77,7 @@ class Standardize(nn.Module):
         """Measure mean and deviation over training features, each (R, C), one pass."""
         count, total, squares = 0, torch.zeros_like(self.mean), torch.zeros_like(self.mean)
         for photo in features:
-            rooted = self.rooted(photo.to(self.mean.device))
+            rooted = self.root(photo.to(self.mean.device))
             count += len(rooted)
             total += rooted.sum(0)
             squares += rooted.square().sum(0)
@@ -88,14 +88,14 @@ class Standardize(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """(…, C) to (…, C)."""
-        return self.rooted(features).sub_(self.mean).div_(self.deviation)
+        return self.root(features).sub_(self.mean).div_(self.deviation)
 
 
 class RegionEncoder(nn.Module):
     """v_i = W_m CNN(I_b) + b_m        (Karpathy & Fei-Fei 2015, eq. 1).
 
     Shapes: features (…, C) give (…, D). Features are standardized first: `fit` measures how. With
-    `components` they are reduced to so many numbers as well, by `fixed`.
+    `components` they are reduced to so many numbers as well, by `precompute`.
     """
 
     def __init__(self, features: int, embedding: int, dropout: float, components: int = 0) -> None:
@@ -117,12 +117,12 @@ class RegionEncoder(nn.Module):
             sample = torch.cat([photo.to(device) for photo in features[::every]])
             self.reduce.fit(self.standardize(sample))
 
-    def fixed(self, features: Tensor) -> Tensor:
+    def precompute(self, features: Tensor) -> Tensor:
         """Features (…, C) along their components (…, C'), or as they are without such."""
         return self.reduce(self.standardize(features)) if self.reduce else features
 
     def forward(self, features: Tensor) -> Tensor:
-        """Embed what `fixed` gives of the CNN features of boxes."""
+        """Embed what `precompute` gives of the CNN features of boxes."""
         inputs = features if self.reduce else self.standardize(features)
         embedded: Tensor = self.project(self.dropout(inputs))
         return embedded

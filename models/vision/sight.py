@@ -67,7 +67,7 @@ class ViewSight(Sight):
 
     def __init__(self, views: Sequence[str], boxes: str) -> None:
         super().__init__()
-        self.views = tuple(parsed_view(view) for view in views)
+        self.views = tuple(parse_view(view) for view in views)
         self.names = tuple(views)
         networks = {name: backbones.load(name) for name, _ in self.views}
         self.backbones = nn.ModuleDict(networks)
@@ -87,9 +87,9 @@ class ViewSight(Sight):
 
         (V + R - 1, C): the whole photo in each of V views, then the boxes but the whole frame.
         """
-        return self.beside(images, {})
+        return self.forward_cached(images, {})
 
-    def beside(
+    def forward_cached(
         self, images: Sequence[Tensor], known: dict[Any, Any]
     ) -> tuple[list[Tensor], list[Tensor]]:
         """The same; what parts that another sight has, too, make of the photos is computed once."""
@@ -159,7 +159,7 @@ def maps_of(network: Backbone, images: Sequence[Tensor], size: int) -> tuple[Ten
     return network.pyramid(squash(images, size).to(next(network.parameters()).device))
 
 
-def parsed_view(view: str) -> tuple[str, int]:
+def parse_view(view: str) -> tuple[str, int]:
     """The backbone and the size in pixels of a view; ValueError says how one is written."""
     name, _, size = view.partition("@")
     if not size.isdigit() or int(size) < 32:
@@ -179,7 +179,7 @@ class Look:
     def by(self, sight: Sight) -> tuple[Tensor, Tensor]:
         """Inputs (F, C) and boxes (R, 4), computed when a sight is first asked for."""
         if sight not in self._by_sight:
-            (inputs,), (boxes,) = sight.beside([self.pixels], self._by_part)
+            (inputs,), (boxes,) = sight.forward_cached([self.pixels], self._by_part)
             self._by_sight[sight] = inputs, boxes
         return self._by_sight[sight]
 

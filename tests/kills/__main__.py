@@ -21,7 +21,7 @@ import torch
 
 from app.engine.inference import Models
 from models import checkpoint
-from models.matcher import Config, Matcher, Part
+from models.matcher import Config, Matcher, TowerOptions
 from tests.kills.rounds import SHARES, Rounds
 from tests.kills.service import Site
 from tests.servers import server
@@ -30,8 +30,8 @@ from tests.servers import server
 def matchers(folder: Path) -> list[Path]:
     """Two untrained matchers, quick to load and to run."""
     folder.mkdir()
-    image = Part.of("image_towers", "regions", {"sizes": (96,), "embedding": 8})
-    text = Part.of("text_towers", "brnn", {"embedding": 8, "hidden": 8})
+    image = TowerOptions.of("image_towers", "regions", {"sizes": (96,), "embedding": 8})
+    text = TowerOptions.of("text_towers", "brnn", {"embedding": 8, "hidden": 8})
     paths = []
     for seed in range(2):
         torch.manual_seed(seed)

@@ -55,7 +55,7 @@ class State:
         assert (item["image"] is None) == (state.photo is None), f"torn: {item}"
         return state
 
-    def patched(self) -> State:
+    def patch(self) -> State:
         """The same item after one patch more."""
         return replace(self, patches=self.patches + 1)
 

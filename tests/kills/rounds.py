@@ -12,7 +12,7 @@ from app.engine.inference import Models
 from tests.kills import truth
 from tests.kills.aging import UNDONE, age
 from tests.kills.ledger import Ledger
-from tests.kills.service import Service, Site, kill
+from tests.kills.service import KilledService, Site, kill
 from tests.kills.writers import WRITERS, snapshot, until_killed
 from index.backup.folder import Snapshots
 from index.backup.snapshots import verify
@@ -28,7 +28,7 @@ class Rounds:
     site: Site
     models: list[Models]  # of the site's matcher, and of another to change to
     ledger: Ledger = field(default_factory=Ledger)
-    service: Service | None = None  # the one that the last round has compared
+    service: KilledService | None = None  # the one that the last round has compared
 
     def writing(self) -> dict[str, object]:
         """Kill a service while items are written and snapshots are made."""
@@ -38,7 +38,7 @@ class Rounds:
 
     def reembedding(self) -> dict[str, object]:
         """Kill a re-embedding beside a service that takes writes, and the service; then finish."""
-        self._started()
+        self._start_service()
         self._change_model()
         process = self.site.command("index", "--reembed")
         self._kill_writing()
@@ -49,7 +49,7 @@ class Rounds:
 
     def restoring(self) -> dict[str, object]:
         """Kill a restore: all is as before, or all is as in the snapshot; then finish it."""
-        service = self._started()
+        service = self._start_service()
         name = service.client.post("/snapshots").raise_for_status().json()["name"]
         archive = Snapshots(self.site.settings.snapshot_folder).path(name)
         file = archive.rename(self.site.folder / "before.tar")  # where no writer deletes it
@@ -68,22 +68,22 @@ class Rounds:
 
     def migrating(self) -> dict[str, object]:
         """Kill a migration of a catalog with older tables; then finish it."""
-        self._kill(self._started())
+        self._kill(self._start_service())
         with truth.catalog_of(self.site) as catalog, catalog.writer.begin() as connection:
             age(connection, random.choice([*UNDONE]))
         killed = self.site.run_killed("migrate")
         self.site.run("migrate")
         return {"killed": killed} | self._verify()
 
-    def _started(self) -> Service:
+    def _start_service(self) -> KilledService:
         """The service that the last round compared, or the first one."""
-        self.service = self.service or Service(self.site)
+        self.service = self.service or KilledService(self.site)
         self.service.wait()
         return self.service
 
     def _kill_writing(self) -> None:
         """Let writers work, and kill the service at a random moment."""
-        service = self._started()
+        service = self._start_service()
         writers = [*WRITERS, snapshot]
         with ThreadPoolExecutor(len(writers)) as threads:
             working = [
@@ -95,7 +95,7 @@ class Rounds:
             for writer in working:
                 writer.result()
 
-    def _kill(self, service: Service) -> None:
+    def _kill(self, service: KilledService) -> None:
         service.kill()
         self.service = None
 
@@ -118,9 +118,9 @@ class Rounds:
 
     def _verify(self) -> dict[str, object]:
         """Compare a new service's items and searches with what must be there, and check all."""
-        service = self.service = Service(self.site)
+        service = self.service = KilledService(self.site)
         service.wait()
-        states = truth.listed(service.client)
+        states = truth.list_states(service.client)
         self.ledger.settle(states)
         with truth.catalog_of(self.site) as catalog:
             stored = truth.entries(catalog)

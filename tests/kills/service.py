@@ -68,7 +68,7 @@ class Site:
         return False
 
 
-class Service:
+class KilledService:
     """`tessera serve` on a site."""
 
     def __init__(self, site: Site) -> None:

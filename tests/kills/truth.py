@@ -54,7 +54,7 @@ def states(stored: Sequence[Entry]) -> dict[str, State]:
     }
 
 
-def listed(client: httpx2.Client) -> dict[str, State]:
+def list_states(client: httpx2.Client) -> dict[str, State]:
     """The states of items as the service lists them."""
     states: dict[str, State] = {}
     cursor: dict[str, str | int] = {"limit": 100}

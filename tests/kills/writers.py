@@ -31,14 +31,14 @@ def edit(client: httpx2.Client, ledger: Ledger) -> None:
         if before is None:
             _put(client, ledger, name, State(random.randrange(100)))
         elif random.random() < 0.7:
-            after = before.patched()
+            after = before.patch()
             with ledger.change({name: after}) as settle:
                 patch = {"metadata": {"patches": after.patches}}
                 answer = client.patch(f"/items/{name}", json=patch)
-                settle([name], stored=stored(answer))
+                settle([name], stored=is_stored(answer))
         else:
             with ledger.change({name: None}) as settle:
-                settle([name], stored=stored(client.delete(f"/items/{name}")))
+                settle([name], stored=is_stored(client.delete(f"/items/{name}")))
 
 
 def import_lines(client: httpx2.Client, ledger: Ledger) -> None:
@@ -56,7 +56,7 @@ def delete_many(client: httpx2.Client, ledger: Ledger) -> None:
         _import(client, ledger, states)
         with ledger.change(dict.fromkeys(states)) as settle:
             chosen = random.choice(({"filter": {"batch": batch}}, {"ids": list(states)}))
-            settle(states, stored=stored(client.post("/items/delete", json=chosen)))
+            settle(states, stored=is_stored(client.post("/items/delete", json=chosen)))
 
 
 def snapshot(client: httpx2.Client, ledger: Ledger) -> None:
@@ -80,7 +80,7 @@ def until_killed(writer: Writer, address: str, ledger: Ledger) -> None:
             return
 
 
-def stored(answer: httpx2.Response) -> bool:
+def is_stored(answer: httpx2.Response) -> bool:
     """Whether a change was stored, or refused for a reason that is no fault."""
     assert answer.is_success or answer.status_code in REFUSED, answer.text
     return answer.is_success
@@ -103,7 +103,7 @@ def _put(client: httpx2.Client, ledger: Ledger, name: str, state: State) -> None
             answer = client.put(f"/items/{name}", json=body)
         else:
             answer = client.put(f"/items/{name}", data=fields, files={"image": photo})
-        settle([name], stored=stored(answer))
+        settle([name], stored=is_stored(answer))
 
 
 def _import(client: httpx2.Client, ledger: Ledger, states: Mapping[str, State]) -> None:

@@ -133,15 +133,15 @@ def test_trained_weights_alone_are_stored_and_half_where_asked(tmp_path):
 
 def test_a_part_declares_what_its_package_brings_and_what_is_stored_in_half():
     model = nn.Sequential(Small(), nn.ModuleDict({"part": Small()}))
-    assert checkpoint.declared(model, "packaged") == ("0.frozen.", "1.part.frozen.")
-    assert checkpoint.declared(model, "stored_in_half") == ("0.big.", "1.part.big.")
-    assert {key.split(".")[-2] for key in checkpoint.trained_state(model)} == {"big", "fine"}
+    assert checkpoint.collect_prefixes(model, "packaged") == ("0.frozen.", "1.part.frozen.")
+    assert checkpoint.collect_prefixes(model, "stored_in_half") == ("0.big.", "1.part.big.")
+    assert {key.split(".")[-2] for key in checkpoint.collect_weights(model)} == {"big", "fine"}
 
 
 def test_restored_weights_are_single_precision_and_packaged_ones_stay():
     model, other = Small(), Small()
     frozen = model.frozen.weight.clone()
-    state = {key: value.half() for key, value in checkpoint.trained_state(other).items()}
+    state = {key: value.half() for key, value in checkpoint.collect_weights(other).items()}
     checkpoint.restore(model, state)
     assert model.big.weight.dtype == torch.float32
     torch.testing.assert_close(model.big.weight, other.big.weight, rtol=1e-3, atol=1e-3)

@@ -78,7 +78,7 @@ def matcher(pair):
 
 
 def packaged(matcher):
-    return checkpoint.declared(matcher, "packaged")
+    return checkpoint.collect_prefixes(matcher, "packaged")
 
 
 def close(bags, others):
@@ -177,7 +177,7 @@ def test_a_checkpoint_holds_no_packaged_weight_and_answers_alike(matcher, photos
     path = tmp_path / "matcher.safetensors"
     checkpoint.save(path, "matchers", "mine", matcher, {"seed": 1})
     loaded = checkpoint.load(path)
-    stored = checkpoint.trained_state(loaded.model)
+    stored = checkpoint.collect_weights(loaded.model)
     assert stored
     assert not any(key.startswith(packaged(matcher)) for key in stored)
     assert loaded.model.config == matcher.config
@@ -266,7 +266,7 @@ def test_euclidean_scores_are_negative_squared_distances(photos):
     torch.manual_seed(0)
     plain = Matcher(Config(*sides)).eval()
     model = Matcher(Config(*sides, euclidean=True)).eval()
-    checkpoint.restore(model, checkpoint.trained_state(plain))
+    checkpoint.restore(model, checkpoint.collect_weights(plain))
     v, y = (
         torch.cat([bag.vectors for bag in bags])
         for bags in (plain.embed_images(photos), plain.embed_sentences(TEXTS))
@@ -324,11 +324,11 @@ def test_a_tuned_cnn_trains_and_is_in_the_checkpoint():
         assert not model.image.sight.features.training  # batch norms keep their means
         weights = [w for _, w in model.image.sight.features.named_parameters()]
         assert any(weight.requires_grad for weight in weights) == model.tuned
-        stored = checkpoint.trained_state(model)
+        stored = checkpoint.collect_weights(model)
         assert any("sight" in key for key in stored) == model.tuned
 
 
 def test_learned_proposals_are_in_the_checkpoint_and_the_packaged_cnn_is_not():
     image = part("image_towers", "regions", proposals="learned")
-    stored = checkpoint.trained_state(Matcher(Config(image, part("text_towers", "brnn"))))
+    stored = checkpoint.collect_weights(Matcher(Config(image, part("text_towers", "brnn"))))
     assert {key.split(".")[2] for key in stored if "sight" in key} == {"proposer"}

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.captioners.attentive import Model
-from models.captions.kinds import Kind
+from models.captions.kinds import ThingKind
 from models.checkpoint import Checkpoint
 from models.text import classes
 from models.text.parsing import parse_trees
@@ -24,7 +24,7 @@ from training.runs.folder import Place
 from training.runs.progress import Progress
 
 # What captions invent most, with the temperatures and thresholds of decision 0012.
-KINDS = (Kind(PERSONS, 2.0, 0.01), Kind(("animal",), 1.0, 0.01))
+KINDS = (ThingKind(PERSONS, 2.0, 0.01), ThingKind(("animal",), 1.0, 0.01))
 NAMED = 3 / 4  # of the photos with a word that show its kind, so that it names the kind
 PREPARED = 64  # photos at once
 
@@ -50,7 +50,7 @@ def with_kinds(
     inputs: Sequence[Tensor],
     examples: Sequence[Example],
     wordnet: WordNet,
-    kinds: tuple[Kind, ...] = KINDS,
+    kinds: tuple[ThingKind, ...] = KINDS,
 ) -> Model:
     """The captioner anew, with kinds that no caption names where a photo shows nothing of them.
 
@@ -100,7 +100,7 @@ def nouns(trees: Iterable[ParsedSentence]) -> Nouns:
     return {word: lemma for word, lemma in main_lemmas.items() if lemma}
 
 
-def shares(trees: Sequence[ParsedSentence], kind: Kind, wordnet: WordNet) -> float:
+def shares(trees: Sequence[ParsedSentence], kind: ThingKind, wordnet: WordNet) -> float:
     """The share of a photo's sentences with a noun of a kind."""
     return sum(
         any(
@@ -111,7 +111,7 @@ def shares(trees: Sequence[ParsedSentence], kind: Kind, wordnet: WordNet) -> flo
     ) / len(trees)
 
 
-def classes_of(kinds: Sequence[Kind]) -> Tensor:
+def classes_of(kinds: Sequence[ThingKind]) -> Tensor:
     """Which of ImageNet's classes (G, 1000) are of each kind by their broader terms."""
     terms = [{name for level in levels for name in level} for levels in classes.names()]
     return torch.tensor(

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.captions.captioning import FIRST_WORD, UNKNOWN, Captioner
-from models.captions.decoding import END, Limits, sample
+from models.captions.decoding import END, CaptionLimits, sample
 from training.captioners.batches import PADDING, Batches, CaptionBatch, TextBatch
 from training.captioners.captions import caption_words
 from training.evaluation.captions.cider import Cider
@@ -87,7 +87,9 @@ class SelfCritical:
         self.model.eval()
         step, state = self.model.start(list(photos), doubting=False)
         repeated_state = tuple(part.repeat_interleave(self.samples, 0) for part in state)
-        hypotheses = sample(step, repeated_state, Limits(self.model.config.longest, 1, (UNKNOWN,)))
+        hypotheses = sample(
+            step, repeated_state, CaptionLimits(self.model.config.longest, 1, (UNKNOWN,))
+        )
         self.model.train()
         return [torch.tensor(hypothesis.words) for hypothesis in hypotheses]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models import checkpoint
 from models.checkpoint import Checkpoint
-from models.scores.alignment import decode_chain, joined, word_groups
+from models.scores.alignment import decode_chain, join_neighbours, word_groups
 from models.shipped import PRETRAINED
 from models.text.lexicon import DETERMINERS, is_function_word, plain
 from models.towers import Sight
@@ -108,7 +108,7 @@ def aligned(sentence: FragmentBag, beta: float) -> list[Snippet]:
     """
     groups = word_groups(sentence)
     heads = torch.stack([sentence.vectors[list(group.heads)].sum(0) for group in groups])  # (G, R)
-    segments, aligned_regions = joined(sentence, groups, decode_chain(heads, beta))
+    segments, aligned_regions = join_neighbours(sentence, groups, decode_chain(heads, beta))
     return [
         Snippet(region, span)
         for segment, region in zip(segments, aligned_regions, strict=True)

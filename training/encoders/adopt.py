@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from models import checkpoint, header, registry
-from models.encoders.source import Source, family, layout
-from models.matcher import Config, Matcher, Part
+from models.encoders.source import EncoderSource, family, layout
+from models.matcher import Config, Matcher, TowerOptions
 from models.vision.proposals import REGIONS
 from training.encoders import licences
 
@@ -87,7 +87,7 @@ def adopt(
     A checkpoint that is there already keeps all that it has: tuned options, trained maps,
     calibration, and its fingerprint. ValueError if it is of something else.
     """
-    source = Source.of(folder, revision)
+    source = EncoderSource.of(folder, revision)
     if out.exists():
         return moved(out, source)
     module = family(folder)
@@ -99,7 +99,7 @@ def adopt(
     return Adopted(out, header.fingerprint(out), described(model, licence))
 
 
-def config_of(source: Source, choice: Choice) -> Config:
+def config_of(source: EncoderSource, choice: Choice) -> Config:
     """The matcher of a source, with the encoder's own scale of scores."""
     name = family(Path(source.folder))
     module = importlib.import_module(f"models.encoders.{name}")
@@ -107,14 +107,16 @@ def config_of(source: Source, choice: Choice) -> Config:
     text = {**shared, "precision": choice.precision}
     recipe = choice.recipe or RECIPES.get(name, "contributed")
     return Config(
-        image=Part.of("image_towers", TOWER, {**shared, **asdict(choice), "recipe": recipe}),
-        text=Part.of("text_towers", TOWER, text),
+        image=TowerOptions.of(
+            "image_towers", TOWER, {**shared, **asdict(choice), "recipe": recipe}
+        ),
+        text=TowerOptions.of("text_towers", TOWER, text),
     )
 
 
 def write(path: Path, name: str, model: Matcher, facts: dict[str, Any]) -> None:
     """Save a matcher whose fingerprint tells what it computes, wherever its weights are."""
-    state = checkpoint.trained_state(model)
+    state = checkpoint.collect_weights(model)
     mark = fingerprint(asdict(model.config), state)
     checkpoint.save(path, registry.MATCHERS, name, model, facts, mark)
 
@@ -135,7 +137,7 @@ def placeless(config: Any) -> Any:
     return {key: placeless(value) for key, value in config.items() if key not in WHERE}
 
 
-def moved(out: Path, source: Source) -> Adopted:
+def moved(out: Path, source: EncoderSource) -> Adopted:
     """Tell a checkpoint where its weights are now; ValueError if it is of other weights."""
     state, metadata = checkpoint.read(out)
     parts = [metadata["config"].get(side, {}) for side in ("image", "text")]

@@ -164,7 +164,7 @@ def with_options(matcher: Matcher, image: dict[str, Any], scale: float | None = 
         },
     )
     model = Matcher(config).eval()
-    state = checkpoint.trained_state(matcher)
+    state = checkpoint.collect_weights(matcher)
     if scale is not None:
         for name in ("image.log_scale", "text.log_scale"):
             state[name] = torch.tensor(math.log(scale) / 2)

@@ -39,7 +39,7 @@ def from_inputs(
     return [
         vectors
         for at in progress(starts, len(starts), "encoding")
-        for vectors in composed.unpadded(matcher.image_bags(PaddedBags.of(inputs[at : at + BATCH])))
+        for vectors in composed.unpad(matcher.image_bags(PaddedBags.of(inputs[at : at + BATCH])))
     ]
 
 

@@ -34,7 +34,7 @@ def write(wordnet: Path, out: Path) -> int:
     words: set[str] = set()
     for word in sorted(set(collected(wordnet)), key=lambda word: (len(word), word)):
         # A word that a rule finds from a shorter one need not be listed.
-        if WORD.fullmatch(word) and not lexicon.inflected(word, words):
+        if WORD.fullmatch(word) and not lexicon.is_inflected(word, words):
             words.add(word)
     with gzip.GzipFile(out, "wb", mtime=0) as file:  # the same bytes whenever it is written
         file.write("\n".join(sorted(words)).encode())

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models import checkpoint, registry
-from models.checkpoint import Checkpoint, declared
+from models.checkpoint import Checkpoint, collect_prefixes
 from models.image_towers.regions_in_context import Model as Contextual
 from models.matcher import Config, Matcher
 from models.text_towers.minilm import Model as MiniLM
@@ -127,7 +127,7 @@ def average(models: Sequence[Matcher], start: float) -> Matcher:
     mean = deepcopy(models[0])
     untrained = Matcher(mean.config).to(mean.device)
     untrained.begin()
-    initial, pretrained = dict(untrained.named_parameters()), declared(mean, "known")
+    initial, pretrained = dict(untrained.named_parameters()), collect_prefixes(mean, "known")
     trained = [dict(model.named_parameters()) for model in models]
     for name, weight in mean.named_parameters():
         if weight.requires_grad:

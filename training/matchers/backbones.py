@@ -21,7 +21,7 @@ def extract(file: Path, out: Path) -> Path:
             "as one of the preset lite2-tuned"
         )
     sight = loaded.model.sight
-    state = checkpoint.trained_state(sight.features.backbone)
+    state = checkpoint.collect_weights(sight.features.backbone)
     described = {
         "kind": "backbones",
         "name": out.stem,

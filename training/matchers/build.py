@@ -11,7 +11,7 @@ import torch
 
 from models import registry
 from models.checkpoint import Checkpoint
-from models.matcher import Config, Matcher, Part
+from models.matcher import Config, Matcher, TowerOptions
 from models.text.parsing import parser_key
 from training.data.corpus import Example
 from training.data.vocabulary import frequencies, relations, vocabulary
@@ -49,7 +49,7 @@ def completed(preset: Config, start: Config) -> Config:
     These are what train's sentences filled, and the shape that an average gave to vectors.
     """
 
-    def side(part: Part, trained: Part) -> Part:
+    def side(part: TowerOptions, trained: TowerOptions) -> TowerOptions:
         names = [*unset(part, "learned"), *unset(part, "reshaped")]
         return with_options(part, {name: getattr(trained.options, name) for name in names})
 
@@ -57,14 +57,14 @@ def completed(preset: Config, start: Config) -> Config:
     return replace(preset, image=image, text=text)
 
 
-def unset(part: Part, kind: str) -> list[str]:
+def unset(part: TowerOptions, kind: str) -> list[str]:
     """The options that a tower's Config lists as `kind`, if they have their default values."""
     defaults = {field.name: field.default for field in fields(part.options)}
     names = getattr(part.options, kind, ())
     return [name for name in names if getattr(part.options, name) == defaults[name]]
 
 
-def with_options(part: Part, values: Mapping[str, Any]) -> Part:
+def with_options(part: TowerOptions, values: Mapping[str, Any]) -> TowerOptions:
     """A tower with other values of some options."""
     return replace(part, options=replace(part.options, **values))
 

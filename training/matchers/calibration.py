@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from models.registry import Matcher
-from models.scores.calibration import Calibration, Kind
+from models.scores.calibration import Calibration, PairKind
 from models.text.lexicon import is_known
 from models.types import FragmentBag
 from training.data.corpus import Corpus, Example
@@ -36,7 +36,7 @@ LEAST_DEVIATION = 1e-6
 class Pairs:
     """Pairs of one kind: features (N, 4), whether each is true, and whether its text is short."""
 
-    kind: Kind
+    kind: PairKind
     features: Tensor
     truth: NDArray[np.bool_]
     short: NDArray[np.bool_]
@@ -88,9 +88,9 @@ def calibrate(
         for half, absent in zip(halves, outside, strict=True)
     )
     raw = references(matcher, train, progress)
-    pairs = [pairs_of(raw, matcher, fitted, kind, device) for kind in Kind]
+    pairs = [pairs_of(raw, matcher, fitted, kind, device) for kind in PairKind]
     calibrated = replace(raw, coefficients=torch.stack([fit(kind_pairs) for kind_pairs in pairs]))
-    answered = pairs[Kind.TEXT_IN_PHOTO.value]
+    answered = pairs[PairKind.TEXT_IN_PHOTO.value]
     weak = best_threshold(probabilities(calibrated, answered), answered.truth)
     calibrated = replace(calibrated, weak_below=weak, words=frozenset(own_words(train)))
     reliabilities = measured(calibrated, matcher, held_out, f"{corpus.name} val", device)
@@ -118,7 +118,7 @@ def references(matcher: Matcher, train: Sequence[Example], progress: Progress) -
     return Calibration(
         torch.stack([bag.vectors[0] for bag in photos]).half().float(),
         torch.stack([bag.vectors.sum(0) for bag in sentence_bags]).half().float(),
-        torch.zeros(len(Kind), 4),
+        torch.zeros(len(PairKind), 4),
         0.0,
     )
 
@@ -151,7 +151,7 @@ def split(
 
 
 def pairs_of(
-    raw: Calibration, matcher: Matcher, val_split: Split, kind: Kind, device: str
+    raw: Calibration, matcher: Matcher, val_split: Split, kind: PairKind, device: str
 ) -> Pairs:
     """The first hits of each text or photo of a split, and others at random."""
     queries, rows, truth, short = sides(val_split, kind)
@@ -171,12 +171,12 @@ def sentences_for_photos(
     raw: Calibration, matcher: Matcher, val_split: Split, device: str
 ) -> Pairs:
     """The first hits of each photo of a split among the split's sentences."""
-    queries, rows, truth, short = sides(val_split, Kind.TEXT_IN_PHOTO)
+    queries, rows, truth, short = sides(val_split, PairKind.TEXT_IN_PHOTO)
     scores = scored(matcher, queries, rows, device)
     scores[:, short] = -np.inf
     ranking = np.argsort(-scores, axis=1, kind="stable")[:, :FIRST]  # (K, FIRST)
     chosen = np.array([(row, query) for row, hits in enumerate(ranking) for query in hits])
-    return paired(raw, Kind.TEXT_IN_PHOTO, queries, scores, truth, short, chosen)
+    return paired(raw, PairKind.TEXT_IN_PHOTO, queries, scores, truth, short, chosen)
 
 
 def scored(
@@ -191,7 +191,7 @@ def scored(
 
 def paired(
     raw: Calibration,
-    kind: Kind,
+    kind: PairKind,
     queries: Sequence[FragmentBag],
     scores: NDArray[np.float32],
     truth: NDArray[np.bool_],
@@ -208,13 +208,13 @@ def paired(
 
 
 def sides(
-    val_split: Split, kind: Kind
+    val_split: Split, kind: PairKind
 ) -> tuple[list[FragmentBag], list[FragmentBag], NDArray[np.bool_], NDArray[np.bool_]]:
     """The queries (L), what they search (K), the truth (K, L), and which queries are short.
 
     A sentence is an answer where its photo is.
     """
-    if kind is Kind.PHOTO_IN_PHOTO:
+    if kind is PairKind.PHOTO_IN_PHOTO:
         return (
             val_split.images,
             val_split.images,
@@ -223,7 +223,7 @@ def sides(
         )
     truth = answers(val_split.photos.named(), val_split.texts)  # (photos, L)
     short = np.array([text.short for text in val_split.texts])
-    if kind is Kind.TEXT_IN_PHOTO:
+    if kind is PairKind.TEXT_IN_PHOTO:
         return val_split.bags, val_split.images, truth, short
     stored = [
         (bag, text.photo)
@@ -257,7 +257,7 @@ def measured(
 ) -> dict[str, Reliability]:
     """The reliability of a calibration on a split: texts in photos, long and short, and others."""
     in_photos, photos, in_texts = (
-        pairs_of(calibration, matcher, val_split, kind, device) for kind in Kind
+        pairs_of(calibration, matcher, val_split, kind, device) for kind in PairKind
     )
     sentences = sentences_for_photos(calibration, matcher, val_split, device)
     return {

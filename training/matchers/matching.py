@@ -117,7 +117,7 @@ class MatchObjective:
             regions = workers.encoded(self.regions, batch.images)
             words = workers.encoded(self.words, batch.sentences)
         similarity = products(regions, words)  # (N, K, R)
-        scores = SCORES[self.model.score].summed(similarity, regions.mask, words.mask)  # (K, L)
+        scores = SCORES[self.model.score].combine(similarity, regions.mask, words.mask)  # (K, L)
         owners = torch.tensor(batch.owners, device=scores.device)
         taught = self.taught(batch) if self.taught else None
         truth = self.pairs.truth
@@ -128,12 +128,12 @@ class MatchObjective:
     def regions(self, images: Sequence[int]) -> PaddedBags:
         """The bags of images, as they are learned."""
         inputs = numbers(self.pairs.learned(images), self.device)
-        return self.model.encode_images(inputs, fixed=self.pairs.fixed_images)
+        return self.model.encode_images(inputs, precomputed=self.pairs.fixed_images)
 
     def words(self, sentences: Sequence[int]) -> PaddedBags:
         """The bags of sentences."""
         inputs = numbers(taken(self.pairs.sentences, sentences), self.device)
-        return self.model.encode_sentences(inputs, fixed=self.pairs.fixed)
+        return self.model.encode_sentences(inputs, precomputed=self.pairs.fixed)
 
 
 def validated(
@@ -159,14 +159,14 @@ def refer(model: Matcher, pairs: Pairs, device: str = "cpu") -> None:
     config = model.config
     model.eval()
     if config.references:
-        encode_images = partial(model.encode_images, fixed=pairs.fixed_images)
+        encode_images = partial(model.encode_images, precomputed=pairs.fixed_images)
         photos = encoded(encode_images, spread(pairs.images, config.references), device)
         model.refer(torch.stack([bag[0] for bag in photos]))
     if config.reference_sentences:
         naming = config.reference_sentences // 2
         names = model.sentence_inputs(classes.naming_texts(naming))
         learned = spread(pairs.sentences, config.reference_sentences - naming)
-        encode = partial(model.encode_sentences, fixed=pairs.fixed)
+        encode = partial(model.encode_sentences, precomputed=pairs.fixed)
         bags = encoded(encode, learned, device) + encoded(model.encode_sentences, names, device)
         model.refer_sentences(torch.stack([bag.sum(0) for bag in bags]))
 
@@ -183,9 +183,9 @@ def validate(model: Matcher, pairs: Pairs, device: str = "cpu") -> Retrieval:
     """
     model.eval()
     positions = pairs.truth.distinct if pairs.truth else range(len(pairs.sentences))
-    encode_images = partial(model.encode_images, fixed=pairs.fixed_images)
+    encode_images = partial(model.encode_images, precomputed=pairs.fixed_images)
     images = encoded(encode_images, pairs.images, device)
-    encode = partial(model.encode_sentences, fixed=pairs.fixed)
+    encode = partial(model.encode_sentences, precomputed=pairs.fixed)
     sentences = encoded(encode, taken(pairs.sentences, positions), device)
     scores = score_matrix(images, sentences, model.score, device)
     if pairs.truth:
@@ -212,11 +212,11 @@ def with_fixed(pairs: Pairs, model: Matcher, device: str) -> Pairs:
     """
 
     def once(tower: ImageTower | TextTower, inputs: Sequence[Tensor]) -> Deferred:
-        return Deferred(len(inputs), lambda: encoded(tower.fixed, inputs, device))
+        return Deferred(len(inputs), lambda: encoded(tower.precompute, inputs, device))
 
-    if model.text.fixes:
+    if model.text.precomputes:
         pairs = replace(pairs, sentences=once(model.text, pairs.sentences), fixed=True)
-    if model.image.fixes:
+    if model.image.precomputes:
         mirrored = None if pairs.mirrored is None else once(model.image, pairs.mirrored)
         images = once(model.image, pairs.images)
         pairs = replace(pairs, images=images, mirrored=mirrored, fixed_images=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from models import checkpoint, registry
-from models.matcher import Config, Part
+from models.matcher import Config, TowerOptions
 from models.scores.correlation import Correlation
 from models.shipped import PRETRAINED
 from training.data.batches import Sampling
@@ -173,7 +173,7 @@ def model(table: Mapping[str, Any]) -> Config:
     return Config(**{**table, **parts})
 
 
-def tower(side: str, table: Mapping[str, Any]) -> Part:
+def tower(side: str, table: Mapping[str, Any]) -> TowerOptions:
     """A [model.image] or [model.text] table: the tower's name, and its options."""
     where, kind = f"[model.{side}]", f"{side}_towers"
     if "name" not in table:
@@ -182,7 +182,7 @@ def tower(side: str, table: Mapping[str, Any]) -> Part:
     options = {key: value for key, value in table.items() if key != "name"}
     option_names = {field.name for field in fields(registry.find(kind, name).Config)}
     refuse_unknown(options, option_names, where)
-    return Part.of(kind, name, options)
+    return TowerOptions.of(kind, name, options)
 
 
 def teachers(table: Mapping[str, Any], name: str, file: Path) -> Teachers:

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from models.matcher import Matcher
-from models.scores.calibration import Calibration, Kind
-from models.scores.terms import Terms, words_of
+from models.scores.calibration import Calibration, PairKind
+from models.scores.terms import CatalogueTerms, words_of
 from training.data.corpus import Example
 from training.evaluation.embedding import embedded
 from training.evaluation.scores import score_matrix
@@ -53,7 +53,7 @@ class Shown:
         return Shown(examples, bags, self.evidence[places])
 
 
-def asked_of(examples: Sequence[Example], terms: Terms, least: int) -> list[str]:
+def asked_of(examples: Sequence[Example], terms: CatalogueTerms, least: int) -> list[str]:
     """Texts of terms alone that `least` examples have: all of one term, and some of more.
 
     Of a title with further words nobody knows which other products it fits.
@@ -62,7 +62,7 @@ def asked_of(examples: Sequence[Example], terms: Terms, least: int) -> list[str]
     single, several = list[str](), list[str]()
     for text in (text for text, count in counts.most_common() if count >= least):
         words = words_of(text)
-        occurrences = terms.named(words)
+        occurrences = terms.find(words)
         if occurrences and sum(end - start for start, end, _ in occurrences) == len(words):
             (several if len(occurrences) > 1 else single).append(text)
     return single + spread(several, TEXTS)
@@ -89,15 +89,15 @@ def learn_strengths(
     coefficients = logistic(
         x.double(), true[row, column].double(), scores[row, column].double(), penalty=1e-4
     )
-    slope = calibration.coefficients[Kind.TEXT_IN_PHOTO.value, 0]
+    slope = calibration.coefficients[PairKind.TEXT_IN_PHOTO.value, 0]
     terms.strengths.copy_(coefficients.float() / slope)
 
 
-def counted(terms: Terms, texts: Sequence[str]) -> Tensor:
+def counted(terms: CatalogueTerms, texts: Sequence[str]) -> Tensor:
     """How often each text names each term, (L, V)."""
     counts = torch.zeros(len(texts), len(terms))
     for row, text in zip(counts, texts, strict=True):
-        for _, _, number in terms.named(words_of(text)):
+        for _, _, number in terms.find(words_of(text)):
             row[number] += 1
     return counts
 
@@ -128,8 +128,8 @@ def general(
     sizes = torch.tensor([len(fragments) for fragments in vectors])
     general_calibration = replace(calibration, photos=calibration.photos[:, :D])
     logits = [
-        general_calibration.features(Kind.TEXT_IN_PHOTO, column, total[None], size[None])
-        @ general_calibration.coefficients[Kind.TEXT_IN_PHOTO.value]
+        general_calibration.features(PairKind.TEXT_IN_PHOTO, column, total[None], size[None])
+        @ general_calibration.coefficients[PairKind.TEXT_IN_PHOTO.value]
         for column, total, size in zip(scores.T, sums, sizes, strict=True)
     ]
     return torch.stack(logits, 1)

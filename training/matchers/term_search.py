@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from models.matcher import Matcher
-from models.scores.calibration import Calibration, Kind
+from models.scores.calibration import Calibration, PairKind
 from models.types import FragmentBag
 from training.data.corpus import Example
 from training.evaluation.categories import LEAST, CategorySearch, category_search
@@ -77,7 +77,7 @@ def reliable(
     chosen = torch.stack(first_and_random(torch.from_numpy(scores)), 1).numpy()
     true = (weights_of(examples, texts) > 0).numpy()
     short = np.ones(len(texts), np.bool_)
-    pairs = paired(calibration, Kind.TEXT_IN_PHOTO, text_bags, scores, true, short, chosen)
+    pairs = paired(calibration, PairKind.TEXT_IN_PHOTO, text_bags, scores, true, short, chosen)
     return pairs.measured(calibration)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from models.checkpoint import Checkpoint
 from models.matcher import Matcher
 from models.scores.calibration import Calibration
-from models.scores.terms import Terms, evidence, words_of
+from models.scores.terms import CatalogueTerms, evidence, words_of
 from models.types import PaddedBags
 from training.data import templates
 from training.data.corpus import Example
@@ -94,7 +94,7 @@ def learned(
     weights = weights_of(examples, [forms[0] for forms in terms])
     probabilities = learn_photos(matcher.terms, photos.features, weights, folds_of(examples))
     learn_gate(matcher.terms, photos.wholes, start.calibration.photos)
-    term_evidence = evidence(probabilities, matcher.terms.ours(photos.wholes))
+    term_evidence = evidence(probabilities, matcher.terms.membership(photos.wholes))
     learn_strengths(
         matcher, start.calibration, Shown(examples, photos.bags, term_evidence), progress
     )
@@ -127,7 +127,7 @@ def folds_of(examples: Sequence[Example]) -> Tensor:
     return torch.tensor([int(digest(example.group), 16) % FOLDS for example in examples])
 
 
-def learn_photos(terms: Terms, features: Tensor, weights: Tensor, folds: Tensor) -> Tensor:
+def learn_photos(terms: CatalogueTerms, features: Tensor, weights: Tensor, folds: Tensor) -> Tensor:
     """Learn which photos show each term; held-out probabilities (K, V) of the same photos.
 
     Ridge regressions of the weights, relative to a term's largest, then for each term a logistic
@@ -157,7 +157,7 @@ def platt(scores: Tensor, true: Tensor) -> Tensor:
     return torch.stack([slope.clamp_min(0) / scale, shift]).float()
 
 
-def learn_gate(terms: Terms, ours: Tensor, references: Tensor) -> None:
+def learn_gate(terms: CatalogueTerms, ours: Tensor, references: Tensor) -> None:
     """Learn to tell photos of the catalogue from others, fragments (K, D) and (N, D).
 
     Linear discriminant analysis (Fisher 1936) with equal shares and a shrunken covariance.

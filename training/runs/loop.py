@@ -147,7 +147,7 @@ class Trainer(Generic[Batch]):
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs to equal an unbroken one."""
         return {
-            "weights": checkpoint.trained_state(self.model),
+            "weights": checkpoint.collect_weights(self.model),
             "optimizer": self.descent.optimizer.state_dict(),
             "rates": self.descent.rates.state_dict(),
             "average": self.descent.average.mean,

@@ -15,7 +15,7 @@ from app.engine.inference import Models
 from app.settings import Settings
 from index.items import ModelMismatch
 from index.search.requests import Request
-from models.scores.kernels import compiled, sums_of_maxima
+from models.scores.kernels import compile_loop, sums_of_maxima
 from models.scores.scoring import SumOfMax
 from models.text.queries import Query
 from models.types import Box, FragmentBag
@@ -64,7 +64,7 @@ def test_a_short_query_is_embedded_once(engine: Engine, monkeypatch: pytest.Monk
 def test_a_served_engine_has_compiled_what_searches_need(
     engine: Engine, png: Png, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernel = compiled(sums_of_maxima.py_func)
+    kernel = compile_loop(sums_of_maxima.py_func)
     monkeypatch.setattr(SumOfMax, "kernel", staticmethod(kernel))
     engine.serve()
     versions = list(kernel.signatures)

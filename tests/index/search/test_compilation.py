@@ -15,7 +15,7 @@ from index.search.rescorer import Rescorer, compile_kernel
 from index.search.threads import Workers
 from index.segments import rows
 from models.scores import byte_dots
-from models.scores.kernels import compiled
+from models.scores.kernels import compile_loop
 from models.scores.scoring import SCORES, Score
 
 WAYS = [*product(rows.SIDES, Role, (1.0, -0.5), (None, np.array([1])))]
@@ -25,9 +25,9 @@ WAYS = [*product(rows.SIDES, Role, (1.0, -0.5), (None, np.array([1])))]
 def test_every_search_finds_its_kernel_compiled(
     score: Score, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernel = compiled(score.kernel.py_func)  # type: ignore[attr-defined]
+    kernel = compile_loop(score.kernel.py_func)  # type: ignore[attr-defined]
     monkeypatch.setattr(type(score), "kernel", staticmethod(kernel))
-    products: Any = compiled(byte_dots.multiply.py_func)  # type: ignore[attr-defined]
+    products: Any = compile_loop(byte_dots.multiply.py_func)  # type: ignore[attr-defined]
     monkeypatch.setattr(byte_dots, "multiply", products)
     compile_kernel(score)
     assert len(products.signatures) == byte_dots.has_instruction()

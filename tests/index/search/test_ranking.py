@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from index.search.index import Index
 from index.search.ranking import Key, totals
 from index.search.requests import Request
-from models.scores.calibration import Calibration, Kind
+from models.scores.calibration import Calibration, PairKind
 from models.scores.scoring import SCORES
 from models.text.queries import Query
 from models.types import PaddedBags
@@ -63,10 +63,10 @@ def test_total_has_the_same_bits_alone_and_among_others(parts, count, seed):
 @pytest.mark.parametrize(
     ("side", "query", "kind"),
     [
-        ("images", "text", Kind.TEXT_IN_PHOTO),
-        ("sentences", "photo", Kind.TEXT_IN_PHOTO),
-        ("sentences", "text", Kind.TEXT_IN_TEXT),
-        ("images", "photo", Kind.PHOTO_IN_PHOTO),
+        ("images", "text", PairKind.TEXT_IN_PHOTO),
+        ("sentences", "photo", PairKind.TEXT_IN_PHOTO),
+        ("sentences", "text", PairKind.TEXT_IN_TEXT),
+        ("images", "photo", PairKind.PHOTO_IN_PHOTO),
     ],
 )
 def test_every_hit_has_the_probability_of_its_pair(

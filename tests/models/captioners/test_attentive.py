@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from models import checkpoint
 from models.captioners.attentive import Config, Model, text_vectors
 from models.captions.captioning import FIRST_WORD
-from models.captions.kinds import Kind
+from models.captions.kinds import ThingKind
 from models.matcher import Config as MatcherConfig
 from models.matcher import Matcher
 from models.registry import Generation
@@ -160,7 +160,7 @@ def test_no_caption_names_a_kind_that_a_photo_shows_nothing_of(inputs):
     options = {"joint": 16, "embedding": 16, "hidden": 16, "attention": 8, "longest": 6}
     kind = {"terms": ["animal"], "temperature": 1.0, "missed": 0.0}
     model = Model(Config(WORDS, tower, **options, shortest=2, kinds=[kind])).eval()
-    assert model.config.kinds == (Kind(("animal",), 1.0, 0.0),)
+    assert model.config.kinds == (ThingKind(("animal",), 1.0, 0.0),)
     words, least = model.language.kinds.words, model.language.kinds.least
     words[0, WORDS.index("dog")] = 1
     torch.nn.init.constant_(model.language.bias[WORDS.index("dog") + FIRST_WORD], 9.0)
@@ -175,7 +175,7 @@ def test_no_caption_names_a_kind_that_a_photo_shows_nothing_of(inputs):
 
 def test_kinds_need_classifiers():
     with pytest.raises(ValueError, match="give the image tower `classifiers`"):
-        Model(Config(WORDS, CONFIG.image, joint=16, kinds=(Kind(("animal",), 1.0, 0.0),)))
+        Model(Config(WORDS, CONFIG.image, joint=16, kinds=(ThingKind(("animal",), 1.0, 0.0),)))
 
 
 def test_words_have_room_for_the_vectors_that_they_begin_from():

@@ -32,7 +32,7 @@ def test_nothing_is_known_of_captions_whose_photo_may_be_unfamiliar():
 
 def test_words_that_name_things_are_counted_in_the_singular_and_those_of_compounds_once():
     texts = ["a tennis ball", "dogs in front of the grass", "very red"]
-    named = [[word.text for word in CALIBRATION.named(tree)] for tree in parse_trees(texts)]
+    named = [[word.text for word in CALIBRATION.find_things(tree)] for tree in parse_trees(texts)]
     assert named == [["ball"], ["dogs", "grass"], []]
 
 

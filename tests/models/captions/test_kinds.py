@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from models.captions.kinds import UNSEEN, Kind, Kinds
+from models.captions.kinds import UNSEEN, ThingKind, ThingKinds
 
-PERSON, ANIMAL = Kind(("person",), 2.0, 0.0), Kind(("animal",), 1.0, 0.0)
+PERSON, ANIMAL = ThingKind(("person",), 2.0, 0.0), ThingKind(("animal",), 1.0, 0.0)
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def train():
 
 @pytest.fixture
 def kinds(train):
-    made = Kinds((PERSON, ANIMAL), classes=3, features=2, words=4)
+    made = ThingKinds((PERSON, ANIMAL), classes=3, features=2, words=4)
     made.fit(*train)
     return made
 
@@ -73,7 +73,7 @@ def test_the_threshold_passes_over_a_share_of_the_photos(train):
     logits, features, named, classes, words = train
     logits = logits.clone()
     logits[[1, 3]] = torch.tensor([0, 0, 9.0])  # two of 15 with a person that set the threshold
-    made = Kinds((Kind(("person",), 2.0, 0.2),), classes=3, features=2, words=4)
+    made = ThingKinds((ThingKind(("person",), 2.0, 0.2),), classes=3, features=2, words=4)
     made.fit(logits, features, named[:, :1], classes[:1], words[:1])
     absent = made.absent(logits, features)[1:30:2, 0]
     assert absent.sum() == 3  # a fifth of them
@@ -91,13 +91,13 @@ def test_words_of_all_absent_kinds_are_named(kinds):
 
 def test_a_kind_that_no_photo_shows_is_refused(train):
     logits, features, named, classes, words = train
-    made = Kinds((PERSON, ANIMAL), classes=3, features=2, words=4)
+    made = ThingKinds((PERSON, ANIMAL), classes=3, features=2, words=4)
     with pytest.raises(ValueError, match="no photo's sentences name the kind 'animal'"):
         made.fit(logits, features, named * torch.tensor([1.0, 0]), classes, words)
 
 
 def test_a_captioner_without_kinds_stores_nothing_of_them():
-    assert Kinds((), classes=3, features=2, words=4).state_dict() == {}
-    stored = set(Kinds((PERSON,), classes=3, features=2, words=4).state_dict())
+    assert ThingKinds((), classes=3, features=2, words=4).state_dict() == {}
+    stored = set(ThingKinds((PERSON,), classes=3, features=2, words=4).state_dict())
     measured = {"shares", "slopes", "least", "words"}
     assert stored == measured | {"components.mean", "components.axes"}

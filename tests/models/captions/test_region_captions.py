@@ -7,11 +7,11 @@ import torch
 
 from models.captions.region_captions import (
     RegionCaption,
-    described,
+    describe_regions,
     distinct,
     has_noun,
     nearest,
-    ranked,
+    rank_regions,
 )
 from models.registry import Caption, CaptionWord, Generation
 from models.text.parsing import parse_trees
@@ -41,7 +41,7 @@ def test_every_region_but_the_whole_frame_is_described(models, photo):
     (inputs,), (boxes,) = models.matcher.sight([photo])
     views = torch.cat([torch.zeros(2, 3), inputs])  # two more views of the whole photo come first
     for given in (inputs, views):
-        found = described(models.region_captioner, given, boxes, Generation(beam=1, count=1))
+        found = describe_regions(models.region_captioner, given, boxes, Generation(beam=1, count=1))
         assert [(box, caption.text) for box, caption in found] == [
             (LEFT, "Red thing"),
             (Box(0.5, 0, 1, 0.5), "Blue thing"),
@@ -59,9 +59,9 @@ def test_the_candidate_of_a_region_that_it_shows_wins(models, photo):
     (bag,) = models.matcher.embed_images([photo])
     likelier = Caption((CaptionWord("lime", -0.1),), -0.1)
     found = [(LEFT, likelier), (LEFT, region(LEFT, "red").caption)]
-    (best,) = ranked(models.matcher, models.calibration, bag, found)
+    (best,) = rank_regions(models.matcher, models.calibration, bag, found)
     assert best.caption.text == "Red"
-    (uncalibrated,) = ranked(models.matcher, None, bag, found)
+    (uncalibrated,) = rank_regions(models.matcher, None, bag, found)
     assert uncalibrated.caption.text == "Lime"
 
 
@@ -69,11 +69,11 @@ def test_a_caption_is_judged_by_its_own_region(models, photo):
     (bag,) = models.matcher.embed_images([photo])
     right = Box(0.52, 0, 1, 0.5)
     found = [(right, region(right, "red").caption), (LEFT, region(LEFT, "red").caption)]
-    first, second = ranked(models.matcher, models.calibration, bag, found)
+    first, second = rank_regions(models.matcher, models.calibration, bag, found)
     assert (first.box, second.box) == (LEFT, right)
     assert (first.score, second.score) == (pytest.approx(3), pytest.approx(-1))
     assert first.probability == pytest.approx(0.9526, abs=1e-4)  # σ(3 · 3 − 6)
-    (uncalibrated, _) = ranked(models.matcher, None, bag, found)
+    (uncalibrated, _) = rank_regions(models.matcher, None, bag, found)
     assert (uncalibrated.box, uncalibrated.probability) == (LEFT, None)
 
 

@@ -7,7 +7,7 @@ import torch
 
 from models.encoders.halves import ADDED
 from models.encoders.photos import patch_weights
-from models.matcher import Config, Matcher, Part
+from models.matcher import Config, Matcher, TowerOptions
 from models.scores.scoring import SCORES
 from models.types import WHOLE_FRAME, WHOLE_SENTENCE, PaddedBags
 from tests import encoders
@@ -28,8 +28,8 @@ def matcher(family, **image):
     image = {"recipe": "masked", "against": "photo"} | image
     return Matcher(
         Config(
-            Part.of("image_towers", "pretrained", options | image),
-            Part.of("text_towers", "pretrained", options),
+            TowerOptions.of("image_towers", "pretrained", options | image),
+            TowerOptions.of("text_towers", "pretrained", options),
         )
     ).eval()
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from models.encoders.occlusion import RIDGE, occluded, spread, veiled
+from models.encoders.occlusion import RIDGE, occlude, spread, veil_pixels
 
 
 def test_a_veiled_patch_fades_into_the_photos_mean():
@@ -13,14 +13,14 @@ def test_a_veiled_patch_fades_into_the_photos_mean():
     expected = pixels.clone()
     expected[0, 0, :2, :2] = 7.5
     expected[0, 0, :2, 2:] = (7.5 + pixels[0, 0, :2, 2:]) / 2
-    torch.testing.assert_close(veiled(pixels, veil, (2, 2)), expected)
+    torch.testing.assert_close(veil_pixels(pixels, veil, (2, 2)), expected)
 
 
 def test_pixels_beyond_all_patches_stay():
     pixels = torch.arange(9.0).view(1, 1, 3, 3)
-    seen = veiled(pixels, torch.ones(1, 1), (1, 1))
+    seen = veil_pixels(pixels, torch.ones(1, 1), (1, 1))
     assert torch.equal(seen, torch.full_like(pixels, 4.0))
-    rest = veiled(torch.arange(25.0).view(1, 1, 5, 5), torch.ones(1, 4), (2, 2))
+    rest = veil_pixels(torch.arange(25.0).view(1, 1, 5, 5), torch.ones(1, 4), (2, 2))
     assert torch.equal(rest[0, 0, 4], torch.arange(20.0, 25.0))
 
 
@@ -60,7 +60,7 @@ def test_a_pass_is_made_for_boxes_that_some_photo_has():
 
     weights = torch.zeros(2, 3, 4)
     weights[0, 0, 1] = weights[:, 2, 3] = 1
-    occluded(see, partial(veiled, grid=(2, 2)), torch.rand(2, 3, 8, 8), weights)
+    occlude(see, partial(veil_pixels, grid=(2, 2)), torch.rand(2, 3, 8, 8), weights)
     assert passes == [2, 2, 2]  # the photos, the first box, the last
 
 
@@ -70,8 +70,8 @@ def test_the_box_with_the_bright_patch_adds_it():
     pixels[0, 0, :4, :4] = 1.0  # red, top left
     pixels[0, 2, 4:, 4:] = 1.0  # blue, bottom right
     quarters = torch.eye(4)[None]  # a box a patch of 2 × 2
-    photo, added = occluded(
-        lambda seen: seen.sum((2, 3)), partial(veiled, grid=(2, 2)), pixels, quarters
+    photo, added = occlude(
+        lambda seen: seen.sum((2, 3)), partial(veil_pixels, grid=(2, 2)), pixels, quarters
     )
     torch.testing.assert_close(photo.norm(dim=-1), torch.ones(1))
     red, blue = added[0, :, 0], added[0, :, 2]

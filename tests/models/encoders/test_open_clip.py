@@ -10,10 +10,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torchvision.transforms.functional import to_pil_image
 
-from models.encoders.layouts import Layout
-from models.encoders.open_clip import OpenClipLayout, renamed
-from models.encoders.source import Source, family, layout, number
-from models.matcher import Config, Matcher, Part
+from models.encoders.layouts import FolderLayout
+from models.encoders.open_clip import OpenClipLayout, rename
+from models.encoders.source import EncoderSource, family, layout, number
+from models.matcher import Config, Matcher, TowerOptions
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from tests import encoders
@@ -48,8 +48,8 @@ def matcher(folder, regions):
     options = encoders.options_of(folder) | {"scale": 1.0}
     return Matcher(
         Config(
-            Part.of("image_towers", "pretrained", options | {"regions": regions}),
-            Part.of("text_towers", "pretrained", options),
+            TowerOptions.of("image_towers", "pretrained", options | {"regions": regions}),
+            TowerOptions.of("text_towers", "pretrained", options),
         )
     ).eval()
 
@@ -85,7 +85,7 @@ def test_every_weight_of_open_clips_own_sizes_has_its_place(name, tmp_path):
     with torch.device("meta"):
         given = open_clip.CLIP(**sizes).state_dict()
         wanted = CLIPModel(CLIPConfig.from_dict(layout(tmp_path).config())).state_dict()
-    made = [pair for name, tensor in given.items() for pair in renamed(name, tensor)]
+    made = [pair for name, tensor in given.items() for pair in rename(name, tensor)]
     shapes = {name: tensor.shape for name, tensor in wanted.items()}
     assert {name: tensor.shape for name, tensor in made} == shapes
     assert len(made) == len(shapes)
@@ -115,11 +115,11 @@ def test_links_add_up(saved, uneven):
 def test_what_is_seen_of_a_photo_begins_where_its_crop_does(folder):
     from models.encoders.photos import Preparation
 
-    assert Preparation.of(folder).seen(64, 99).left == 18 / 99
+    assert Preparation.of(folder).visible_part(64, 99).left == 18 / 99
 
 
 def test_a_source_names_every_file_that_makes_the_model(folder):
-    assert [name for name, _ in Source.of(folder).files] == [
+    assert [name for name, _ in EncoderSource.of(folder).files] == [
         "open_clip_config.json",
         "open_clip_model.safetensors",
         "tokenizer.json",
@@ -136,8 +136,8 @@ def test_the_tokenizer_alone_is_enough_of_its_files(folder):
 
 def test_a_folder_with_both_layouts_is_read_in_that_of_transformers(folder):
     shutil.copytree(encoders.folder("clip"), folder, dirs_exist_ok=True)
-    assert type(layout(folder)) is Layout
-    assert "open_clip_model.safetensors" not in dict(Source.of(folder).files)
+    assert type(layout(folder)) is FolderLayout
+    assert "open_clip_model.safetensors" not in dict(EncoderSource.of(folder).files)
 
 
 def test_settings_of_another_library_beside_it_do_not_matter(folder):
@@ -148,10 +148,10 @@ def test_settings_of_another_library_beside_it_do_not_matter(folder):
 
 
 def test_files_that_came_after_adoption_and_would_be_read_are_refused(folder):
-    source = Source.of(folder)
+    source = EncoderSource.of(folder)
     shutil.copytree(encoders.folder("clip"), folder, dirs_exist_ok=True, ignore=keep_tokenizer)
     with pytest.raises(ValueError, match=r"has config\.json, model\.safetensors, .* now, which"):
-        source.checked()
+        source.check()
 
 
 def keep_tokenizer(_, names):
@@ -181,7 +181,7 @@ def keep_tokenizer(_, names):
 def test_what_is_no_plain_clip_is_refused_with_the_option(folder, part, option, value):
     change(folder, part, option, value)
     with pytest.raises(ValueError, match=rf"{option} = .* in its {part}: .* layout of transf"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 @contextmanager
@@ -218,7 +218,7 @@ def test_another_kind_of_model_is_refused(folder):
     with rewritten(folder) as settings:
         settings["model_cfg"]["multimodal_cfg"] = {"width": 16}
     with pytest.raises(ValueError, match=r"multimodal_cfg = .* in its model_cfg"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_photos_prepared_in_another_way_are_refused(folder, option, value):
     with rewritten(folder) as settings:
         settings["preprocess_cfg"][option] = value
     with pytest.raises(ValueError, match=f"{option} = '{value}' in its preprocess_cfg"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 @pytest.mark.parametrize("part", ["model_cfg", "vision_cfg", "text_cfg", "embed_dim"])
@@ -237,7 +237,7 @@ def test_settings_without_a_part_are_refused(folder, part):
         for options in (settings, settings["model_cfg"]):
             options.pop(part, None)
     with pytest.raises(ValueError, match=f"has no {part}"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 def test_a_folder_without_a_tokenizer_is_told_where_there_is_one(folder):
@@ -245,13 +245,13 @@ def test_a_folder_without_a_tokenizer_is_told_where_there_is_one(folder):
     with pytest.raises(
         LookupError, match=r"lacks tokenizer\.json: .* copy that of openai/clip-vit"
     ):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 def test_pickles_are_refused(folder):
     (folder / "open_clip_model.safetensors").rename(folder / "open_clip_pytorch_model.bin")
     with pytest.raises(ValueError, match=r"a pickle .* same model as open_clip_model\.safetensors"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 def test_weights_of_another_size_are_refused(folder):

@@ -7,12 +7,12 @@ from tests import encoders
 
 
 def test_a_squashed_photo_is_seen_whole():
-    assert Preparation.of(encoders.folder("siglip")).seen(50, 80) == WHOLE_FRAME
+    assert Preparation.of(encoders.folder("siglip")).visible_part(50, 80) == WHOLE_FRAME
 
 
 def test_a_cropped_photo_is_seen_in_its_middle():
     # 60 × 100 becomes 48 × 80, of which 48 × 48 from column 16 on.
-    seen = Preparation.of(encoders.folder("clip")).seen(60, 100)
+    seen = Preparation.of(encoders.folder("clip")).visible_part(60, 100)
     assert seen == Box(0.2, 0.0, 0.8, 1.0)
 
 
@@ -22,7 +22,7 @@ def test_what_is_seen_of_a_tall_photo_is_where_its_pixels_are():
     photo[:, 100:125] = 255  # a white bar
     (pixels,) = prepare([photo])
     white = (pixels.mean((0, 2)) > 0).nonzero()[:, 0]
-    seen = prepare.seen(200, 50)
+    seen = prepare.visible_part(200, 50)
     top, bottom = ((edge - seen.top) / (seen.bottom - seen.top) * 48 for edge in (0.5, 0.625))
     assert white.min() == pytest.approx(top, abs=1)
     assert white.max() + 1 == pytest.approx(bottom, abs=1)

@@ -5,7 +5,7 @@ import torch
 import transformers
 
 from models.encoders.siglip2 import Patches
-from models.matcher import Config, Matcher, Part
+from models.matcher import Config, Matcher, TowerOptions
 from models.scores.scoring import SCORES
 from models.types import PaddedBags
 from tests import encoders
@@ -19,8 +19,8 @@ def matcher(**image):
     precision = {"precision": image.get("precision", "float32")}
     return Matcher(
         Config(
-            Part.of("image_towers", "pretrained", options | image),
-            Part.of("text_towers", "pretrained", options | precision),
+            TowerOptions.of("image_towers", "pretrained", options | image),
+            TowerOptions.of("text_towers", "pretrained", options | precision),
         )
     ).eval()
 
@@ -103,7 +103,7 @@ def test_a_veiled_box_has_its_photos_mean_colour_and_padding_stays():
     patch = torch.tensor([0.0, 1.0, 2.0]).repeat(4)  # 2 × 2 pixels of three channels
     values = torch.stack([patch, patch + 4, torch.full((12,), 99.0)])[None]
     veil = torch.tensor([[0.0, 1.0, 0.0]])
-    faded = vision.veiled(Patches(values, torch.tensor([[1, 2]])), veil).values
+    faded = vision.veil(Patches(values, torch.tensor([[1, 2]])), veil).values
     torch.testing.assert_close(faded[0, 1], patch + 2)
     assert torch.equal(faded[0, [0, 2]], values[0, [0, 2]])
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from models.encoders.source import Source, digest, number
+from models.encoders.source import EncoderSource, digest, number
 from tests import encoders
 
 
@@ -16,7 +16,7 @@ def folder(tmp_path):
 
 def test_a_source_names_every_file_that_makes_the_model(folder):
     (folder / "README.md").write_text("about")
-    source = Source.of(folder)
+    source = EncoderSource.of(folder)
     assert [name for name, _ in source.files] == [
         "config.json",
         "model.safetensors",
@@ -24,49 +24,49 @@ def test_a_source_names_every_file_that_makes_the_model(folder):
         "tokenizer.json",
         "tokenizer_config.json",
     ]
-    assert source.checked() == folder
+    assert source.check() == folder
     assert dict(source.files)["model.safetensors"] == digest(folder / "model.safetensors")
 
 
 def test_a_changed_file_is_refused(folder):
-    source = Source.of(folder)
+    source = EncoderSource.of(folder)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"projection_dim": 7}))
     with pytest.raises(ValueError, match=r"config\.json has changed since it was adopted"):
-        source.checked()
+        source.check()
 
 
 def test_a_folder_that_is_gone_is_told_with_what_to_do(folder):
-    source = Source.of(folder)
+    source = EncoderSource.of(folder)
     folder.rename(folder.with_name("elsewhere"))
     with pytest.raises(LookupError, match="adopted from there; `tessera adopt FOLDER --out CH"):
-        source.checked()
+        source.check()
 
 
 def test_a_lost_file_is_told(folder):
-    source = Source.of(folder)
+    source = EncoderSource.of(folder)
     (folder / "tokenizer.json").unlink()
     with pytest.raises(LookupError, match=r"tokenizer\.json is gone"):
-        source.checked()
+        source.check()
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
 def test_a_folder_without_one_of_its_files_is_refused(folder, name):
     (folder / name).unlink()
     with pytest.raises(LookupError, match=f"lacks {name}"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 def test_either_settings_of_photos_will_do(folder):
     (folder / "preprocessor_config.json").unlink()
     with pytest.raises(LookupError, match=r"lacks preprocessor_config.json or processor_config"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 def test_pickles_are_refused(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(ValueError, match=r"weights as pytorch_model\.bin: loading a pickle runs"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 @pytest.mark.parametrize(
@@ -79,20 +79,20 @@ def test_pickles_are_refused(folder):
 def test_another_model_is_refused(folder, config, said):
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=said):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 def test_settings_that_are_no_json_are_refused(folder):
     (folder / "config.json").write_text("{")
     with pytest.raises(ValueError, match=r"config\.json is not JSON"):
-        Source.of(folder)
+        EncoderSource.of(folder)
 
 
 def test_weights_in_several_files_are_all_named(folder):
     (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
     index = {"weight_map": {"logit_scale": "model-00001-of-00001.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    names = [name for name, _ in Source.of(folder).files]
+    names = [name for name, _ in EncoderSource.of(folder).files]
     assert "model-00001-of-00001.safetensors" in names
     assert "model.safetensors.index.json" in names
     assert number(folder, "logit_scale") == number(encoders.folder("clip"), "logit_scale")

@@ -10,6 +10,6 @@ def embed():
 
     @torch.inference_mode()
     def vectors(tower, photos):
-        return tower(tower.fixed(PaddedBags.of(tower.sight(photos)[0]))).vectors
+        return tower(tower.precompute(PaddedBags.of(tower.sight(photos)[0]))).vectors
 
     return vectors

@@ -31,7 +31,7 @@ def test_a_photo_can_be_the_mean_of_its_boxes():
     make = torch.Generator().manual_seed(0)
     inputs = list(torch.rand(40, 3, 1280, generator=make))
     tower.prepare(inputs)
-    z = tower.fixed(PaddedBags.of([inputs[0], inputs[1][:2]]))
+    z = tower.precompute(PaddedBags.of([inputs[0], inputs[1][:2]]))
     assert z.mask.tolist() == [[True], [True]]
     means = torch.stack([inputs[0].mean(0), inputs[1][:2].mean(0)])
     torch.testing.assert_close(z.vectors[:, 0], tower.reduce(tower.standardize(means)))

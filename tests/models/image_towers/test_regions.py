@@ -39,7 +39,7 @@ def test_a_region_can_be_an_affine_map_of_its_components():
     tower = built(components=4)
     inputs = list(torch.rand(30, REGIONS, 1280, generator=torch.Generator().manual_seed(0)))
     tower.prepare(inputs)
-    fixed = tower.fixed(PaddedBags.of(inputs[:2]))
+    fixed = tower.precompute(PaddedBags.of(inputs[:2]))
     assert fixed.vectors.shape == (2, REGIONS, 4)
     z = tower.regions.reduce(tower.regions.standardize(inputs[1][3]))
     torch.testing.assert_close(fixed.vectors[1, 3], z)

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.scores.calibration import Calibration, Kind, kind_of
+from models.scores.calibration import Calibration, PairKind, kind_of
 from models.text.queries import Query
 from models.types import WHOLE_FRAME, WHOLE_PHOTO, FragmentBag, Span
 
@@ -32,22 +32,22 @@ def sigmoid(x):
 
 
 def test_kinds_are_told_by_places():
-    assert kind_of(text([1.0]), in_photos=True) is Kind.TEXT_IN_PHOTO
-    assert kind_of(text([1.0]), in_photos=False) is Kind.TEXT_IN_TEXT
-    assert kind_of(photo([1.0]), in_photos=True) is Kind.PHOTO_IN_PHOTO
+    assert kind_of(text([1.0]), in_photos=True) is PairKind.TEXT_IN_PHOTO
+    assert kind_of(text([1.0]), in_photos=False) is PairKind.TEXT_IN_TEXT
+    assert kind_of(photo([1.0]), in_photos=True) is PairKind.PHOTO_IN_PHOTO
 
 
 def test_a_probability_by_hand(calibration):
     scores, sums, sizes = torch.tensor([3.0, -1.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
     answered = math.log(math.exp(1.0) + math.exp(4.0))
     expected = [sigmoid(score + 0.5 * answered - 0.25 * 4 + 2) for score in (3.0, -1.0)]
-    found = calibration.probabilities(Kind.TEXT_IN_PHOTO, scores, sums, sizes)
+    found = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores, sums, sizes)
     assert found.tolist() == pytest.approx(expected)
 
 
 def test_texts_in_texts_are_compared_with_sentences(calibration):
     features = calibration.features(
-        Kind.TEXT_IN_TEXT, torch.tensor([3.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
+        PairKind.TEXT_IN_TEXT, torch.tensor([3.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
     )
     assert features.tolist() == [[3.0, 3.0, 4.0, 1.0]]
 
@@ -55,10 +55,12 @@ def test_texts_in_texts_are_compared_with_sentences(calibration):
 def test_each_row_may_have_sums_of_its_own(calibration):
     scores, sums = torch.tensor([3.0, 3.0]), torch.tensor([[1.0, 2.0], [0.0, 0.0]])
     sizes = torch.tensor([4, 2])
-    both = calibration.probabilities(Kind.TEXT_IN_PHOTO, scores, sums, sizes)
+    both = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores, sums, sizes)
     for row in range(2):
         here = slice(row, row + 1)
-        own = calibration.probabilities(Kind.TEXT_IN_PHOTO, scores[here], sums[here], sizes[here])
+        own = calibration.probabilities(
+            PairKind.TEXT_IN_PHOTO, scores[here], sums[here], sizes[here]
+        )
         assert own.item() == pytest.approx(both[row].item())
 
 
@@ -101,18 +103,18 @@ def test_terms_count_between_texts_and_photos_alone(calibration):
         (seen, True, 0.0),
         (seen, False, 3.0),
     ):
-        (part,) = longer.asked(query, in_photos).parts
+        (part,) = longer.drop_terms(query, in_photos).parts
         assert part.vectors.tolist() == [[1.0, 2.0, last]]
-        assert calibration.asked(query, in_photos) is query
+        assert calibration.drop_terms(query, in_photos) is query
 
 
 def test_a_pair_has_the_same_probability_whatever_others_are_computed_with_it(calibration):
     """As on shards, each of which knows a part of the hits, to the last bit."""
     torch.manual_seed(0)
     scores, sums = 2 * torch.randn(1001), torch.tensor([[1.0, 2.0]])
-    several = calibration.probabilities(Kind.TEXT_IN_PHOTO, scores, sums, torch.tensor([4]))
+    several = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores, sums, torch.tensor([4]))
     alone = [
-        calibration.probabilities(Kind.TEXT_IN_PHOTO, one, sums, torch.tensor([4]))
+        calibration.probabilities(PairKind.TEXT_IN_PHOTO, one, sums, torch.tensor([4]))
         for one in scores.split(1)
     ]
     assert torch.equal(several, torch.cat(alone))

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models.image_towers import correlated as photo
-from models.scores.correlation import Correlation, correlate, directions, regularised
+from models.scores.correlation import Correlation, correlate, directions, regularise
 from models.scores.scoring import SCORES
 from models.text_towers import correlated as sentence
 from models.types import PaddedBags
@@ -30,7 +30,7 @@ def solve(image, text, images, sentences):
     text.prepare(sentences, range(5))
     correlate(image, text, images, sentences, range(5), Correlation(ridge=0.01))
     return SCORES["sum_of_max"](
-        image(PaddedBags.of(images)), text(text.fixed(PaddedBags.of(sentences)))
+        image(PaddedBags.of(images)), text(text.precompute(PaddedBags.of(sentences)))
     )
 
 
@@ -59,5 +59,5 @@ def test_directions_correlate_as_the_definition_says():
 
 def test_a_ridge_makes_a_flat_covariance_whole():
     flat = torch.diag(torch.tensor([2.0, 0.0]))
-    whole = regularised(flat, torch.eye(2), 0.5)
+    whole = regularise(flat, torch.eye(2), 0.5)
     torch.testing.assert_close(whole, torch.tensor([[2.5, 0.0], [0.0, 0.5]]), rtol=2e-3, atol=0)

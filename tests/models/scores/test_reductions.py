@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from models.scores.reductions import Maxima, Products, RectifiedSums, maxima, rectified_sums
+from models.scores.reductions import DotProducts, Maxima, RectifiedSums, maxima, sum_positive
 
 REAL = torch.tensor([[True, True, True], [True, False, False]])
 
@@ -14,8 +14,8 @@ def random_products(dtype=torch.float64):
 
 def test_sums_worked_by_hand():
     products = torch.tensor([[[1.0, -2.0, 0.5], [-0.5, 9.0, 9.0]]])
-    assert rectified_sums(products, REAL).tolist() == [[1.5, 0.0]]
-    assert rectified_sums(products, REAL, 1.0).tolist() == [[3.5, 0.5]]
+    assert sum_positive(products, REAL).tolist() == [[1.5, 0.0]]
+    assert sum_positive(products, REAL, 1.0).tolist() == [[3.5, 0.5]]
 
 
 def test_maxima_worked_by_hand():
@@ -31,7 +31,7 @@ def test_sums_equal_the_literal_loop(shift, dtype):
         [sum(max(0.0, float(p) + shift) for p in row[k][REAL[k]]) for k in range(2)]
         for row in products
     ]
-    found = rectified_sums(products, REAL, shift)
+    found = sum_positive(products, REAL, shift)
     assert found.dtype == dtype
     torch.testing.assert_close(found, torch.tensor(expected, dtype=dtype))
 
@@ -52,7 +52,7 @@ def test_numbers_that_the_loops_do_not_know_give_the_same():
     products = random_products().bfloat16()
     single = products.float()
     torch.testing.assert_close(
-        rectified_sums(products, REAL, 1.0).float(), rectified_sums(single, REAL, 1.0),
+        sum_positive(products, REAL, 1.0).float(), sum_positive(single, REAL, 1.0),
         atol=0.05, rtol=0.01,
     )  # fmt: skip
     assert torch.equal(maxima(products, REAL).float(), maxima(single, REAL))
@@ -68,7 +68,7 @@ def test_gradients_of_products_are_those_of_torch(share):
     expected = rows.clone().requires_grad_(), columns.clone().requires_grad_()
     (expected[0] @ expected[1].T).backward(outer)
     found = rows.clone().requires_grad_(), columns.clone().requires_grad_()
-    products = Products.apply(*found)
+    products = DotProducts.apply(*found)
     torch.testing.assert_close(products, rows @ columns.T)
     products.backward(outer)
     for ours, torchs in zip(found, expected, strict=True):

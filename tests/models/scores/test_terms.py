@@ -4,10 +4,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.matcher import Config, Part
+from models.matcher import Config, TowerOptions
 from models.scores import alignment
 from models.scores.scoring import SCORES
-from models.scores.terms import LEAST, MOST, Terms, share
+from models.scores.terms import LEAST, MOST, CatalogueTerms, share
 from models.text.queries import Query
 from models.types import Box, FragmentBag, PaddedBags, Span
 
@@ -18,7 +18,7 @@ RED_DOGS = ["a", "Navy", "blue", "shirt"]
 @pytest.fixture
 def terms():
     torch.manual_seed(0)
-    made = Terms(FORMS, 3, 4)
+    made = CatalogueTerms(FORMS, 3, 4)
     made.weight.copy_(torch.randn(4, 3))
     made.bias.copy_(torch.randn(4))
     made.gate.copy_(torch.randn(4))
@@ -32,16 +32,16 @@ def bags(*sizes):
 
 
 def test_the_longest_term_counts_from_the_left_in_any_form(terms):
-    assert terms.named(RED_DOGS) == [(1, 3, 2), (3, 4, 0)]
-    assert terms.named(["blue", "t", "shirt"]) == [(0, 1, 3), (1, 3, 1)]  # "tshirt"
-    assert terms.named(["a", "dog"]) == []
+    assert terms.find(RED_DOGS) == [(1, 3, 2), (3, 4, 0)]
+    assert terms.find(["blue", "t", "shirt"]) == [(0, 1, 3), (1, 3, 1)]  # "tshirt"
+    assert terms.find(["a", "dog"]) == []
 
 
 def test_what_a_photo_shows_by_hand(terms):
     features, whole = torch.tensor([[1.0, 2.0, -1.0]]), torch.tensor([[0.5, 0.0, 1.0, 0.0]])
     ours = 1 / (1 + math.exp(-float(whole[0] @ terms.gate)))
     there = 1 / (1 + math.exp(-float(features[0] @ terms.weight[2] + terms.bias[2])))
-    seen = terms.seen(features, whole)
+    seen = terms.detect(features, whole)
     odds = (ours * there + LEAST) / (1 - ours * there + MOST)
     assert float(seen[0, 2]) == pytest.approx(math.log(odds * (1 + MOST) / LEAST), rel=1e-5)
     assert float(seen[0, -1]) == pytest.approx(ours)
@@ -54,7 +54,7 @@ def test_scores_gain_what_named_terms_give(terms):
     words = [RED_DOGS, ["a", "dog"]]
     after = score(terms.images(images, features), terms.sentences(sentences, words))
     gain = after - score(images, sentences)
-    seen = terms.seen(features, images.vectors[:, 0])
+    seen = terms.detect(features, images.vectors[:, 0])
     for image in range(2):
         strength, once, each = terms.strengths.tolist()
         named = sum(strength * float(seen[image, number]) for number in (2, 0))
@@ -65,9 +65,9 @@ def test_scores_gain_what_named_terms_give(terms):
 
 def test_terms_give_less_to_a_text_with_words_that_they_know_nothing_about(terms):
     few, many = ["a", "blue", "shirt"], ["a", "blue", "shirt", "on", "the", "moon", "!", "today"]
-    assert share(few, terms.named(few)) == 1
-    assert share(many, terms.named(many)) == 0.5  # moon and today
-    assert share(["the", "moon"], terms.named(["the", "moon"])) == 0
+    assert share(few, terms.find(few)) == 1
+    assert share(many, terms.find(many)) == 0.5  # moon and today
+    assert share(["the", "moon"], terms.find(["the", "moon"])) == 0
     assert share(["in"], [(0, 1, 3)]) == 1  # a term that is a function word
     image, features = terms.images(bags(3), torch.randn(1, 3)), torch.zeros(1, 8, 4)
     texts = (
@@ -104,6 +104,6 @@ def test_a_region_earns_its_box_without_what_the_whole_photo_shows_of_terms():
 
 
 def test_a_tower_without_whole_features_has_no_terms():
-    parts = Part.of("image_towers", "frame", {}), Part.of("text_towers", "mean", {})
+    parts = TowerOptions.of("image_towers", "frame", {}), TowerOptions.of("text_towers", "mean", {})
     config = Config(*parts, terms=[["shirts", "shirt"]])
     assert config.terms == (("shirts", "shirt"),)

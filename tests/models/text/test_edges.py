@@ -8,7 +8,7 @@ from models.text.edges import (
     alone,
     bigrams,
     dependencies,
-    joined,
+    join_edges,
     places,
 )
 from models.types import PaddedBags, ParsedSentence, Span, Word
@@ -54,7 +54,7 @@ def literal(made, vectors, edges):
 
 def inputs(sentences, edges):
     vectors = [torch.randn(len(one.words), 4, dtype=torch.float64) for one in sentences]
-    return vectors, PaddedBags.of(joined(vectors, edges))
+    return vectors, PaddedBags.of(join_edges(vectors, edges))
 
 
 def test_a_word_depends_on_its_head_and_a_relation_that_is_not_listed_makes_no_fragment():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.autograd import functional
 
-from models.text.fisher import FisherVectors, HybridMixture, distinct, weighted_median
+from models.text.fisher import FisherVectors, HybridMixture, distinct, median_by_weight
 from models.types import PaddedBags
 
 
@@ -69,8 +69,8 @@ def test_scores_are_scaled_gradients_of_the_log_likelihood():
 def test_half_of_the_shares_lie_below_a_weighted_median():
     x = torch.tensor([[4.0], [1.0], [2.0], [3.0]])
     share = torch.tensor([0.7, 0.1, 0.1, 0.1])
-    assert weighted_median(x, torch.full((4,), 0.25), x.argsort(0)).item() == 2.5
-    assert 3.0 <= weighted_median(x, share, x.argsort(0)).item() <= 4.0
+    assert median_by_weight(x, torch.full((4,), 0.25), x.argsort(0)).item() == 2.5
+    assert 3.0 <= median_by_weight(x, share, x.argsort(0)).item() <= 4.0
 
 
 def test_a_fisher_vector_is_rooted_and_of_length_one():
@@ -79,7 +79,7 @@ def test_a_fisher_vector_is_rooted_and_of_length_one():
     words = points()[::500]
     total = text.mixture.scores(words).sum(0)
     expected = total.sign() * total.abs().sqrt() / math.sqrt(total.abs().sum())
-    found = text.improved(words, torch.tensor([len(words)]))
+    found = text.improve(words, torch.tensor([len(words)]))
     torch.testing.assert_close(found[0], expected)
 
 

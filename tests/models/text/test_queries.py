@@ -132,8 +132,11 @@ def test_what_is_negated_is_floored_beside_what_is_asked_for():
     ):
         assert of_phrases(Lengths(), weighted).floored == floored
     photo = of_phrases(Lengths(), [("a cat", 1.0)]).bag
-    assert of_phrases(Lengths(), [("no dogs", 1.0)]).beside(photo, 0.5).floored == (True, False)
-    assert of_phrases(Lengths(), [("no dogs", 1.0)]).beside(photo, -0.5).floored == (False, False)
+    assert of_phrases(Lengths(), [("no dogs", 1.0)]).with_photo(photo, 0.5).floored == (True, False)
+    assert of_phrases(Lengths(), [("no dogs", 1.0)]).with_photo(photo, -0.5).floored == (
+        False,
+        False,
+    )
 
 
 def test_negated_phrases_are_parts_with_weights_below_0():

@@ -11,7 +11,7 @@ def embed():
     @torch.inference_mode()
     def bags(tower, texts):
         inputs, places = tower.reader(texts)
-        encoded = tower(tower.fixed(PaddedBags.of(inputs)))
+        encoded = tower(tower.precompute(PaddedBags.of(inputs)))
         return [
             FragmentBag(vectors[real], tuple(s for _, s in own), tuple(label for label, _ in own))
             for vectors, real, own in zip(encoded.vectors, encoded.mask, places, strict=True)

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from models.image_towers import regions_in_context
-from models.matcher import Config, Matcher, Part
+from models.matcher import Config, Matcher, TowerOptions
 from models.text import classes
 from models.text_towers import minilm
 from models.types import PaddedBags
@@ -28,7 +28,7 @@ def matcher():
         conse=E,
     )
     text = minilm.Config(embedding=8, frozen_layers=5, frequencies=LEXICON, conse=E)
-    made = Matcher(Config(Part("regions_in_context", image), Part("minilm", text)))
+    made = Matcher(Config(TowerOptions("regions_in_context", image), TowerOptions("minilm", text)))
     made.begin()
     return made.eval()
 

@@ -7,7 +7,7 @@ from models.vision.proposals import (
     REGIONS,
     TorchvisionDetector,
     Windows,
-    chosen,
+    choose,
     grid,
     load,
     windows,
@@ -42,13 +42,13 @@ def test_the_frame_comes_first_and_a_box_like_a_better_one_is_left_out():
     detected = torch.tensor(
         [[0.0, 0.0, 0.3, 0.3], [0.0, 0.0, 0.3, 0.29], [0.0, 0.0, 1.0, 0.95], [0.7, 0.7, 0.9, 0.9]]
     )
-    boxes = chosen(detected)
+    boxes = choose(detected)
     assert boxes.shape == (REGIONS, 4)
     assert torch.equal(boxes[:3], torch.tensor([[0.0, 0.0, 1.0, 1.0], *detected[[0, 3]].tolist()]))
 
 
 def test_a_photo_in_which_nothing_is_found_gets_windows():
-    boxes = chosen(torch.empty(0, 4))
+    boxes = choose(torch.empty(0, 4))
     assert boxes.shape == (REGIONS, 4)
     assert (box_iou(boxes, Windows().boxes).amax(dim=1) == 1).all()
 

@@ -54,7 +54,7 @@ def test_standardized_training_features_have_mean_0_and_deviation_1():
 
 
 def test_roots_have_unit_length_and_nothing_stays_nothing():
-    rooted = Standardize(2).rooted(torch.tensor([[9.0, 16.0], [0.0, 0.0]]))
+    rooted = Standardize(2).root(torch.tensor([[9.0, 16.0], [0.0, 0.0]]))
     torch.testing.assert_close(rooted, torch.tensor([[0.6, 0.8], [0.0, 0.0]]))
 
 

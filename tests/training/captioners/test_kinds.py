@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from models.captioners.attentive import Config, Model
-from models.captions.kinds import Kind
+from models.captions.kinds import ThingKind
 from models.text.parsing import parse_trees
 from training.captioners.kinds import classes_of, nouns, shares, usual, with_kinds
 from training.data.corpus import Example
@@ -15,7 +15,7 @@ from training.evaluation.captions.wordnet import FOLDER, PERSONS, WordNet
 pytestmark = pytest.mark.skipif(
     not (FOLDER / "data.noun").is_file(), reason="WordNet is not installed: apt wordnet-base"
 )
-PERSON, ANIMAL = Kind(PERSONS, 2.0, 0.0), Kind(("animal",), 1.0, 0.0)
+PERSON, ANIMAL = ThingKind(PERSONS, 2.0, 0.0), ThingKind(("animal",), 1.0, 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def test_a_view_keeps_tuned_weights_in_the_checkpoint_and_names_them_in_its_key(
     views = ("lite0@32", "lite0-tuned@64")
     image = {"name": "regions_in_context", "options": {"views": views, "proposals": "windows"}}
     model = Matcher(Config(image, TEXT))
-    stored = {key for key in checkpoint.trained_state(model) if "backbones" in key}
+    stored = {key for key in checkpoint.collect_weights(model) if "backbones" in key}
     assert stored
     assert all("backbones.lite0-tuned." in key for key in stored)
     before = model.image.sight.key()
@@ -87,11 +87,11 @@ def test_a_stored_matcher_sees_by_its_own_weights_whatever_ships_later(tmp_path,
     model = Matcher(Config(image, TEXT)).eval()
     path = tmp_path / "matcher.safetensors"
     checkpoint.save(path, "matchers", "views", model, {})
-    extract_of_other = backbones.retrained(shipped.BACKBONES["lite0-tuned"])
+    extract_of_other = backbones.load_retrained(shipped.BACKBONES["lite0-tuned"])
     with torch.no_grad():
         for weight in extract_of_other.parameters():
             weight.zero_()
-    weights = checkpoint.trained_state(extract_of_other)
+    weights = checkpoint.collect_weights(extract_of_other)
     described = {
         "kind": "backbones",
         "name": "lite0-tuned",
@@ -127,7 +127,7 @@ def test_what_was_tuned_is_tuned_again_and_extracted(few, tmp_path):
     best = run.train(tuned, few, replace(place, start=start))
     out = extract(best, tmp_path / "again.safetensors")
     before, after = cnn(start), cnn(best)
-    extracted = backbones.retrained(out).state_dict()
+    extracted = backbones.load_retrained(out).state_dict()
     moved = {name for name, weight in extracted.items() if not torch.equal(weight, before[name])}
     assert moved
     for name, weight in extracted.items():

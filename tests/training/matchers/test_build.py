@@ -23,7 +23,7 @@ def ship(path, scale):
         for weight in network.parameters():
             weight.mul_(scale)
     described = {"kind": "backbones", "name": "tuned", "config": {"start": "lite0"}, "facts": {}}
-    weights = {key: value.half() for key, value in checkpoint.trained_state(network).items()}
+    weights = {key: value.half() for key, value in checkpoint.collect_weights(network).items()}
     checkpoint.write(path, weights, described)
 
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from models import checkpoint
-from models.scores.calibration import Calibration, Kind
+from models.scores.calibration import Calibration, PairKind
 from training.data.corpus import Corpus
 from training.matchers.calibration import LEAST_DEVIATION, Pairs, calibrate, every, fit
 from training.runs.progress import silent
@@ -17,7 +17,7 @@ def test_a_fit_finds_the_coefficients_that_made_the_truth():
     )
     happened = random.random(20_000) < 1 / (1 + np.exp(-features @ truth))
     pairs = Pairs(
-        Kind.TEXT_IN_PHOTO, torch.tensor(features).float(), happened, np.zeros(20_000, bool)
+        PairKind.TEXT_IN_PHOTO, torch.tensor(features).float(), happened, np.zeros(20_000, bool)
     )
     found = fit(pairs)
     assert found.tolist() == pytest.approx(truth, abs=0.08)

@@ -93,29 +93,32 @@ def test_terms_of_clicks_weigh_as_often_as_they_were_clicked():
     features = torch.randn(200, 4)
     weights = torch.stack([(features[:, 0] > 0) * 1.0, (features[:, 1] > 0) * 3.0], 1)
     folds = torch.arange(200) % terms.FOLDS
-    made = terms.Terms([("a",), ("b",)], 4, 2)
+    made = terms.CatalogueTerms([("a",), ("b",)], 4, 2)
     there = terms.learn_photos(made, features, weights, folds)
     assert ((there > 0.5) == (weights > 0)).float().mean() > 0.9
     heavy = weights.clone()
     heavy[features[:, 2] > 1, 0] *= 10  # what is clicked often pulls towards itself
     terms.learn_photos(
-        other := terms.Terms([("a",), ("b",)], 4, 2), features, heavy, torch.arange(200) % 4
+        other := terms.CatalogueTerms([("a",), ("b",)], 4, 2),
+        features,
+        heavy,
+        torch.arange(200) % 4,
     )
     assert other.weight[0, 2] / other.weight[0, 0] > made.weight[0, 2] / made.weight[0, 0] + 0.1
 
 
 def test_a_gate_tells_ones_own_photos_from_others():
     torch.manual_seed(0)
-    made = terms.Terms([("a",)], 4, 3)
+    made = terms.CatalogueTerms([("a",)], 4, 3)
     ours, others = torch.randn(100, 3) + 3, torch.randn(80, 3)
     terms.learn_gate(made, ours, others)
-    assert made.ours(ours).mean() > 0.9
-    assert made.ours(others).mean() < 0.1
+    assert made.membership(ours).mean() > 0.9
+    assert made.membership(others).mean() < 0.1
     bag = PaddedBags.of([others[:1]])
     assert made.images(bag, torch.zeros(1, 4)).vectors[0, 0, -1] < 0.5
 
 
 def test_texts_are_counted_and_spread():
-    made = terms.Terms([("shirts", "shirt"), ("red",)], 1, 1)
+    made = terms.CatalogueTerms([("shirts", "shirt"), ("red",)], 1, 1)
     assert counted(made, ["red shirt", "a dog"]).tolist() == [[1, 1], [0, 0]]
     assert spread(range(10), 4) == [0, 3, 6, 9]

@@ -162,13 +162,13 @@ def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroke
     tables = {"model": model, "objective": {"name": "structure", "top": 3}, "hold_out": 3}
     schedule = {"epochs": 2, "batch": 4, "sentences": 2, "clip": 1e6, "drops": [1]}
     wanted = parsed("fisher", {**tables, "schedule": schedule})
-    calls, fixed = [], branch.Model.fixed
+    calls, fixed = [], branch.Model.precompute
 
     def counted(tower, inputs):
         calls.append(len(inputs.mask))
         return fixed(tower, inputs)
 
-    monkeypatch.setattr(branch.Model, "fixed", counted)
+    monkeypatch.setattr(branch.Model, "precompute", counted)
     whole = run.train(wanted, few, Place(tmp_path / "whole", cache))
     sentences = [
         len(example.sentences) for split in ("train", "val") for example in few.split(split)
@@ -190,7 +190,8 @@ def test_what_no_step_moves_is_computed_once_and_a_resumed_run_equals_an_unbroke
     with torch.inference_mode():
         encoded = matcher.encode_sentences(bag).vectors
         assert torch.equal(
-            encoded, matcher.encode_sentences(matcher.text.fixed(bag), fixed=True).vectors
+            encoded,
+            matcher.encode_sentences(matcher.text.precompute(bag), precomputed=True).vectors,
         )
 
 

@@ -58,7 +58,7 @@ def trained_with_a_loss(
 
 
 def weights(path: Path) -> dict[str, torch.Tensor]:
-    return checkpoint.trained_state(checkpoint.load(path).model)
+    return checkpoint.collect_weights(checkpoint.load(path).model)
 
 
 def losses(path: Path) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from models.scores.reductions import rectified_sums
+from models.scores.reductions import sum_positive
 from models.scores.scoring import products
 from training.matchers.match import Match
 
@@ -33,7 +33,7 @@ def fragments(match: Match, mil: bool = False, balanced: bool = True) -> Tensor:
         best = torch.zeros_like(positive).scatter(1, detached.argmax(1, keepdim=True), value=True)
         positive = positive & ((detached > 0) | best)
     # The costs of all regions as if y_ij were -1, in one pass; those where it is 1 are taken off.
-    as_negative = rectified_sums(similarity, real, 1.0).sum(1)  # (N,)
+    as_negative = sum_positive(similarity, real, 1.0).sum(1)  # (N,)
     negative_cost = as_negative - ((1 + paired).relu() * positive).sum(1)
     positive_cost = ((1 - paired).relu() * positive).sum(1)
     if not balanced:
